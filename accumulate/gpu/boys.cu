@@ -1,5 +1,5 @@
-/* The table of the Boys function in GPU memory, where it comes with the kernels' code: nothing is
- * copied when a plan is made. */
+/* The table of the Boys function in GPU memory (integrals/boys/boys.h). It is loaded with the code
+ * of the kernels, so that nothing is copied when a plan is made. */
 #include "accumulate/gpu/plan.h"
 
 alignas(64) static __device__ const fmo_boys_table table = {

@@ -1,4 +1,5 @@
-/* A device for one call, which waits for what it has queued. C++ only. */
+/* A device for the duration of one call of the library: the destructor waits for the queued work
+ * and closes it. C++ only. */
 #ifndef FMO_GPU_CALL_CUH
 #define FMO_GPU_CALL_CUH
 
@@ -8,7 +9,8 @@
 struct fmo_gpu_call {
     fmo_gpu_device device = {};
     fmo_status status;
-    /* number: CUDA's, or -1, the thread's; stream: the caller's, or NULL: one of its own. */
+    /* number: the GPU as numbered by CUDA, or -1 for the thread's current one; stream: the
+     * caller's, or NULL to create one. */
     fmo_gpu_call(int number, void *stream, fmo_error *err)
     {
         fmo_fock_options options;

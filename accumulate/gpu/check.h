@@ -1,5 +1,5 @@
-/* CUDA's error codes: out of a function at the first one, and as a status with a message. C++ only.
- */
+/* Macros and a function that handle CUDA's error codes: return on the first error, as a code or as
+ * a status with a message. C++ only. */
 #ifndef FMO_GPU_CHECK_H
 #define FMO_GPU_CHECK_H
 
@@ -7,17 +7,18 @@
 
 #include <fmo/status.h>
 
-/* In a function that returns a cudaError_t: returns what a call returns unless it is a success. */
+/* For functions that return a cudaError_t: returns the code of a failed call. */
 #define FMO_GPU_TRY(call)                                     \
     do {                                                      \
         const cudaError_t fmo_gpu_code = (call);              \
         if (fmo_gpu_code != cudaSuccess) return fmo_gpu_code; \
     } while (0)
 
-/* A CUDA error as a status and a message. */
+/* Converts a CUDA error to a status and a message; `what` says what failed. */
 fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err);
 
-/* In a function that returns a status: the same, `what` says what failed. */
+/* For functions that return a status: returns the status of a failed call; `what` says what failed.
+ */
 #define FMO_GPU_CHECK(call, what, err)                                                      \
     do {                                                                                    \
         const cudaError_t fmo_gpu_code = (call);                                            \

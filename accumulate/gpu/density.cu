@@ -1,4 +1,5 @@
-/* The density on its way in: into the kernels' order, its block maxima, and pair by pair. */
+/* First steps of a build: the density in the kernels' order, its block maxima, and the density and
+ * Coulomb estimate of every pair. Screening (screen.cu) and the quartet kernels read them. */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@ namespace {
 
 enum { SET_THREADS = 128 };
 
+/* Memory to be set to zero. */
 typedef struct zero_args {
     uint4 *at;
     size_t num;
@@ -34,14 +36,14 @@ typedef struct density_args {
     float *block_max, *row_max;
     const int *ao_caller;
     const double *ao_factor;
-    int nao, caller_nao, sets, s_sets, width; /* functions in a set that is not of one s */
+    int nao, caller_nao, sets, s_sets, width; /* width: functions in a set with a p shell */
 } density_args;
 
-/* Threads for a block of two sets, up to 4 x 4 elements. */
+/* Threads for a block of two sets, which has up to 4 x 4 elements. */
 enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SET_THREADS / BLOCK_ELEMENTS };
 
-/* One thread per element: into the kernels' order, symmetrised, with the largest of each block of
- * sets and of each row of blocks. */
+/* Converts the density to the kernels' order and symmetrises it, one element per thread. Computes
+ * the largest |D| of each block of sets and of each row of blocks. */
 template <int N>
 __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
 {
@@ -71,11 +73,12 @@ __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args,
             a.block_max[(size_t)s * a.sets + t] = largest;
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
     }
-    if (threadIdx.x % 32 == 0) /* bits of non-negative numbers order like the numbers */
+    if (threadIdx.x % 32 == 0) /* the bits of non-negative floats compare like the numbers */
         atomicMax((unsigned *)&a.row_max[s], __float_as_uint(largest));
 }
 
-/* D pair by pair, and what it can do to J of others. */
+/* Copies D to [product][pair], and computes the Coulomb estimate of each pair and the largest of
+ * each tile. */
 template <int N>
 __global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
 {

@@ -1,14 +1,15 @@
-/* Densities in GPU memory, which nobody has looked at: whether their elements are larger than those
- * that the shell pairs of the plan were pruned for. */
+/* Check of densities in GPU memory, which the host does not see: are their elements larger than the
+ * limit for which the shell pairs of the plan were pruned (fmo_fock_plan.density_limit)? The
+ * kernels that write J and K then write NaN. */
 #ifndef FMO_GPU_DENSITY_LIMIT_CUH
 #define FMO_GPU_DENSITY_LIMIT_CUH
 
 #include "accumulate/gpu/plan.h"
 
 typedef struct fmo_gpu_density_limit {
-    const float *row_max; /* [rows] the largest |D| of each row of blocks */
+    const float *row_max; /* [rows] largest |D| of each row of blocks */
     int rows;
-    float most; /* with a margin for rounding */
+    float most; /* the limit, with a margin for rounding */
 } fmo_gpu_density_limit;
 
 static inline fmo_gpu_density_limit fmo_gpu_limit_of(const fmo_fock_plan *plan,
@@ -18,8 +19,9 @@ static inline fmo_gpu_density_limit fmo_gpu_limit_of(const fmo_fock_plan *plan,
     return limit;
 }
 
-/* For all threads of a block at once, which wait for each other here; threads are numbered from 0.
- * A NaN is not too large: it goes its own way. */
+/* True if an element exceeds the limit. All threads of a block must call, as it contains a barrier;
+ * `thread` is the number of the thread in the block, from 0. NaN does not count as too large, since
+ * it propagates by itself. */
 __device__ __forceinline__ bool fmo_gpu_density_too_large(const fmo_gpu_density_limit &limit,
                                                           int thread)
 {

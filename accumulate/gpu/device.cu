@@ -1,4 +1,5 @@
-/* Finding GPUs, and what a plan has of one: streams, events, memory. */
+/* Finds GPUs and manages what a plan has of one: stream, events, and memory from cudaMalloc or the
+ * device's memory pool. The functions are described in device.h. */
 #include "accumulate/gpu/device.h"
 
 #include <stdio.h>
@@ -33,6 +34,7 @@ extern "C" int64_t fmo_gpu_identity(void)
     return both ? both : 1;
 }
 
+/* Checks driver, number of the device, and compute capability (7.5 or higher). */
 extern "C" fmo_status fmo_gpu_probe(int *device, fmo_error *err)
 {
     int devices = 0, major = 0, minor = 0;
@@ -70,6 +72,7 @@ fmo_gpu_inside::~fmo_gpu_inside()
     if (before >= 0) (void)cudaSetDevice(before);
 }
 
+/* Queries the properties of the device. */
 static cudaError_t ask(fmo_gpu_device *d)
 {
     cudaDeviceProp properties;
@@ -82,6 +85,7 @@ static cudaError_t ask(fmo_gpu_device *d)
     return cudaSuccess;
 }
 
+/* Copies the properties of an open device on the same GPU. */
 static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like)
 {
     d->pools = like->pools;
@@ -91,6 +95,7 @@ static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like)
     memcpy(d->name, like->name, sizeof d->name);
 }
 
+/* Gets the properties, and creates the stream, unless it is the caller's, and the events. */
 static cudaError_t open(fmo_gpu_device *d, const fmo_gpu_device *like)
 {
     if (like)
@@ -122,8 +127,8 @@ fmo_status fmo_gpu_device_open_like(fmo_gpu_device *device, const fmo_fock_optio
     device->memory = options->memory;
     device->stream = (cudaStream_t)options->stream;
     const fmo_gpu_inside inside(device);
-    /* An error that somebody left behind is not one of the launches to come, whose errors are asked
-     * for in the same way. */
+    /* Clears an error that an earlier call left behind; otherwise cudaGetLastError would report it
+     * after the first launch. */
     (void)cudaGetLastError();
     FMO_GPU_CHECK(open(device, like), "preparing the GPU", err);
     return FMO_OK;
@@ -132,9 +137,11 @@ fmo_status fmo_gpu_device_open_like(fmo_gpu_device *device, const fmo_fock_optio
 void fmo_gpu_device_wait(const fmo_gpu_device *d)
 {
     if (d->stream) (void)cudaStreamSynchronize(d->stream);
-    if (d->finished) (void)cudaEventSynchronize(d->finished); /* perhaps on another stream */
+    if (d->finished) (void)cudaEventSynchronize(d->finished); /* may be on another stream */
 }
 
+/* Allocates memory, from the pool if `pooled`; the device's stream then waits for the allocation.
+ */
 static cudaError_t take(fmo_gpu_device *d, int pooled, void **pointer, size_t bytes)
 {
     if (!pooled) return cudaMalloc(pointer, bytes);
@@ -146,12 +153,13 @@ static cudaError_t take(fmo_gpu_device *d, int pooled, void **pointer, size_t by
     return code;
 }
 
-/* Nothing queued may use it any longer. */
+/* Frees memory. No queued work may use it any longer. */
 static cudaError_t give_back(int pooled, void *pointer)
 {
     return pooled ? cudaFreeAsync(pointer, cudaStreamLegacy) : cudaFree(pointer);
 }
 
+/* True if the memory is part of the device's stock. */
 static bool of_stock(const fmo_gpu_device *d, const void *pointer)
 {
     return d->stock && (const char *)pointer >= d->stock_begin &&
@@ -172,7 +180,7 @@ void fmo_gpu_device_close(fmo_gpu_device *d)
     if (d->start) (void)cudaEventDestroy(d->start);
     if (d->finished) (void)cudaEventDestroy(d->finished);
     if (d->own_stream) (void)cudaStreamDestroy(d->stream);
-    (void)cudaGetLastError(); /* of what had not been made */
+    (void)cudaGetLastError(); /* of things that were never created */
     memset(d, 0, sizeof *d);
 }
 
@@ -192,19 +200,22 @@ fmo_status fmo_gpu_available_memory(size_t *bytes, fmo_error *err)
 
 /* ---- the arena ------------------------------------------------------------------------------ */
 
-/* Arrays in one piece start where allocations of their own would. */
+/* Bytes that an array takes in a piece of memory: rounded up to 256, the alignment of an
+ * allocation. */
 static size_t placed_bytes(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;
 }
 
+/* Allocates the stock and gives each device its range. Without memory the devices have no stock. */
 void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int num)
 {
     fmo_gpu_stock *const stock = (fmo_gpu_stock *)malloc(sizeof *stock);
     size_t all = 0;
     for (int k = 0; k < num; k++) all += placed_bytes(bytes[k]);
     if (!stock || !all || take(device[0], device[0]->pooled, &stock->at, all) != cudaSuccess) {
-        if (stock && all) (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+        /* the error is not sticky: the next check must not see it */
+        if (stock && all) (void)cudaGetLastError();
         free(stock);
         return;
     }
@@ -224,6 +235,7 @@ void *fmo_gpu_stock_left(const fmo_gpu_device *device, size_t bytes)
     return enough ? device->stock_at : NULL;
 }
 
+/* Allocates memory; if that fails, sets a message with the bytes that are needed and free. */
 static fmo_status take_or_say(fmo_gpu_device *device, int pooled, const char *what, size_t bytes,
                               void **pointer, fmo_error *err)
 {
@@ -231,7 +243,7 @@ static fmo_status take_or_say(fmo_gpu_device *device, int pooled, const char *wh
     const cudaError_t code = take(device, pooled, pointer, bytes ? bytes : 1);
     if (code == cudaSuccess) return FMO_OK;
     *pointer = NULL;
-    (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+    (void)cudaGetLastError(); /* the error is not sticky: the next check must not see it */
     if (code != cudaErrorMemoryAllocation) return fmo_gpu_error(code, what, err);
     (void)cudaMemGetInfo(&available, &total);
     return fmo_error_set(err, FMO_ERR_MEMORY,
@@ -239,6 +251,7 @@ static fmo_status take_or_say(fmo_gpu_device *device, int pooled, const char *wh
                          1e-9 * (double)bytes, 1e-9 * (double)available, 1e-9 * (double)total);
 }
 
+/* Takes memory from the stock or allocates it, and adds it to the arena's list of pieces. */
 fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes, void **pointer,
                          fmo_error *err)
 {
@@ -354,7 +367,7 @@ fmo_status fmo_gpu_upload(const fmo_gpu_device *device, const char *what, const 
                           const fmo_gpu_array *array, int num, fmo_error *err)
 {
     const size_t bytes = fmo_gpu_arrays_staged_bytes(array, num);
-    int first = 0; /* the first that has bytes begins the piece */
+    int first = 0; /* the first array with bytes begins the piece */
     while (first < num && !array[first].bytes) first++;
     if (!bytes || first == num) return FMO_OK;
     FMO_GPU_CHECK(fmo_gpu_send(*array[first].at, staged, bytes, device->stream), what, err);

@@ -1,6 +1,7 @@
-/* All integrals of many small molecules: a thread for a shell pair, then, class after class, a
- * thread for a quartet, of all molecules in one launch. What it does is shared with the
- * CPU (integrals/eri/eri_matrix_body.inc). */
+/* All two-electron integrals of many small molecules, with overlap and core Hamiltonian
+ * (eri_matrix.h). Each thread computes a shell pair, then, class by class, a quartet; one launch
+ * serves all molecules. The arithmetic is shared with the CPU (integrals/eri/eri_matrix_body.inc).
+ */
 #include <fmo/eri_matrix.h>
 
 #include "accumulate/gpu/call.cuh"
@@ -13,14 +14,16 @@
 namespace {
 
 enum { THREADS = 128 };
-const size_t molecules_max = 65535; /* of a launch: its y */
+const size_t molecules_max = 65535; /* of one launch: blockIdx.y */
 
-/* Which molecule a block has, and the first number of its threads. */
+/* Number of the pair or quartet that the thread computes; blockIdx.y is the number of the molecule.
+ */
 __device__ __forceinline__ int first_number(void)
 {
     return (int)(blockIdx.x * THREADS + threadIdx.x);
 }
 
+/* Makes the primitive pairs of a shell pair. */
 __global__ void make_pairs(const fmo_eri_molecule *molecules)
 {
     const fmo_eri_molecule &m = molecules[blockIdx.y];
@@ -32,7 +35,7 @@ __global__ void make_pairs(const fmo_eri_molecule *molecules)
 #undef ROW
 }
 
-/* Overlap and core Hamiltonian; boys: of each order. */
+/* Overlap and core Hamiltonian; boys: rows of the Boys function's table for each order. */
 struct boys_rows {
     const double *of[FMO_PAIR_LOW_L_ORDER_MAX + 1];
 };
@@ -48,7 +51,8 @@ __global__ void __launch_bounds__(THREADS)
 #undef ROW
 }
 
-/* Quartet number t of a class: two pairs, of one class each once. */
+/* Finds the two pairs of quartet number t of a class; quartets of two pairs of one class occur
+ * once. Returns false if there is no such quartet. */
 template <bool SAME>
 __device__ __forceinline__ bool pairs_of(const fmo_eri_molecule &m, int bra_class, int ket_class,
                                          int t, const fmo_eri_pair **bra, const fmo_eri_pair **ket)
@@ -83,7 +87,7 @@ FMO_ERI_LOW_L_TABLE(KERNEL)
 
 typedef void quartets_kernel(const fmo_eri_molecule *, const double *, double);
 
-/* What is launched, class by class; `most` of quartets of a molecule. */
+/* Data of the launches, class by class; most: largest number of quartets of a molecule. */
 struct low_l_class {
     quartets_kernel *kernel;
     int bra, ket, order;
@@ -94,13 +98,13 @@ struct low_l_class {
 const low_l_class low_l_classes[] = {FMO_ERI_LOW_L_TABLE(ROW)};
 #undef ROW
 
-/* Arrays of all molecules, on the host and on the device. */
+/* Arrays of all molecules, on the host or on the device. */
 struct gathered {
     fmo_eri_molecule *molecule;
     fmo_eri_arrays all;
 };
 
-/* Those of a molecule that begins there. */
+/* The arrays of the molecule that begins at *z. */
 fmo_eri_arrays arrays_at(const fmo_eri_arrays *all, const fmo_eri_sizes *z)
 {
     return {all->shell + z->shells,        all->pair + z->pairs,
@@ -109,12 +113,12 @@ fmo_eri_arrays arrays_at(const fmo_eri_arrays *all, const fmo_eri_sizes *z)
             all->coord + 3 * z->nuclei,    all->ao + z->functions};
 }
 
-/* Where results go: [count] each; overlap and core NULL: not wanted. */
+/* [count] addresses of results for each molecule; overlap, core: NULL if not requested. */
 struct results {
     double *const *eri, *const *overlap, *const *core;
 };
 
-/* Fills in what is staged; views of the device. */
+/* Fills in the staged arrays of all molecules; the pointers in them are addresses on the device. */
 void fill(const fmo_basis *const *basis, size_t count, const results *to, const fmo_eri_sizes *at,
           const gathered *host, const gathered *view, fmo_eri_prim *prim)
 {
@@ -139,6 +143,7 @@ void fill(const fmo_basis *const *basis, size_t count, const results *to, const 
     }
 }
 
+/* Launches all kernels and waits for them. */
 cudaError_t launch(const gathered *host, const gathered *view, size_t count, double cutoff,
                    const fmo_boys_table *boys, cudaStream_t stream)
 {
@@ -176,7 +181,7 @@ cudaError_t launch(const gathered *host, const gathered *view, size_t count, dou
     return cudaStreamSynchronize(stream);
 }
 
-/* As many as a launch takes. */
+/* Computes the matrices of up to molecules_max molecules. */
 fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, const results *to,
                    fmo_gpu_device *device, fmo_error *err)
 {
@@ -226,7 +231,7 @@ fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, c
     }
     free(staged);
     free(at);
-    fmo_gpu_free(device, view.molecule); /* the first, and with it all */
+    fmo_gpu_free(device, view.molecule); /* frees all arrays: they are one piece */
     FMO_GPU_CHECK(code, "integrals", err);
     return status;
 }

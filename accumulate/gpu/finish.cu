@@ -1,4 +1,5 @@
-/* The last steps of a build: the pairs' sums into X^J, and X to J and K. */
+/* The last steps of a build: adding the pairs' sums to X^J, and J and K from X (final equations of
+ * rules/digest.h). They follow the quartet kernels of kernels/. */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include "accumulate/gpu/density_limit.cuh"
@@ -11,7 +12,8 @@ namespace {
 
 enum { FINISH_TILE = 16 };
 
-/* The pairs' sums into X^J; segments of one pair interact there. */
+/* Adds the pairs' sums, over all copies, to X^J; segments of one pair are added to the same block.
+ */
 template <int N>
 __global__ void spread_sums(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
 {
@@ -41,16 +43,17 @@ __global__ void spread_sums(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
 
 typedef struct finish_args {
     const double *coulomb, *exchange;
-    double *J, *K; /* NULL: not wanted */
+    double *J, *K; /* NULL: not requested */
     size_t copy_stride;
     unsigned copies;
-    const double *scale; /* of fixed point, NULL for doubles */
+    const double *scale; /* scale of the fixed-point numbers, NULL for floating-point sums */
     const int *ao_caller;
     const double *ao_factor;
     int nao, caller_nao;
     fmo_gpu_density_limit limit;
 } finish_args;
 
+/* An element of X, summed over copies, or converted from fixed point. */
 __device__ double element(const double *X, size_t at, unsigned copies, const finish_args &a)
 {
     if (a.scale) return (double)__double_as_longlong(X[at]) / *a.scale;
@@ -61,8 +64,8 @@ __device__ double element(const double *X, size_t at, unsigned copies, const fin
 }
 
 /* J = 2 (X^J + X^J^T), K = X^K + X^K^T, tile by tile through shared memory so that both triangles
- * are read along rows. Under `fixed` integers are added first, so the order does not matter. NaN
- * after a density that the plan's pairs are not good for. */
+ * are read along rows. Under `fixed` integers are added first, so that the order does not matter. J
+ * and K are NaN if the density exceeds the limit for which the plan's pairs were pruned. */
 template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
 {
     const finish_args &a = many.own();
@@ -94,6 +97,7 @@ cudaError_t fmo_gpu_spread_sums(const fmo_gpu_group *group, bool fixed)
     return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(spread_sums), fixed);
 }
 
+/* Launches `finish` for all builds of the group. */
 cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
 {
     const fmo_gpu_range range("J and K");

@@ -1,4 +1,5 @@
-/* Fixed-point sums: their scale, and whether it leaves enough digits. */
+/* The scale of fixed-point sums (strategy `fixed`), from a bound on the matrices, and the check
+ * that it leaves enough digits. The strategy itself is scatter/scatter_fixed.cuh. */
 #include "accumulate/gpu/fixed.cuh"
 #include "accumulate/gpu/plan.h"
 
@@ -6,11 +7,12 @@
 
 namespace {
 
-/* A bound on every element of X, for `fixed`: |X^J| <= max Q sum_kl |D_kl| Q_kl over pairs, and
- * |X^K_ik| <= sum_jl |D_jl| m_j m_l with m_j the largest Q of a pair with shell j. One block, so
- * that the order of the sums, and with it the scale, never changes. */
+/* The bound on all elements of X: |X^J| <= max Q sum_kl |D_kl| Q_kl over pairs, and |X^K_ik| <=
+ * sum_jl |D_jl| m_j m_l with m_j the largest Q of a pair with shell j. One block computes it, so
+ * that the order of the sums, and therefore the scale, never changes. */
 enum { BOUND_THREADS = 1024 };
 
+/* Sum of a value over all threads of the block. shared: [BOUND_THREADS]. */
 __device__ double block_sum(double value, double *shared)
 {
     __syncthreads();
@@ -27,13 +29,14 @@ typedef struct bound_args {
     fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
     const float *block_max;
     const double *shell_bound;
-    const double *sums_bound; /* [sums_sets] shell_bound of the plan that X^J is of */
+    const double *sums_bound; /* [sums_sets] shell_bound of the plan whose X^J is computed */
     int sets, s_sets, width, sp, sums_sets;
     double *bound, *scale;
 } bound_args;
 
 #define FIXED_QUANTUM_MAX 1e-13
 
+/* Computes the bound and the scale of a build. */
 template <int N>
 __global__ void __launch_bounds__(BOUND_THREADS)
     bound_elements(const __grid_constant__ fmo_gpu_many<bound_args, N> many)
@@ -61,7 +64,7 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     if (threadIdx.x == 0) {
         const double bound = isfinite(coulomb) && isfinite(exchange)
                                  ? fmo_screen_max(coulomb, exchange)
-                                 : CUDART_INF; /* a maximum may forget a NaN */
+                                 : CUDART_INF; /* because a maximum may lose a NaN */
         *a.bound = bound;
         *a.scale = fmo_gpu_fixed_scale_for(bound);
     }
@@ -69,7 +72,8 @@ __global__ void __launch_bounds__(BOUND_THREADS)
 
 } // namespace
 
-/* The scale of a state's sums, from its density, or another's. */
+/* Arguments for the scale of the sums of `sums`, made from the density of `g`; the two may be the
+ * same. */
 static void bound_arguments(const fmo_gpu_state *g, const fmo_gpu_state *sums, bound_args *a)
 {
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) a->pairs[c] = g->pairs[c];

@@ -1,5 +1,6 @@
-/* `--mode fused`: which strategy and schedule a plan gets, and its builds, one by one. All steps of
- * a build are on one stream, or the tasks of a pass side by side in a graph. */
+/* Mode fused (`--mode fused`): the choice of strategy and schedule for a plan, and single builds.
+ * All steps of a build are on one stream; in a CUDA graph the tasks of a pass run concurrently. See
+ * docs/explanation/gpu.md; batches are in group.cu, several GPUs in several.cu. */
 #include "accumulate/gpu/fused.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ const fmo_gpu_variant *fmo_gpu_find_variant(fmo_scatter scatter, fmo_commit comm
     return NULL;
 }
 
-/* The kernels that commit nothing, for the profile. */
+/* The kernels without updates of the matrices, for the profile. */
 static const fmo_gpu_variant *variant_without_commits(void)
 {
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
@@ -40,19 +41,21 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
     return fmo_gpu_find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
 }
 
-/* The rule of `auto`. Structure first: screened-in quartets are listed by bra pair, then by the
- * shells of the ket pair, so that neighbouring lanes share X^J_ij always and rows of X^K in runs,
- * which `segmented` folds at the price of a comparison with the neighbour. Then measured
- * duplication: where the first build issued more than a share of its adds as atomics, there are no
- * runs to fold, and `native` saves the comparison. Adds to few addresses wait for each other in the
- * L2 cache, so that small matrices are given copies. */
+/* Number of copies of the matrices under `auto`. How `auto` chooses: first by structure.
+ * Screened-in quartets are listed by bra pair, then by the shells of the ket pair, so that
+ * neighbouring lanes always share X^J_ij and share rows of X^K in runs; `segmented` sums such runs
+ * at the cost of a comparison with the neighbouring lane. Then by measurement (decide_scatter): if
+ * the first build issued more than a certain share of its additions as atomics, there are too few
+ * runs, and `native` saves the comparison. Atomics to few addresses wait for each other in the L2
+ * cache, so small matrices get copies. */
 static unsigned auto_copies(double elements)
 {
     return (unsigned)fmin(ceil(fmo_tuning_gpu_copies_elements / elements),
                           fmo_tuning_gpu_copies_most);
 }
 
-/* What the first build under `auto` says about the choice. */
+/* Chooses between `segmented` and `native` after the first build under `auto`, by the share of
+ * additions that were issued as atomics. */
 static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -68,10 +71,10 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
     for (int k = 0; k < plan->others.num; k++) fmo_gpu_forget_graphs(plan->others.plan[k]->gpu);
 }
 
-/* ---- schedules with what is special about them ---------------------------------------------- */
+/* ---- schedules and their requirements ------------------------------------------------------- */
 
-/* Copies of the matrices under a strategy; FMO_ERR_ARGUMENT if it is not for a basis of this size.
- */
+/* Number of copies of the matrices for the plan's strategy; FMO_ERR_ARGUMENT if the basis is too
+ * large for it. */
 static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device *device,
                                 unsigned *copies, fmo_error *err)
 {
@@ -90,7 +93,7 @@ static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device 
     case FMO_SCATTER_TILE:
         return fmo_gpu_tile_check(device, n, err);
 #endif
-    case FMO_SCATTER_REPLICATED: /* two matrices each within a share of the L2 cache */
+    case FMO_SCATTER_REPLICATED: /* keep each of two matrices within a share of the L2 cache */
         *copies =
             (unsigned)fmin(fmax(fmo_tuning_gpu_replicated_share * (double)device->cache_bytes /
                                     (2.0 * elements * sizeof(double)),
@@ -103,6 +106,7 @@ static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device 
     }
 }
 
+/* The schedule of the plan's strategy. */
 static const fmo_gpu_schedule *schedule_of(const fmo_fock_plan *plan)
 {
 #if FMO_EXPERIMENTS
@@ -139,7 +143,7 @@ static void side_streams_destroy(fmo_gpu_side_streams *side)
     if (side->beside_join) (void)cudaEventDestroy(side->beside_join);
 }
 
-/* The stream for what goes beside all passes starts from the group's, and joins it again. */
+/* Make the stream `beside` wait for the group's stream, and the group's for `beside`. */
 static cudaError_t fork_beside(const fmo_gpu_side_streams *side, const fmo_gpu_group *group)
 {
     FMO_GPU_TRY(cudaEventRecord(side->beside_fork, group->stream));
@@ -151,8 +155,9 @@ static cudaError_t join_beside(const fmo_gpu_side_streams *side, const fmo_gpu_g
     return cudaStreamWaitEvent(group->stream, side->beside_join, 0);
 }
 
-/* J of far pairs by boxes: who is near first, as screening wants to know; the rest beside what
- * comes then, with side streams, until it is joined. */
+/* Computes J of far pairs by multipole expansions. The lists of near cells come first, because
+ * screening needs them; with side streams the rest runs concurrently with the following steps until
+ * join_beside. */
 static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                                const fmo_gpu_side_streams *side)
 {
@@ -162,9 +167,9 @@ static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant
     return fmo_gpu_box_potentials(plan, variant->fixed_point, side ? side->beside : group->stream);
 }
 
-/* A density to X, everything queued on the group's stream. side, high-l: streams beside it, or
- * none; high-l is for all that interacts a d shell, which neither waits for the last warps of the
- * other classes' passes then, nor they for its. */
+/* Queues the steps from a density to X on the group's stream. side, high_l: streams for concurrent
+ * work, or NULL. Classes with d shells use those of high_l, so that neither they nor the other
+ * classes wait for the last warps of each other's passes. */
 static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                          const fmo_gpu_side_streams *side, const fmo_gpu_side_streams *high_l,
                          bool timed)
@@ -183,8 +188,8 @@ static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *vari
     return g->hermite ? fmo_hermite_queue(group, variant, NULL, timed) : cudaSuccess;
 }
 
-/* From density_in on as one graph. Nothing is lost where the capture fails: the launches are then
- * made one by one. */
+/* Captures the steps from density_in to X as a CUDA graph. If the capture fails, builds launch
+ * their kernels one by one. */
 static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -231,7 +236,7 @@ cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant
     return queue(&group, variant, NULL, NULL, timed);
 }
 
-/* density_in to J and K, everything queued on the plan's stream. */
+/* Queues a build from density_in to J and K on the plan's stream. */
 static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
 {
     fmo_gpu_state *g = build->plan->gpu;
@@ -248,7 +253,7 @@ cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStre
 {
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
-    if (!g->pinned.in) { /* once: the plan's time, not that of its first build */
+    if (!g->pinned.in) { /* done once; counts as time of the plan, not of its first build */
         const double before = fmo_now();
         FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
         const double taken = fmo_now() - before;
@@ -277,6 +282,7 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
                            cudaMemcpyDeviceToHost, stream);
 }
 
+/* Queues the copies of the matrices and the build between them. */
 fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err)
 {
     fmo_fock_plan *plan = job->plan;
@@ -306,8 +312,9 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
 
 /* ---- the mode ------------------------------------------------------------------------------- */
 
-/* State, kept integrals and graph: what is done once belongs to the plan, not to the first build.
- * The graph of a plan that is to build in groups is left for its first build alone. */
+/* Completes the state, computes stored integrals if requested, and captures the graph, so that this
+ * is part of the time of the plan, not of the first build. Plans that will build in groups capture
+ * their graph only when they build alone. */
 static fmo_status end_state(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_status status = fmo_gpu_state_end(plan, err);
@@ -320,10 +327,10 @@ static fmo_status end_state(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-/* A build of a density of zeros, which leaves nothing over: CUDA loads a kernel when it is launched
- * for the first time, which would make the first build of a process take several times as long as
- * later ones. Nobody waits for it. Without screening all quartets would be computed: the steps
- * after them alone, then. */
+/* Queues a build of a zero density, whose results are discarded. CUDA loads a kernel at its first
+ * launch, which would make the first build of a process several times slower than later ones. The
+ * host does not wait for this build. Without screening (cutoff 0) it would compute all quartets, so
+ * only the steps after the quartets run. */
 static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -348,7 +355,8 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-/* What comes before the pairs. */
+/* Chooses strategy, copies and schedule, opens the device and begins the state; pairs come next.
+ * like: a plan on the same GPU that is being made, or NULL. */
 static fmo_status begin(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_error *err)
 {
     unsigned copies = 1;
@@ -376,7 +384,8 @@ static fmo_status begin(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_erro
     return fmo_gpu_state_begin(plan, schedule_of(plan), copies, err);
 }
 
-/* Nodes of far quartets of all plans on one stream. err[k]: what came of plan k. */
+/* Makes the nodes of far quartets of all plans that share the stream of the first, in one launch.
+ * err[k] gets the error of plan k. */
 static cudaError_t make_nodes_together(fmo_fock_plan *const *plans, int num, fmo_error *err)
 {
     fmo_gpu_build builds[FMO_PLANS_TOGETHER];
@@ -389,14 +398,16 @@ static cudaError_t make_nodes_together(fmo_fock_plan *const *plans, int num, fmo
     return group.num ? fmo_gpu_make_nodes(&group) : cudaSuccess;
 }
 
-/* What classes with d shells need of all plans on one stream of the caller's, for which they would
- * queue up. */
+/* True if the data for the distance-dependent bound on K of classes with d shells are made in one
+ * launch for all plans on one stream of the caller's, where single launches would run one after the
+ * other. */
 static bool separation_together(const fmo_fock_plan *plan, const fmo_fock_plan *first)
 {
     return plan->in_batch && !plan->gpu->device.own_stream &&
            plan->gpu->device.stream == first->gpu->device.stream;
 }
 
+/* Makes these data for all plans that wait for them. */
 static cudaError_t make_separation_together(fmo_fock_plan *const *plans, int num,
                                             const fmo_error *err)
 {
@@ -410,6 +421,7 @@ static cudaError_t make_separation_together(fmo_fock_plan *const *plans, int num
     return group.num ? fmo_hermite_make_separation(&group) : cudaSuccess;
 }
 
+/* Makes plans on one GPU together. A plan that fails gets its error in errs and drops out. */
 extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo_error *errs)
 {
     fmo_fock_plan *good[FMO_PLANS_TOGETHER];
@@ -419,7 +431,7 @@ extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo
     for (int k = 0; k < num; k++) {
         const fmo_gpu_state *const like = left ? good[0]->gpu : NULL;
         if (begin(plans[k], like, &errs[k]) != FMO_OK) continue;
-        if (!left) /* once: asking takes longer than the rest of a small plan */
+        if (!left) /* once, because the query takes longer than the rest of a small plan */
             (void)fmo_gpu_available_memory(&plans[k]->gpu->available, NULL);
         number[left] = k;
         err[left].status = FMO_OK;
@@ -433,7 +445,7 @@ extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo
             status = fmo_gpu_error(code, "making nodes of pairs", &err[k]);
         good[k]->gpu->separation_later = separation_together(good[k], good[0]);
         if (status == FMO_OK) status = end_state(good[k], &err[k]);
-        /* plans of a batch are many, and share launches of kernels of their own */
+        /* not for batches: they have many plans, and kernels of their own for groups */
         if (status == FMO_OK && !good[k]->in_batch) (void)rehearse(good[k], &err[k]);
     }
     const cudaError_t separation = left ? make_separation_together(good, left, err) : cudaSuccess;
@@ -451,6 +463,7 @@ extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     return own.status == FMO_OK ? FMO_OK : fmo_error_set(err, own.status, "%s", own.message);
 }
 
+/* Makes the state again after the plan's pairs have changed. */
 extern "C" fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
     const unsigned copies = plan->gpu->arrays.copies;
@@ -466,6 +479,8 @@ extern "C" fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return end_state(plan, err);
 }
 
+/* Waits for a build, checks its fixed-point scale, and fills in the profile. After the first build
+ * under `auto` it chooses the strategy of later ones. */
 extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -492,7 +507,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_add_others_counters(plan);
     fmo_gpu_profile_counts(plan, counters);
     if (plan->scatter_open && g->wanted == FMO_TERMS_ALL)
-        decide_scatter(plan, counters); /* for the builds to come */
+        decide_scatter(plan, counters); /* for later builds */
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;
 }
@@ -504,8 +519,8 @@ extern "C" void fmo_fused_give(const fmo_fock_plan *plan, double *coulomb, doubl
     if (exchange) memcpy(exchange, plan->gpu->pinned.out + n * n, n * n * sizeof *exchange);
 }
 
-/* The build of the last density once more, class after class; its seconds by class, and together.
- */
+/* Repeats the build of the last density with the classes in sequence. seconds:
+ * [FMO_ERI_CLASS_COUNT] of each class; all: of the whole build. */
 static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant, double *seconds,
                             double *all, fmo_error *err)
 {
@@ -513,7 +528,7 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     float ms = 0.0f;
     int *const before = &g->timed_before[!variant->commits];
-    /* a kernel is loaded at its first launch, which is not to be timed */
+    /* the first launch of a kernel loads it and must not be timed */
     for (int run_no = *before ? 1 : 0; run_no < 2; run_no++)
         FMO_GPU_CHECK(run(&build, variant, true), "timing the classes", err);
     *before = 1;
@@ -527,6 +542,8 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     return FMO_OK;
 }
 
+/* Times the classes and, if requested, the classes without updates of the matrices; what the
+ * classes do not account for is screening_seconds. */
 extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_fock_profile *profile = &plan->profile;

@@ -1,49 +1,52 @@
-/* Between the segments of mode fused: single builds (fused.cu) and batches (group.cu). C++ only. */
+/* Interface between the files of mode fused: single builds (fused.cu), batches (group.cu), several
+ * GPUs (several.cu) and J of another plan's density (source.cu). C++ only. */
 #ifndef FMO_GPU_FUSED_H
 #define FMO_GPU_FUSED_H
 
 #include "accumulate/gpu/schedule/schedule.h"
 
-/* The kernels of a strategy; NULL: not in this build. */
+/* Returns the kernels of a strategy; NULL if they are not in this build of the library. */
 const fmo_gpu_variant *fmo_gpu_find_variant(fmo_scatter scatter, fmo_commit commit);
 
-/* The kernels of the plan's strategy. */
+/* Returns the kernels of the plan's strategy. */
 const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
 
-/* One build, queued on the plan's stream; its matrices are of the host, or in GPU memory. Inside of
- * the device. */
+/* Queues one build on the plan's stream. on_device: the job's matrices are in GPU memory; otherwise
+ * on the host. The plan's GPU must be current. */
 fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err);
 
-/* From density_in to X, queued on the plan's stream: its graph, made at the first call, or launch
- * by launch; with timers around the classes if it is timed. */
+/* Queues a build from density_in to X on the plan's stream: as the plan's CUDA graph, captured in
+ * the first call, or as single launches. timed: single launches, with timers around the classes. */
 cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                                bool timed);
 
-/* several.cu: the steps of a build that is shared with plans on other GPUs; nothing where there are
- * none. The first plan's density goes to the others, whose shares of X are queued on streams of
- * theirs; */
+/* several.cu: the steps of a build that is shared with plans on other GPUs; without such plans they
+ * do nothing. queue_others copies the first plan's density to the others and queues their shares of
+ * X on their streams; */
 cudaError_t fmo_gpu_queue_others(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                                  bool timed);
-/* and is added to its own when they have it, on its stream. */
+/* add_others adds these shares to the first plan's, on its stream, when they are complete. fixed:
+ * they are fixed-point integers. */
 cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed);
-/* What the others have counted, to pinned memory; and, at the end, added to the plan's. */
+/* Copy the counters of the other plans to pinned memory; at the end, add them to the plan's. */
 cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t stream);
 void fmo_gpu_add_others_counters(const fmo_fock_plan *plan);
-/* [1 + others] How long each GPU was busy with its share of the last build; nothing is written if
- * it was not shared. All have finished. */
+/* [1 + others] Seconds that each GPU was busy with its share of the last build; not written if it
+ * was not shared. All GPUs must have finished. */
 cudaError_t fmo_gpu_others_seconds(const fmo_fock_plan *plan, double *seconds);
-/* What one GPU has counted to what another has. */
+/* Adds the counts of one GPU to those of another. */
 void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from);
 
-/* Copies around a build whose matrices are of the host: the density to density_in; J, K and the
- * counters to pinned memory. */
+/* Copies for builds with matrices on the host: the density to density_in; J, K and the counters to
+ * pinned memory. */
 cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
 
-/* source.cu: J of another plan's density, queued on the plan's stream; matrices of the host. */
+/* source.cu: queues J of another plan's density on the plan's stream; the matrices are on the host.
+ */
 fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err);
 
-/* Whether builds of this plan join groups. */
+/* True if builds of this plan join groups. */
 bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
 
 #endif

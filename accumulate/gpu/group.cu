@@ -1,12 +1,14 @@
-/* Batches of mode fused. Launches cost more than small systems' work, so that builds of such
- * systems share them: plans with the same kernels, sorted by size, in groups, each group on one
- * stream. All other plans build one by one, on streams of their own. */
+/* Batches of mode fused. For small systems kernel launches take longer than the work, so their
+ * builds share launches: plans with the same kernels, sorted by size, form groups, each on one
+ * stream. All other plans build one by one, on streams of their own
+ * (docs/explanation/gpu/batches.md). */
 #include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/range.h"
 
 #include <stdlib.h>
 
+/* The plan's task of a class; NULL if it has none. Plans in groups have one pass. */
 static const fmo_gpu_task *task_of(const fmo_gpu_state *g, int eri_class)
 {
     const fmo_gpu_pass *pass = &g->lists.pass[0];
@@ -15,13 +17,15 @@ static const fmo_gpu_task *task_of(const fmo_gpu_state *g, int eri_class)
     return NULL;
 }
 
+/* Number of candidates of that task. */
 static size_t candidates_of(const fmo_gpu_state *g, int eri_class)
 {
     const fmo_gpu_task *task = task_of(g, eri_class);
     return task ? task->candidates : 0;
 }
 
-/* One list of one class of all builds. */
+/* Launches the kernel for one list of one class for all builds. The grids of the builds are
+ * proportional to their candidates and together fill the GPU a few times. */
 static cudaError_t launch_list(const fmo_gpu_group *group, const fmo_gpu_variant *variant, int list,
                                int c)
 {
@@ -50,7 +54,7 @@ static cudaError_t launch_list(const fmo_gpu_group *group, const fmo_gpu_variant
         });
 }
 
-/* All lists of one class. */
+/* Launches all lists of one class. */
 static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_variant *variant, int c)
 {
     const fmo_gpu_range range(fmo_eri_class_name((fmo_eri_class)c));
@@ -60,7 +64,7 @@ static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_varian
     return cudaSuccess;
 }
 
-/* Densities to J and K, everything queued on the group's stream. */
+/* Queues the builds from densities to J and K on the group's stream. */
 static cudaError_t queue_group(const fmo_gpu_group *group, const fmo_gpu_variant *variant)
 {
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
@@ -71,15 +75,17 @@ static cudaError_t queue_group(const fmo_gpu_group *group, const fmo_gpu_variant
     return fmo_gpu_queue_finish(group, variant);
 }
 
-/* What must be equal in a group, then the order of its builds. */
+/* Sort key of a job: members up to `stream` must be equal within a group, the others determine the
+ * order. */
 typedef struct batch_key {
-    const fmo_gpu_variant *variant; /* NULL: builds alone */
+    const fmo_gpu_variant *variant; /* NULL: the job builds alone */
     int device, far, hermite;
-    cudaStream_t stream; /* the caller's; NULL for a plan's own */
+    cudaStream_t stream; /* the caller's; NULL: a stream of the plan's own */
     double primitives;
     size_t job;
 } batch_key;
 
+/* Order of keys for qsort. */
 static int compare(const void *x, const void *y)
 {
     const batch_key *a = (const batch_key *)x, *b = (const batch_key *)y;
@@ -92,6 +98,7 @@ static int compare(const void *x, const void *y)
     return (a->job > b->job) - (a->job < b->job);
 }
 
+/* True if the two jobs may be in one group. */
 static bool together(const batch_key *a, const batch_key *b)
 {
     return a->variant && a->device == b->device && a->variant == b->variant && a->far == b->far &&
@@ -108,6 +115,7 @@ bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
            (!g->hermite || g->hermite->passes == 1);
 }
 
+/* The key of job k. */
 static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
 {
     const fmo_fock_plan *plan = jobs[k]->plan;
@@ -123,7 +131,7 @@ static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
     return key;
 }
 
-/* Builds that go together from key[0] on, of `rest` jobs. */
+/* Number of jobs, of the `rest` jobs from key[0] on, that may be in one group with the first. */
 static size_t alike(const batch_key *key, size_t rest)
 {
     size_t all = 1;
@@ -131,8 +139,9 @@ static size_t alike(const batch_key *key, size_t rest)
     return all;
 }
 
-/* Builds of each group of so many; 1: they are faster alone, side by side. Groups on one stream of
- * the caller's come one after the other, so they are as few as can be. */
+/* Number of builds in each group, out of `all` that may share launches; 1: single builds on their
+ * own streams are faster. Groups on one stream of the caller's run in sequence, so they are as few
+ * as possible. */
 static size_t group_size(size_t all, bool one_stream)
 {
     const size_t least = one_stream ? 1 : fmo_tuning_gpu_group_least;
@@ -143,7 +152,7 @@ static size_t group_size(size_t all, bool one_stream)
     return (all + groups - 1) / groups;
 }
 
-/* A group of two or more builds. */
+/* Queues a group of two or more builds. on_device: the matrices are in GPU memory. */
 static cudaError_t run_group(const fmo_fock_job *const *jobs, int num, bool on_device,
                              cudaStream_t stream, const fmo_gpu_variant *variant)
 {
@@ -168,8 +177,8 @@ static cudaError_t run_group(const fmo_fock_job *const *jobs, int num, bool on_d
     return cudaSuccess;
 }
 
-/* Builds of one group, or one alone; with matrices in GPU memory after what is on the lead's
- * stream, which comes after them. */
+/* Queues the builds of one group, or a single build. If the matrices are in GPU memory, the work
+ * starts after what is on the lead plan's stream, and later work on that stream waits for it. */
 static fmo_status run_members(const fmo_fock_job *const *jobs, size_t num, const batch_key *key,
                               const fmo_start *how, fmo_error *err)
 {
@@ -193,7 +202,7 @@ static fmo_status run_members(const fmo_fock_job *const *jobs, size_t num, const
     return FMO_OK;
 }
 
-/* Marks what the work comes after, once a call. */
+/* Records, once per call, the event on the lead's stream that the work must wait for. */
 static fmo_status mark(fmo_start *how, fmo_error *err)
 {
     if (!how->on_device || how->marked) return FMO_OK;
@@ -204,12 +213,13 @@ static fmo_status mark(fmo_start *how, fmo_error *err)
     return FMO_OK;
 }
 
-/* What one call of run_members gets. */
+/* The jobs of one call of run_members. */
 typedef struct batch_piece {
-    size_t first, num; /* keys */
-    size_t turn;       /* pieces of its GPU before it */
+    size_t first, num; /* range of keys */
+    size_t turn;       /* number of pieces before it on the same GPU */
 } batch_piece;
 
+/* Order of pieces for qsort. */
 static int by_turn(const void *x, const void *y)
 {
     const batch_piece *a = (const batch_piece *)x, *b = (const batch_piece *)y;
@@ -217,8 +227,9 @@ static int by_turn(const void *x, const void *y)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Pieces in the order in which they are queued: of several GPUs in turns, as a GPU whose queue is
- * full makes the host wait, and the others with it. */
+/* Divides the jobs into pieces, in the order in which they are queued. Pieces of several GPUs
+ * alternate, because the host waits if the queue of one GPU is full, and the other GPUs would be
+ * idle meanwhile. Returns the number of pieces. */
 static size_t make_pieces(const batch_key *key, size_t count, batch_piece *piece)
 {
     size_t pieces = 0, turn = 0;
@@ -233,6 +244,7 @@ static size_t make_pieces(const batch_key *key, size_t count, batch_piece *piece
     return pieces;
 }
 
+/* Sorts the jobs, forms groups, and queues all of them. */
 static fmo_status run_many(const fmo_fock_job *const *jobs, size_t count, const fmo_start *how,
                            fmo_error *err)
 {
@@ -259,7 +271,7 @@ extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t co
                                       fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    if (fmo_build_owner(jobs[0]) != jobs[0]->plan) { /* alone, and of the host */
+    if (fmo_build_owner(jobs[0]) != jobs[0]->plan) { /* a single job, with matrices on the host */
         const fmo_gpu_inside inside(&jobs[0]->plan->gpu->device);
         return fmo_gpu_start_from_source(jobs[0], err);
     }
@@ -269,7 +281,7 @@ extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t co
     }
     status = mark(how, err);
     if (status == FMO_OK) status = run_many(jobs, count, how, err);
-    for (size_t k = 0; k < count && status != FMO_OK; k++) /* whatever has been queued */
+    for (size_t k = 0; k < count && status != FMO_OK; k++) /* wait for what has been queued */
         (void)cudaStreamSynchronize(jobs[k]->plan->gpu->device.last);
     return status;
 }

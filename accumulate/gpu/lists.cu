@@ -1,10 +1,12 @@
-/* The work cut into passes whose candidates fit the lists of screened-in quartets. */
+/* Divides the tasks of a build into passes whose candidates fit the lists of screened-in quartets,
+ * and allocates the lists (docs/explanation/gpu/memory.md). */
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/schedule/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers of pairs of each class. */
 static void sizes(const fmo_gpu_state *g, fmo_work_size *size)
 {
     memset(size, 0, FMO_PAIR_CLASS_COUNT * sizeof *size);
@@ -14,13 +16,14 @@ static void sizes(const fmo_gpu_state *g, fmo_work_size *size)
     }
 }
 
-/* A list of tasks with its pairs. */
+/* A list of tasks with the numbers of their bra and ket pairs. */
 typedef struct cutting {
     const fmo_work *work;
     const fmo_gpu_state *bra, *ket; /* as in fmo_gpu_task */
     fmo_work_size bras[FMO_PAIR_CLASS_COUNT], kets[FMO_PAIR_CLASS_COUNT];
 } cutting;
 
+/* Sets `cut` for tasks within one plan. */
 static void find_cutting(const fmo_gpu_state *g, const fmo_work *work, cutting *cut)
 {
     cut->work = work;
@@ -29,7 +32,7 @@ static void find_cutting(const fmo_gpu_state *g, const fmo_work *work, cutting *
     sizes(g, cut->kets);
 }
 
-/* Of so many bras of a task, from one of them on. */
+/* Number of candidates of `bras` bra pairs of a task, starting with number `begin`. */
 static size_t candidates_of(const cutting *cut, const fmo_task *task, size_t begin, size_t bras)
 {
     if (!cut->bra && !cut->ket)
@@ -37,12 +40,14 @@ static size_t candidates_of(const cutting *cut, const fmo_task *task, size_t beg
     return bras * (size_t)cut->kets[fmo_eri_class_ket(task->eri_class)].pairs;
 }
 
+/* Number of bra pairs of a task from number `begin` on. */
 static size_t bras_of(const fmo_task *task, size_t begin)
 {
     return fmo_work_bras(begin, (size_t)task->bra_end, (size_t)task->bra_step);
 }
 
-/* Candidates of all tasks; of the bra that has most, in *most. */
+/* Number of candidates of all tasks. *most becomes the largest number of candidates of one bra
+ * pair, if that is larger. */
 static size_t all_candidates(const cutting *cut, size_t *most)
 {
     size_t all = 0;
@@ -56,7 +61,7 @@ static size_t all_candidates(const cutting *cut, size_t *most)
     return all;
 }
 
-/* The most bras of a task from `begin` on whose candidates are <= space. */
+/* Largest number of bra pairs of a task from `begin` on whose candidates are at most `capacity`. */
 static size_t bras_that_fit(const cutting *cut, const fmo_task *task, size_t begin, size_t capacity)
 {
     size_t low = 0, high = bras_of(task, begin) + 1; /* low fits, high does not */
@@ -70,7 +75,8 @@ static size_t bras_that_fit(const cutting *cut, const fmo_task *task, size_t beg
     return low;
 }
 
-/* Whether a pass has a task of the class already: screened-in quartets are counted by class. */
+/* True if the pass has a task of the class already; quartets are counted by class, so each class
+ * may occur once. */
 static bool has_class(const fmo_gpu_pass *pass, int tasks, int eri_class)
 {
     for (int n = 0; n < tasks; n++)
@@ -78,8 +84,8 @@ static bool has_class(const fmo_gpu_pass *pass, int tasks, int eri_class)
     return false;
 }
 
-/* Cuts the tasks into passes whose candidates fit `space`, which holds at least those of one bra
- * pair; returns how many. Without passes it only counts. */
+/* Divides the tasks into passes with at most `capacity` candidates, which must be enough for one
+ * bra pair. Returns the number of passes. passes: NULL to count only. */
 static int cut_passes(const cutting *cut, size_t capacity, fmo_gpu_pass *passes)
 {
     fmo_gpu_pass counted, *now = passes ? passes : &counted;
@@ -100,7 +106,7 @@ static int cut_passes(const cutting *cut, size_t capacity, fmo_gpu_pass *passes)
                 continue;
             }
             const size_t candidates = candidates_of(cut, task, begin, bras);
-            const size_t after = begin + bras * (size_t)task->bra_step; /* perhaps beyond the end */
+            const size_t after = begin + bras * (size_t)task->bra_step; /* may be beyond the end */
             const int end = after < (size_t)task->bra_end ? (int)after : task->bra_end;
             now->task[tasks] = {{task->eri_class, (int)begin, end, task->bra_step, task->weight},
                                 cut->bra,
@@ -150,7 +156,7 @@ cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds)
     return cudaSuccess;
 }
 
-/* Passes of one or two lists of tasks, one after the other. */
+/* Makes the passes for `cuts` lists of tasks, one list after the other. */
 static fmo_status make_passes(const cutting *cut, int cuts, size_t capacity, fmo_gpu_lists *to,
                               fmo_error *err)
 {
@@ -170,7 +176,8 @@ fmo_status fmo_gpu_make_pass(fmo_gpu_state *g, fmo_error *err)
     return make_passes(&cut, 1, SIZE_MAX, &g->lists, err);
 }
 
-/* Quartets that a list may hold: what memory allows, at least those of one bra, at most all. */
+/* Number of quartets that a list gets, at `entry` bytes each: as many as memory allows, at least
+ * the `most` of one bra pair, at most `all` candidates. */
 static fmo_status find_capacity(const fmo_fock_plan *plan, size_t entry, size_t most, size_t all,
                                 size_t *capacity, fmo_error *err)
 {
@@ -186,7 +193,7 @@ static fmo_status find_capacity(const fmo_fock_plan *plan, size_t entry, size_t 
     return FMO_OK;
 }
 
-/* Quartets that the lists of a plan are to hold. */
+/* The same for the lists of a plan. */
 static fmo_status find_size(const fmo_fock_plan *plan, bool far, size_t *capacity, fmo_error *err)
 {
     const fmo_gpu_state *const g = plan->gpu;
@@ -230,6 +237,8 @@ fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     return status;
 }
 
+/* Makes tasks, list and passes for quartets between two plans: first those whose bra pairs belong
+ * to `plan`, then those whose ket pairs do. */
 fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *g,
                                       const fmo_gpu_state *other, fmo_gpu_lists *to, fmo_error *err)
 {
@@ -238,7 +247,8 @@ fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *
     fmo_work work[2] = {{0, NULL}, {0, NULL}};
     fmo_status status = FMO_OK;
     size_t most = 1, all = 0, capacity = 0;
-    for (int k = 0; k < 2 && status == FMO_OK; k++) { /* the plan's pairs are bras, then kets */
+    /* the plan's pairs are first bras, then kets */
+    for (int k = 0; k < 2 && status == FMO_OK; k++) {
         cut[k].work = &work[k];
         cut[k].bra = side[k];
         cut[k].ket = side[1 - k];

@@ -1,5 +1,5 @@
-/* Kernels for several builds at a time: they take an array of arguments, and each build is a plane
- * of their grid. C++ only. */
+/* Kernels that process several builds in one launch: their argument is an array with an element for
+ * each build, and blockIdx.z selects the build. See docs/explanation/gpu/batches.md. C++ only. */
 #ifndef FMO_GPU_MANY_CUH
 #define FMO_GPU_MANY_CUH
 
@@ -9,14 +9,15 @@
 #include "accumulate/gpu/check.h"
 #include "accumulate/tuning.h"
 
-/* A build with its matrices in GPU memory. */
+/* A build whose matrices are in GPU memory. */
 typedef struct fmo_gpu_build {
     fmo_fock_plan *plan;
     const double *density;      /* [nao][nao] in the caller's order */
-    double *coulomb, *exchange; /* the same; NULL: not wanted */
+    double *coulomb, *exchange; /* the same; NULL: not requested */
 } fmo_gpu_build;
 
-/* Builds that are queued together: one, or several of different plans that share their launches. */
+/* Builds that are queued together: a single one, or several of different plans that share their
+ * launches. */
 typedef struct fmo_gpu_group {
     const fmo_gpu_build *build;
     int num;
@@ -25,14 +26,14 @@ typedef struct fmo_gpu_group {
 
 enum { FMO_GPU_GROUP_MAX = fmo_tuning_gpu_group_most };
 
-/* What a kernel's arguments may take. */
+/* Most bytes of a kernel's arguments. */
 #if defined(CUDART_VERSION) && CUDART_VERSION >= 12010
 enum { FMO_GPU_ARGUMENT_BYTES = 32764 };
 #else
 enum { FMO_GPU_ARGUMENT_BYTES = 4096 };
 #endif
 
-/* Builds of a launch: as many as their arguments fit. */
+/* Number of builds in a launch: as many as their arguments allow, at most FMO_GPU_GROUP_MAX. */
 constexpr int fmo_gpu_many_of(size_t bytes)
 {
     const size_t fit = FMO_GPU_ARGUMENT_BYTES / bytes, most = FMO_GPU_GROUP_MAX;
@@ -40,6 +41,7 @@ constexpr int fmo_gpu_many_of(size_t bytes)
 }
 template <class Args> constexpr int fmo_gpu_many_max = fmo_gpu_many_of(sizeof(Args));
 
+/* Arguments of N builds; own() returns those of the calling block. */
 template <class Args, int N> struct fmo_gpu_many {
     Args of[N];
     __device__ __forceinline__ const Args &own() const { return of[N > 1 ? blockIdx.z : 0]; }
@@ -47,15 +49,15 @@ template <class Args, int N> struct fmo_gpu_many {
 template <class Args> using fmo_gpu_one = fmo_gpu_many<Args, 1>;
 template <class Args> using fmo_gpu_most = fmo_gpu_many<Args, fmo_gpu_many_max<Args>>;
 
-/* A kernel for one build, and for several. */
+/* The instances of a kernel for a single build, and for several. */
 template <class Args> struct fmo_gpu_kernels {
     void (*one)(fmo_gpu_one<Args>);
     void (*many)(fmo_gpu_most<Args>);
 };
 
-/* Launches a kernel for the builds of a group: `one` if there is one build, else `many`, as often
- * as its arguments make necessary. fill(build, args) says what a build needs, and returns its grid;
- * where that is empty, the build has no segment in it. */
+/* Launches a kernel for the builds of a group: `one` for a single build, otherwise `many`, in as
+ * many launches as the size of the arguments requires. fill(build, args) sets the arguments of a
+ * build and returns its grid; a build with an empty grid is left out. */
 template <class Args, class Fill>
 cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<Args>),
                                  void (*many)(fmo_gpu_most<Args>), dim3 threads, size_t shared,

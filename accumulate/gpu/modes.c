@@ -1,4 +1,4 @@
-/* The GPU modes as plan/mode.c knows them. */
+/* The tables of functions of the GPU modes, as declared in gpu.h. */
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/gpu/modes.h"
 

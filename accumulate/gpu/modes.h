@@ -1,4 +1,5 @@
-/* The functions of the GPU modes, which modes.c puts into tables. */
+/* The functions of the GPU modes, which modes.c puts into the mode tables (fmo_mode_implementation
+ * in plan/plan.h says what each must do). */
 #ifndef FMO_GPU_MODES_H
 #define FMO_GPU_MODES_H
 

@@ -1,4 +1,4 @@
-/* Built without CUDA: the GPU modes say so. */
+/* Replaces the GPU modes in builds without CUDA: every function returns FMO_ERR_NO_DEVICE. */
 #include <fmo/eri_matrix.h>
 
 #include "accumulate/gpu/gpu.h"

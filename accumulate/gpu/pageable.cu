@@ -1,3 +1,5 @@
+/* Copies through a few slots of page-locked memory that all threads share; pageable.h explains why.
+ */
 #include "accumulate/gpu/pageable.h"
 
 #include <pthread.h>
@@ -7,17 +9,17 @@
 
 namespace {
 
-/* What the driver takes with the call of a copy to the GPU, without waiting. */
+/* Largest copy to the GPU that the driver buffers without waiting, in bytes. */
 const size_t taken_at_once = (size_t)64 << 10;
 
-/* Page-locked memory for a few calls side by side, kept to the end of the process. An event is of
- * one GPU; a slot goes to another when that needs it. */
+/* Slots of page-locked memory for concurrent copies, allocated once and kept until the process
+ * ends. An event belongs to one GPU; a slot that is used with another GPU gets a new event. */
 enum { SLOTS = 12 };
 const size_t slot_bytes = (size_t)512 << 10;
 typedef struct slot {
     char *memory;
     int device;
-    cudaEvent_t event; /* or NULL; the copy from it that was queued last */
+    cudaEvent_t event; /* after the last copy through this slot; or NULL */
     bool taken;
     unsigned long long used;
 } slot;
@@ -29,20 +31,20 @@ struct {
     slot of[SLOTS];
 } slots = {PTHREAD_MUTEX_INITIALIZER, NULL, false, 0, {}};
 
-/* With the lock. */
+/* Allocates the slots. The caller holds the lock. */
 void make_slots(void)
 {
     slots.tried = true;
     if (cudaHostAlloc((void **)&slots.memory, SLOTS * slot_bytes, cudaHostAllocPortable) !=
         cudaSuccess) {
-        (void)cudaGetLastError(); /* not sticky */
+        (void)cudaGetLastError(); /* not a sticky error */
         slots.memory = NULL;
     }
     for (int k = 0; k < SLOTS && slots.memory; k++)
         slots.of[k].memory = slots.memory + k * slot_bytes;
 }
 
-/* Nothing uses it any longer. */
+/* True if no queued copy uses the slot any longer. */
 bool is_over(const slot *s)
 {
     if (!s->event) return true;
@@ -51,8 +53,8 @@ bool is_over(const slot *s)
     return code == cudaSuccess;
 }
 
-/* Of those that nobody has the one that was used longest ago, one that is over before others, and
- * then one of this GPU. With the lock. */
+/* Returns a slot that no thread has taken, or NULL; preferably one without a copy in progress, then
+ * one last used with this GPU, then the one used longest ago. The caller holds the lock. */
 slot *find_slot(int device)
 {
     slot *found = NULL;
@@ -69,7 +71,7 @@ slot *find_slot(int device)
     return found;
 }
 
-/* Waits for what uses the slot, and makes it this GPU's. */
+/* Waits for copies that use the slot, and gives it an event of this GPU. */
 cudaError_t make_own(slot *s, int device)
 {
     if (s->event) FMO_GPU_TRY(cudaEventSynchronize(s->event));
@@ -82,7 +84,7 @@ cudaError_t make_own(slot *s, int device)
     return s->event ? cudaSuccess : cudaEventCreateWithFlags(&s->event, cudaEventDisableTiming);
 }
 
-/* NULL: there is none. */
+/* Takes a slot for a copy; NULL if there is none or the copy is too large. */
 slot *take_slot(size_t bytes)
 {
     int device = -1;
@@ -96,10 +98,12 @@ slot *take_slot(size_t bytes)
     }
     (void)pthread_mutex_unlock(&slots.lock);
     if (!s || make_own(s, device) == cudaSuccess) return s;
-    (void)cudaGetLastError(); /* the caller's copy does without, and interacts what lasts */
-    return NULL;              /* the slot stays taken: for nobody */
+    /* the caller copies without a slot, and gets any persistent error itself */
+    (void)cudaGetLastError();
+    return NULL; /* the slot stays taken and is not used again */
 }
 
+/* Makes the slot available to other threads. */
 void return_slot(slot *s)
 {
     (void)pthread_mutex_lock(&slots.lock);
@@ -107,7 +111,7 @@ void return_slot(slot *s)
     (void)pthread_mutex_unlock(&slots.lock);
 }
 
-/* After a fault nobody gets the slot again, as something may still use it. */
+/* Copies through a slot. After an error the slot stays taken, because a copy may still use it. */
 cudaError_t send_through(slot *s, void *to, const void *from, size_t bytes, cudaStream_t stream)
 {
     memcpy(s->memory, from, bytes);

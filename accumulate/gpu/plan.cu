@@ -1,4 +1,5 @@
-/* A plan's state on a GPU: made, and given back. */
+/* The GPU state of a plan: how it is made and destroyed, and the views of it that the kernels get.
+ * The functions are described in plan.h. */
 #include "accumulate/gpu/plan.h"
 #include "accumulate/cpu/kernel.h"
 
@@ -24,7 +25,8 @@ cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
     return cudaSuccess;
 }
 
-/* Fixed-point sums: the largest Schwarz bound of a pair with each set, of the host's pairs. */
+/* For fixed-point sums: computes the largest Schwarz bound of a pair with each set from the pairs
+ * on the host, and copies these bounds to the device. */
 static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     double *bound = NULL;
@@ -49,12 +51,14 @@ static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g,
     return status;
 }
 
-/* Density, sums, J and K, in one piece of memory; what is zeroed is the fourth. */
+/* Arrays in one piece of memory: input density, density and its block maxima in the kernels' order,
+ * all that each build sets to zero (array number ZEROED), J and K. */
 enum { MATRIX_ARRAYS = 5, ZEROED = 3 };
 typedef struct matrix_arrays {
     fmo_gpu_array array[MATRIX_ARRAYS];
 } matrix_arrays;
 
+/* Sizes of these arrays and the pointers to be set. */
 static matrix_arrays find_matrix_arrays(const fmo_fock_plan *plan, fmo_gpu_arrays *a)
 {
     const fmo_gpu_functions *const f = &plan->gpu->functions;
@@ -70,6 +74,7 @@ static matrix_arrays find_matrix_arrays(const fmo_fock_plan *plan, fmo_gpu_array
     return arrays;
 }
 
+/* Allocates the arrays and sets the pointers into the zeroed one, including the pairs' sums. */
 static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_gpu_arrays *const a = &g->arrays;
@@ -80,7 +85,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     const fmo_status status =
         fmo_gpu_place_arrays(&g->device, "density, J and K", arrays.array, MATRIX_ARRAYS, err);
     if (status != FMO_OK) return status;
-    a->zeroed = fmo_gpu_arrays_bytes(&arrays.array[ZEROED], 1); /* to the end of its place */
+    a->zeroed = fmo_gpu_arrays_bytes(&arrays.array[ZEROED], 1); /* including its padding */
     a->exchange = a->coulomb + inner;
     a->sums = a->exchange + copies * inner;
     a->counters = (fmo_gpu_counters *)(a->sums + copies * a->sums_size);
@@ -112,7 +117,7 @@ fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_er
 
 fmo_status fmo_gpu_make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
-    fmo_work_size size[FMO_PAIR_CLASS_COUNT] = {}; /* of others nothing */
+    fmo_work_size size[FMO_PAIR_CLASS_COUNT] = {}; /* zero for classes with d shells */
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         size[c].pairs = g->pairs[c].num;
         size[c].prims = (double)g->prim_num[c];
@@ -139,9 +144,10 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
     return FMO_OK;
 }
 
-/* The shares of the cutoff below which primitive quartets and sums are left out (screen.h) hold for
- * pairs of shells of up to 6 primitives. Of deeper ones more is left out of one element, as their
- * quartets have more primitives and segments, so that each may be less. */
+/* Factor on the shares of the cutoff below which primitive quartets and sums are left out
+ * (screen.h). The shares hold for shells of up to 6 primitives. In deeper contractions an element
+ * of a matrix loses more such terms, since its quartets have more primitives and segments, so each
+ * must be smaller. */
 static double deep_share(const fmo_basis *basis)
 {
     int depth = 6;
@@ -167,7 +173,7 @@ size_t fmo_gpu_state_bytes(const fmo_fock_plan *plan)
     size_t bytes = fmo_gpu_functions_bytes(g) + fmo_gpu_pairs_bytes(g) +
                    fmo_gpu_arrays_bytes(find_matrix_arrays(plan, &arrays).array, MATRIX_ARRAYS) +
                    (integers ? ((size_t)g->functions.sets + 32) * sizeof(double) : 0);
-    /* kept integrals may want the place of the rest */
+    /* stored integrals may need the space for the rest */
     if (plan->options.integrals != FMO_INTEGRALS_DIRECT) return bytes;
     size_t far = fmo_gpu_far_bytes(plan);
     if ((double)far > fmo_tuning_gpu_far_share * (double)g->available) far = 0;
@@ -183,6 +189,8 @@ fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const fmo_gpu_schedule *sched
     return status == FMO_OK ? fmo_gpu_state_end(plan, err) : status;
 }
 
+/* Makes, in this order: functions, matrices, classes with d shells, bounds for fixed-point sums,
+ * nodes of far quartets, cells of far pairs, and lists. */
 fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -197,18 +205,20 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
         status = make_shell_bounds(plan, g, err);
     if (status == FMO_OK && !g->far && fmo_gpu_far_bytes(plan))
         status = fmo_gpu_make_far(plan, err);
-    char *const left = g->device.stock_at; /* for the lists, not for boxes */
+    /* leave the rest of the stock to the lists, not to the cells */
+    char *const left = g->device.stock_at;
     g->device.stock_at = g->device.stock_end;
     if (status == FMO_OK) status = fmo_gpu_make_boxes(plan, err);
     g->device.stock_at = left;
     if (status == FMO_OK) status = schedule->make_lists(plan, g, err);
-    g->available = 0; /* it was what it was */
+    g->available = 0; /* no longer valid */
     if (status != FMO_OK) return status;
-    /* builds on other streams wait for it */
+    /* builds on other streams wait for this event */
     FMO_GPU_CHECK(cudaEventRecord(g->device.finished, g->device.stream), "preparing the GPU", err);
     return FMO_OK;
 }
 
+/* Destroys the graphs. */
 static void forget(fmo_gpu_graphs *graphs)
 {
     for (int wanted = 0; wanted <= FMO_TERMS_ALL; wanted++) {
@@ -233,6 +243,7 @@ fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan)
     return &g->loose;
 }
 
+/* Waits for the last build, then frees everything on the GPU and on the host. */
 extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -285,11 +296,13 @@ double fmo_gpu_cutoff_share(const fmo_fock_plan *plan, double share)
 
 float fmo_gpu_prim_cutoff(const fmo_fock_plan *plan)
 {
-    /* The factor of a screened-in quartet's code holds for densities up to FMO_PRUNE_DENSITY. */
+    /* The factor in a screened-in quartet's code holds for densities up to FMO_PRUNE_DENSITY. */
     return (float)(fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE) *
                    (FMO_PRUNE_DENSITY / plan->density_limit));
 }
 
+/* The pairs of a task and its ranges of the lists: near quartets from the beginning of the range
+ * upwards, far ones for J alone from its end downwards, far ones for K in far_K. */
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *task)
 {
     const fmo_gpu_state *g = plan->gpu;
@@ -356,6 +369,8 @@ fmo_gpu_adds fmo_gpu_adds_per_quartet(const fmo_gpu_state *g, int eri_class)
     return adds;
 }
 
+/* Copies the counts of each class to the profile; quartets that were screened out are the
+ * difference to all quartets of the plan. */
 void fmo_gpu_profile_counts(fmo_fock_plan *plan, const fmo_gpu_counters *counters)
 {
     for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) {

@@ -1,9 +1,9 @@
-/* The inside of a plan on a GPU, and the steps of a build, which schedules put together. C++ only;
- * plan/plan.c sees gpu.h.
- *
- * From a density to J and K (docs/explanation/gpu.md): order_density, [fixed_scale],
- * [make_moments], the schedule's quartets, spread_sums, finish. Each step works for a group of
- * builds. */
+/* The GPU state of a plan and the steps of a build, which the schedules call. C++ only; plan/plan.c
+ * uses gpu.h instead.
+ * The steps from a density to J and K (docs/explanation/gpu.md) are order_density, [fixed_scale],
+ * [make_moments], the schedule's quartet kernels, spread_sums, finish; those in brackets are
+ * optional. Every step processes a group of one or more builds. Data structures of the kernels are
+ * in types.cuh. */
 #ifndef FMO_GPU_PLAN_H
 #define FMO_GPU_PLAN_H
 
@@ -16,85 +16,93 @@
 
 struct fmo_pair_ao; /* cpu/kernel.h */
 
-/* ---- what a plan has ------------------------------------------------------------------------ */
+/* ---- data of a plan ------------------------------------------------------------------------- */
 
-/* Functions in the kernels' order, set by set (types.cuh). */
+/* Functions in the kernels' order. The kernels number padded SP shells, called sets: one s
+ * function, or a p shell with or without the s shell of the same exponents (types.cuh). */
 typedef struct fmo_gpu_functions {
-    int sp;                  /* with sp pairs; else the sets are the basis's shells */
-    int sets, s_sets;        /* all; those of one s function */
-    int width;               /* functions of the others */
-    int nao;                 /* with those that fill up */
-    int *set_of_shell;       /* host */
-    const int *ao_caller;    /* [nao] caller's function, -1 where a set is filled up */
-    const double *ao_factor; /* [nao] */
+    int sp;               /* 1 if s and p shells are joined to SP shells; 0: every shell is a set */
+    int sets, s_sets;     /* number of sets; of those with a single s function, which come first */
+    int width;            /* functions of each of the other sets */
+    int nao;              /* functions, including padding */
+    int *set_of_shell;    /* host: [shells] number of the set that contains the shell */
+    const int *ao_caller; /* [nao] the caller's function, -1 for padding */
+    const double *ao_factor; /* [nao] normalisation factor of the function */
 } fmo_gpu_functions;
 
-/* Matrices and what is made from them. */
+/* Matrices on the GPU and quantities derived from them. */
 typedef struct fmo_gpu_arrays {
-    double *density_in, *density; /* caller's; in the kernels' order */
-    float *density_max;           /* block maxima, rounded up, as all bounds here */
-    /* X^J; X^K and the pairs' sums for X^J, `copies` of each; behind them counters and row maxima:
-     * all that a build starts from zero. */
+    double *density_in, *density; /* in the caller's order; in the kernels' order */
+    float *density_max; /* [sets][sets] largest |D| of each block, rounded up like all bounds */
+    /* X^J; then X^K and the pairs' sums for X^J, `copies` of each; then the counters and the row
+     * maxima. All of this is one piece of memory that each build sets to zero. */
     double *coulomb, *exchange, *sums;
     fmo_gpu_counters *counters;
     float *row_max;
-    float *no_exchange; /* [sets] zeros, a row for all of density_max where K is not wanted */
-    size_t sums_size;   /* of a copy */
-    size_t zeroed;      /* bytes from coulomb on */
+    /* [sets] zeros, read in place of every row of density_max if K is not requested */
+    float *no_exchange;
+    size_t sums_size; /* doubles in one copy of the sums */
+    size_t zeroed;    /* bytes to be set to zero, starting at coulomb */
     unsigned copies;
-    double *out; /* J and K, caller's order */
-    double
-        *shell_bound; /* fixed-point sums: [sets] largest Schwarz bound of a pair with this set */
+    double *out; /* J and K in the caller's order */
+    /* [sets] largest Schwarz bound of a pair that contains this set; NULL unless sums are fixed
+     * point */
+    double *shell_bound;
 } fmo_gpu_arrays;
 
-/* Pinned memory of the host, one piece: a density; J and K; counters. NULL until it is wanted
- * (fmo_gpu_make_pinned). */
+/* Pinned host memory, one allocation: a density; J and K; counters. NULL until fmo_gpu_make_pinned
+ * allocates it. */
 typedef struct fmo_gpu_pinned {
     double *in, *out;
     fmo_gpu_counters *counters;
 } fmo_gpu_pinned;
 
-/* A task on its way: whose pairs its bras and kets are, where its candidates are listed, and timers
- * around its quartet kernels. */
+/* A task with its place in the list of quartets: the plans that its bra and ket pairs belong to,
+ * the range of the list reserved for its candidates, and timers around its quartet kernels. */
 typedef struct fmo_gpu_task {
     fmo_task task;
-    const struct fmo_gpu_state *bra, *ket; /* NULL: the plan's own */
-    size_t list_at, candidates;            /* screened-in quartets start at list_at */
+    const struct fmo_gpu_state *bra, *ket; /* NULL: the plan itself */
+    size_t list_at, candidates;            /* start in the list, and size */
     cudaEvent_t event[2];
 } fmo_gpu_task;
 
+/* Number of bra pairs of a task. */
 static inline int fmo_gpu_task_bras(const fmo_gpu_task *task)
 {
     const fmo_task *const t = &task->task;
     return (int)fmo_work_bras((size_t)t->bra_begin, (size_t)t->bra_end, (size_t)t->bra_step);
 }
 
-/* Tasks whose candidates fit the list together: up to one a class, screened by one launch. */
+/* A pass: tasks whose candidates fit the list together, at most one per class. One launch screens
+ * all of them. */
 enum { FMO_GPU_PASS_TASKS = FMO_ERI_LOW_L_COUNT };
 typedef struct fmo_gpu_pass {
     int num;
     fmo_gpu_task task[FMO_GPU_PASS_TASKS];
 } fmo_gpu_pass;
 
-/* Lists of screened-in quartets, or of the quartets whose integrals are kept. */
+/* Lists of screened-in quartets or, with stored integrals, of the quartets whose integrals are
+ * stored. */
 typedef struct fmo_gpu_lists {
     int2 *near;
-    int2 *far_K; /* with far quartets, those that count in K */
-    size_t size; /* of either */
+    int2 *far_K; /* far quartets that count in K; NULL without far quartets */
+    size_t size; /* entries of each list */
     fmo_gpu_pass *pass;
     int passes;
 } fmo_gpu_lists;
 
-/* What the first of several GPUs has of the others (several.cu). */
+/* What the plan on the first of several GPUs holds for the plans on the others (several.cu). */
 typedef struct fmo_gpu_others {
-    /* Of those whose memory it cannot read: space for a copy of their sums, and of hermite's. */
+    /* Buffers for the sums of those GPUs whose memory the first cannot read directly, of s and p
+     * shells and of classes with d shells; NULL for the others. */
     double *staged[FMO_DEVICES_MAX - 1], *staged_hermite[FMO_DEVICES_MAX - 1];
-    struct fmo_gpu_others_counters *counters; /* [others], pinned */
-    cudaEvent_t summed;                       /* the first's own sums are there */
-    int shared;                               /* the running build is shared with them */
+    struct fmo_gpu_others_counters *counters; /* [others] pinned host memory */
+    cudaEvent_t summed; /* recorded when the sums of the first GPU are complete */
+    int shared;         /* the running build is distributed over all GPUs */
 } fmo_gpu_others;
 
-/* By what is wanted: density to X, if it could be captured. */
+/* CUDA graphs from the density to X, one for each combination of FMO_TERMS_...; NULL if none was
+ * captured. tried: a capture was attempted. */
 typedef struct fmo_gpu_graphs {
     cudaGraphExec_t graph[FMO_TERMS_ALL + 1];
     int tried[FMO_TERMS_ALL + 1];
@@ -105,33 +113,37 @@ typedef struct fmo_gpu_state {
     fmo_gpu_others others;
     fmo_gpu_functions functions;
     fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
-    fmo_pair_ao *pair_ao[FMO_PAIR_LOW_L_COUNT]; /* host: [pairs] where the shells start */
+    /* host: [pairs] first functions of the two shells */
+    fmo_pair_ao *pair_ao[FMO_PAIR_LOW_L_COUNT];
     const fmo_boys_table *boys;
-    double primitives; /* primitive quartets before screening: "work" in tuning.h */
-    double deep_share; /* of what is left out below a share of the cutoff (plan.cu) */
+    /* number of primitive quartets before screening, called "work" in tuning.h */
+    double primitives;
+    double deep_share; /* factor on shares of the cutoff for deeply contracted shells (plan.cu) */
     int far;           /* far quartets have lists of their own */
-    fmo_work work;     /* what a build has to do */
+    fmo_work work;     /* the tasks of a build */
     fmo_gpu_arrays arrays;
     fmo_gpu_pinned pinned;
     fmo_gpu_lists lists;
-    double *eri[FMO_ERI_LOW_L_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
+    double *eri[FMO_ERI_LOW_L_COUNT]; /* stored integrals, in the layout of kernels/stored.cuh */
     const struct fmo_gpu_schedule *schedule;
-    struct fmo_gpu_boxes *boxes;     /* of far pairs (boxes/); NULL: J is direct */
-    int wanted;                      /* of the running build: FMO_TERMS_... */
-    fmo_gpu_graphs graphs;           /* with the plan's cutoff */
+    /* cells for J of far pairs (boxes/); NULL: J is computed directly */
+    struct fmo_gpu_boxes *boxes;
+    int wanted;                      /* matrices requested of the running build: FMO_TERMS_... */
+    fmo_gpu_graphs graphs;           /* graphs for the plan's cutoff */
     struct fmo_gpu_hermite *hermite; /* classes with d shells (hermite/); NULL: there are none */
-    fmo_gpu_lists between;           /* of pairs of two molecules (source.cu), made when wanted */
-    double begun;                    /* when the running build was started */
-    int timed_before[2]; /* full build, build without commits: their kernels are loaded */
-    int64_t prim_num[FMO_PAIR_LOW_L_COUNT]; /* primitive pairs */
-    size_t available;     /* free memory, asked once for plans that are made together; 0: ask */
-    fmo_gpu_graphs loose; /* with a looser cutoff, the last such */
+    fmo_gpu_lists between; /* lists for pairs of two plans (source.cu), made when first needed */
+    double begun;          /* time when the running build was started, in seconds */
+    int timed_before[2];   /* kernels of a full build, and of one without updates, are loaded */
+    int64_t prim_num[FMO_PAIR_LOW_L_COUNT]; /* number of primitive pairs */
+    /* free memory in bytes, queried once for plans that are made together; 0: query it */
+    size_t available;
+    fmo_gpu_graphs loose; /* graphs for the last looser cutoff, loose_cutoff */
     double loose_cutoff;
-    bool separation_later; /* fmo_hermite_make_separation comes for all plans of a batch on its
-                              stream */
+    /* fmo_hermite_make_separation will be called for all plans of the batch on this stream */
+    bool separation_later;
 } fmo_gpu_state;
 
-/* A build from density_in to out, on the plan's stream. */
+/* Returns a build from arrays.density_in to arrays.out. */
 static inline fmo_gpu_build fmo_gpu_own_build(fmo_fock_plan *plan)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -139,167 +151,184 @@ static inline fmo_gpu_build fmo_gpu_own_build(fmo_fock_plan *plan)
     const fmo_gpu_build build = {plan, g->arrays.density_in, g->arrays.out, g->arrays.out + n * n};
     return build;
 }
+/* Returns a group of one build, on the stream of its plan. */
 static inline fmo_gpu_group fmo_gpu_group_of_one(const fmo_gpu_build *build)
 {
     const fmo_gpu_group group = {build, 1, build->plan->gpu->device.stream};
     return group;
 }
 
-/* An empty state on the device of the options; fmo_gpu_state_destroy (modes.h) also where making
- * it failed. */
+/* Allocates an empty state on the device that the options name. The caller must call
+ * fmo_gpu_state_destroy (modes.h), also after an error. */
 fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err);
-/* The same, beside one on the same GPU with which the plan is made together; or NULL. */
+/* The same, taking the device's properties and free memory from `like`, a plan on the same GPU that
+ * is being made at the same time; NULL: they are queried. */
 fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_error *err);
-/* Everything but the strategy, inside of the device: functions; then pairs (fmo_gpu_make_pairs or
- * fmo_gpu_make_sp_pairs); then matrices, far quartets' nodes, and the lists of the schedule
- * (lists.cu). */
+/* Make everything but the choice of the strategy; the current GPU must be the plan's. _begin
+ * numbers the functions; the caller then makes the pairs (fmo_gpu_make_pairs or
+ * fmo_gpu_make_sp_pairs); _end makes matrices, nodes of far quartets, cells of far pairs, and the
+ * lists of the schedule (lists.cu). */
 fmo_status fmo_gpu_state_begin(fmo_fock_plan *plan, const struct fmo_gpu_schedule *schedule,
                                unsigned copies, fmo_error *err);
 fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err);
 
-/* What the plan is to do, once the numbers of its pairs are known; and bytes of all that it asks
- * for from then on and keeps to its end, about. */
+/* Makes the plan's tasks, once the numbers of its pairs are known. */
 fmo_status fmo_gpu_make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+/* Estimate of the bytes that the plan will allocate after this and keep until it is destroyed. */
 size_t fmo_gpu_state_bytes(const fmo_fock_plan *plan);
-/* All of it, with pairs of the host. */
+/* Makes the whole state from the pairs on the host: _begin, fmo_gpu_make_pairs, fmo_gpu_make_work
+ * and _end. */
 fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const struct fmo_gpu_schedule *schedule,
                               unsigned copies, fmo_error *err);
 
-/* Free memory, bytes. */
+/* Writes the free memory in bytes, as queried when the plan was begun or, if it was not, now. */
 fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_error *err);
 
-/* Graphs are made again by the builds that want them. */
+/* Destroys all graphs; later builds capture them again when they need them. */
 void fmo_gpu_forget_graphs(fmo_gpu_state *g);
-/* Those of the plan's builds as their cutoff is now. */
+/* Returns the graphs for the plan's present cutoff. */
 fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan);
 
-/* Pinned memory, if there is none yet. It takes half a millisecond a megabyte, so that it is left
- * out where all matrices are of the GPU. */
+/* Allocates pinned memory if there is none yet. This takes 0.5 ms per MB, so plans whose matrices
+ * are all in GPU memory do without. */
 cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan);
 
-/* The table of the Boys function on the current device. */
+/* Writes the address of the Boys function's table on the current device. */
 cudaError_t fmo_gpu_boys(const fmo_boys_table **at);
 
 /* ---- pairs/ --------------------------------------------------------------------------------- */
 
-/* Sets; then, in GPU memory, which functions of the caller they hold, and the bytes of that. */
+/* Numbers the sets of the basis. */
 fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+/* Makes ao_caller and ao_factor in GPU memory. */
 fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+/* Bytes of ao_caller and ao_factor. */
 size_t fmo_gpu_functions_bytes(const fmo_gpu_state *g);
 
-/* Bytes of the pairs' lists, which have their numbers. */
+/* Bytes of the lists of pairs; the numbers of pairs must be known. */
 size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g);
 
-/* All shell pairs of the host's lists as the kernels want them. */
+/* Copies all shell pairs from the lists on the host, in the order and layout of the kernels. */
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
 
-/* Sp pairs of plans on one GPU, made there (pairs/make.cu); errs[k]: what came of plan k. */
+/* Makes the SP pairs of `num` plans on one GPU, in GPU memory (pairs/make.cu). errs[k] gets the
+ * error of plan k. */
 void fmo_gpu_make_sp_pairs(fmo_fock_plan *const *plan, int num, fmo_error *errs);
 
-/* g->primitives, from what is known of the pairs. */
+/* Sets g->primitives from the numbers of primitive pairs. */
 void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g);
 
-/* Primitives of a pair that one thread walks, by the work of a build. */
+/* Largest number of primitive pairs in a segment of a pair, by the number of primitive quartets of
+ * a build. */
 int fmo_gpu_contraction_depth(double work);
 
-/* Nodes of far quartets, where there is memory for them: sets g->far. */
+/* Makes the nodes (quadrature points) of far quartets if there is enough memory, and then sets
+ * g->far. */
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err);
-/* The same in two steps, for plans whose nodes are made together: those of a batch on one stream of
- * the caller's, where they would come one after the other. On streams of their own they are made
- * beside the pairs of others, each on a few multiprocessors: all at once they would be in the way.
- */
+/* The same in two steps for batches on one stream of the caller's, where the plans' kernels would
+ * run one after the other: place_far allocates the nodes of each plan that nodes_go_together
+ * returns true for, and make_nodes computes those of all plans in one launch. Plans with streams of
+ * their own make their nodes concurrently with the pairs of other plans. */
 bool fmo_gpu_nodes_go_together(const fmo_fock_plan *plan);
 fmo_status fmo_gpu_place_far(fmo_fock_plan *plan, fmo_error *err);
 cudaError_t fmo_gpu_make_nodes(const fmo_gpu_group *group);
-/* Bytes of them; 0 if there are to be none, but for memory. */
+/* Bytes of the nodes; 0 if the plan uses no far quartets, whatever memory is free. */
 size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan);
-/* Gives back what they take. */
+/* Frees the nodes. */
 void fmo_gpu_forget_far(fmo_gpu_state *g);
 
 /* ---- lists.cu ------------------------------------------------------------------------------- */
 
-/* Cuts the work into passes, and makes lists that hold each of them. */
+/* Divides the tasks into passes, and allocates lists large enough for each of them. */
 fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
-/* Bytes of these lists; far: there are far quartets. 0: not known. */
+/* Bytes of these lists; far: with a list of far quartets. 0 if they are not known. */
 size_t fmo_gpu_lists_bytes(const fmo_fock_plan *plan, bool far);
-/* The same for pairs of the plan and of another one, into `to`, of which a list that is there
- * already is used if it will do. */
+/* The same for quartets of one pair of the plan and one of `other`, into `to`; a list that is
+ * already there is reused if it is large enough. */
 fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *g,
                                       const fmo_gpu_state *other, fmo_gpu_lists *to,
                                       fmo_error *err);
-/* One pass of all tasks, without lists. */
+/* Makes a single pass of all tasks, without lists. */
 fmo_status fmo_gpu_make_pass(fmo_gpu_state *g, fmo_error *err);
-/* Takes new passes in place of the old ones, which are destroyed. */
+/* Destroys the passes of the lists and replaces them by `pass`, which the lists then own; NULL and
+ * 0: none. */
 void fmo_gpu_set_passes(fmo_gpu_lists *lists, fmo_gpu_pass *pass, int passes);
-/* Timers around tasks, where they are wanted: those that do not exist. */
+/* Creates the timers of all tasks that do not have them yet. */
 cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g);
-/* Seconds by class of the run that has just finished. */
+/* Writes the seconds of each class in the timed build that has just finished,
+ * [FMO_ERI_LOW_L_COUNT]. */
 cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds);
 
-/* |D| that quartets interact in K, as screening reads it: element [s * stride + t]; of rows [s]. */
+/* Largest |D| of blocks and of rows as screening reads them for K: block[s * stride + t], row[s];
+ * all zero, with stride 0, if K is not requested. */
 typedef struct fmo_gpu_exchange_max {
     const float *block, *row;
     int stride;
 } fmo_gpu_exchange_max;
 fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g);
-/* The cutoff of screening. What is not wanted reads as 0 there and must be below it, also where
- * nothing is to be left out: a quartet of two molecules has no place in K. */
+/* The cutoff for screening. If J or K is not requested, it is at least the smallest positive float,
+ * because the estimates of that matrix are 0 and must be below the cutoff even if the plan's is 0.
+ */
 float fmo_gpu_screen_cutoff(const fmo_fock_plan *plan);
 
-/* A share of the plan's cutoff (rules/screen.h), less where contractions are deep; what primitive
- * quartets are left out below, on bound times bound times density factor. */
+/* `share` times the plan's cutoff (rules/screen.h), reduced for deeply contracted shells. */
 double fmo_gpu_cutoff_share(const fmo_fock_plan *plan, double share);
+/* Threshold for primitive quartets, on the product of their two Schwarz bounds and the density
+ * factor. */
 float fmo_gpu_prim_cutoff(const fmo_fock_plan *plan);
 
-/* What the kernels see. */
+/* The kernels' views of a task's pairs and lists, and of the matrices. */
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *task);
 fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class);
 
-/* Systems whose builds join groups. */
+/* True if the system is small enough for its builds to share launches with others. */
 bool fmo_gpu_is_small(const fmo_gpu_state *g);
 
-/* ---- the steps of a build, for each of a group ---------------------------------------------- */
+/* ---- the steps of a build; each processes all builds of a group ----------------------------- */
 
-/* density.cu: what each build names is zeroed, a multiple of 16 bytes. */
+/* density.cu: fmo_gpu_zero sets to zero the memory that `of` returns for each build; the number of
+ * bytes must be a multiple of 16. */
 typedef struct fmo_gpu_zeroed {
     void *at;
     size_t bytes;
 } fmo_gpu_zeroed;
 cudaError_t fmo_gpu_zero(const fmo_gpu_group *group, fmo_gpu_zeroed (*of)(const fmo_gpu_state *));
 
-/* The density -> density, density_max, row_max, and of all pairs density and, if J is
- * wanted, Coulomb estimate; all that starts from zero is zeroed. */
+/* Converts the densities to the kernels' order and computes density_max, row_max, the density of
+ * every pair and, if J is requested, its Coulomb estimate. First sets arrays.coulomb and all that
+ * follows it to zero. */
 cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group);
 
-/* fixed.cu: counters.fixed_scale, a power of two, from a bound on every element of X. */
+/* fixed.cu: sets counters.fixed_scale, a power of two, from a bound on all elements of X. */
 cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group);
-/* The same for sums that are made from another plan's density. */
+/* The same for the sums of `sums`, which are made from the density of another plan. */
 cudaError_t fmo_gpu_fixed_scale_of(const fmo_gpu_group *density, const fmo_gpu_state *sums);
-/* What came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or leaves
- * less than 1e-13 hartree of resolution. */
+/* Checks these values after the build, from the counters on the host: returns FMO_ERR_INPUT if the
+ * bound is not finite or the resolution would be coarser than 1e-13 hartree. */
 fmo_status fmo_gpu_fixed_check(double bound, double scale, fmo_error *err);
 
-/* pairs/far.cu: moments of the density for far quartets. */
+/* pairs/far.cu: computes the moments of the density for far quartets. */
 cudaError_t fmo_gpu_make_moments(const fmo_gpu_group *group);
 
-/* screen.cu: screened-in quartets of a pass into the lists, their numbers into counters.screened-in
- * quartets. In a group of more than one build the only pass of small systems, with or without far
- * quartets. */
+/* screen.cu: writes the screened-in quartets of a pass to the lists, and their numbers to
+ * counters.screened_in. Groups of several builds must be of small systems with one pass, either all
+ * with far quartets or all without. */
 cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass);
 
-/* finish.cu: the pairs' sums into X^J; X -> J and K in the caller's order. `fixed`: fixed point. */
+/* finish.cu: adds the pairs' sums to X^J; computes J and K in the caller's order from X. fixed: X
+ * and the sums are fixed-point integers. */
 cudaError_t fmo_gpu_spread_sums(const fmo_gpu_group *group, bool fixed);
 cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed);
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
-/* Adds to elements of each matrix that one quartet of a class makes. */
+/* Number of additions to elements of each matrix that one quartet of a class makes. */
 typedef struct fmo_gpu_adds {
     int J, K;
 } fmo_gpu_adds;
 fmo_gpu_adds fmo_gpu_adds_per_quartet(const fmo_gpu_state *g, int eri_class);
 
-/* Adds of a class in the build that the counters are of. */
+/* Number of additions of a class in the build that the counters belong to. */
 static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_counters *counters,
                                         int eri_class)
 {
@@ -309,7 +338,7 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
            (int64_t)counters->exchanges[eri_class] * adds.K;
 }
 
-/* Quartets and adds of the last build into the profile. */
+/* Writes the numbers of quartets and additions of the last build to the profile. */
 void fmo_gpu_profile_counts(fmo_fock_plan *plan, const fmo_gpu_counters *counters);
 
 #endif

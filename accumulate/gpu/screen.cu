@@ -1,10 +1,13 @@
-/* Which quartets matter: all classes of a pass in one launch, screened-in quartets into lists. */
+/* Launches screening: one kernel screens all classes of a pass and writes the screened-in quartets
+ * to lists. The kernels are in screen.cuh, the method is described in
+ * docs/explanation/gpu/screening.md. */
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/screen.cuh"
 
 #include <math.h>
 #include <string.h>
 
+/* Bytes of shared memory for a row of the density's block maxima. */
 static size_t rows_bytes(const fmo_gpu_state *g)
 {
     return (size_t)g->functions.sets * sizeof(float);
@@ -18,18 +21,20 @@ static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
     return pairs;
 }
 
-/* Lists of all quartets, as those to be kept are, know of none. */
+/* True if screening excludes the J of far pairs that multipole expansions provide. Not while
+ * quartets for stored integrals are listed: those lists must contain all quartets. */
 static bool has_boxes(const fmo_gpu_state *g)
 {
     return g->boxes && g->far;
 }
 
+/* True if thread blocks get the smaller number of slabs, which gives more blocks. */
 static bool in_small_blocks(const fmo_gpu_state *g)
 {
     return g->primitives < fmo_tuning_gpu_small_work && !has_boxes(g);
 }
 
-/* The kernel's arguments for a pass; returns its grid. */
+/* Sets the kernel's arguments for a pass; returns its grid. */
 static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass, screen_args *a)
 {
     const fmo_gpu_state *g = plan->gpu;
@@ -66,7 +71,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
     return dim3(a->blocks);
 }
 
-/* The kernel's arguments with boxes. */
+/* Sets the kernel's arguments for a pass with cells of far pairs; returns its grid. */
 static dim3 screen_box_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass,
                                  screen_box_args *a)
 {
@@ -83,6 +88,8 @@ static dim3 screen_box_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *
     return screen_arguments(plan, pass, &a->plain);
 }
 
+/* Chooses the kernel by the size of the systems, by whether there are far quartets, and by whether
+ * the rows of the density maxima fit into shared memory, and launches it for all builds. */
 cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
 {
     typedef void kernel(fmo_gpu_one<screen_args>);
@@ -94,7 +101,7 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
     for (int k = 0; k < group->num; k++) {
         fmo_gpu_state *g = group->build[k].plan->gpu;
         if (rows_bytes(g) > rows) rows = rows_bytes(g);
-        if (pass == 0) continue; /* the first finds them zero */
+        if (pass == 0) continue; /* in the first pass the counters are zero */
         FMO_GPU_TRY(cudaMemsetAsync(g->arrays.counters->screened_in, 0,
                                     sizeof g->arrays.counters->screened_in, group->stream));
     }
@@ -104,7 +111,7 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
         {{screen<SMALL_QUEUE, false, false, 1>, screen<SMALL_QUEUE, false, true, 1>},
          {screen<SMALL_QUEUE, true, false, 1>, screen<SMALL_QUEUE, true, true, 1>}}};
     const bool fits = rows <= fmo_tuning_gpu_screen_rows_bytes;
-    if (has_boxes(first)) /* large systems build alone */
+    if (has_boxes(first)) /* large systems are never in groups */
         return fmo_gpu_launch_group<screen_box_args>(
             group, fits ? screen_boxes<true> : screen_boxes<false>, NULL, SCREEN_THREADS,
             fits ? rows : 0, [&](const fmo_gpu_build *build, screen_box_args *a) {

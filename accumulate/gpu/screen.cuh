@@ -1,6 +1,7 @@
-/* What screening is on the GPU: a block for one bra pair and slabs of kets, in four steps; its
- * arguments, and the two kernels that start it. For screen.cu alone. The rule is that of screen.h,
- * the same code as on the host. */
+/* Screening on the GPU: a thread block screens one bra pair against slabs of ket pairs, in four
+ * steps: rule, classification, allocation, writing (docs/explanation/gpu/screening.md). This file
+ * has its arguments and kernels and is included by screen.cu alone. The screening rule is that of
+ * rules/screen.h, as on the host. */
 #ifndef FMO_GPU_SCREEN_CUH
 #define FMO_GPU_SCREEN_CUH
 
@@ -13,20 +14,21 @@
 
 namespace {
 
-/* A block screens one bra pair against slabs of ket pairs. */
+/* Sizes of a thread block and of a slab, the ket pairs that a block screens at a time. */
 enum {
-    SCREEN_WARPS = fmo_tuning_gpu_screen_warps, /* a block */
+    SCREEN_WARPS = fmo_tuning_gpu_screen_warps, /* of a block */
     SCREEN_THREADS = 32 * SCREEN_WARPS,
-    SCREEN_BLOCKS = fmo_tuning_gpu_screen_blocks, /* a multiprocessor */
-    SCREEN_ROUNDS = fmo_tuning_gpu_screen_rounds, /* tiles of a slab that a warp takes */
-    SCREEN_TILES = SCREEN_WARPS * SCREEN_ROUNDS,  /* a slab */
+    SCREEN_BLOCKS = fmo_tuning_gpu_screen_blocks, /* blocks per multiprocessor */
+    SCREEN_ROUNDS = fmo_tuning_gpu_screen_rounds, /* tiles of a slab that each warp screens */
+    SCREEN_TILES = SCREEN_WARPS * SCREEN_ROUNDS,  /* tiles of a slab */
     SCREEN_KETS = SCREEN_TILES * FMO_GPU_TILE_PAIRS
 };
 static_assert((int)SCREEN_WARPS >= (int)FMO_GPU_LISTS, "a warp for each list");
-enum { SCREEN_LOOKS = 32 / SCREEN_TILES }; /* slabs that a warp looks at together */
+enum { SCREEN_LOOKS = 32 / SCREEN_TILES }; /* slabs whose tiles a warp examines at once */
 static_assert(32 % SCREEN_TILES == 0, "a warp looks at whole slabs");
 
-/* Slabs of a block, and screened-in quartets that it collects before it classifies them. */
+/* Slabs per block, and the largest number of screened-in quartets that a block collects before it
+ * classifies them. */
 enum {
     SMALL_SLABS = fmo_tuning_gpu_screen_slabs_small,
     LARGE_SLABS = fmo_tuning_gpu_screen_slabs_large,
@@ -36,7 +38,7 @@ enum {
 static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0,
               "a warp looks at no slab that is not the block's");
 
-/* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
+/* The fields of fmo_gpu_pairs that screening reads. */
 typedef struct screen_pairs {
     const fmo_gpu_screen_data *rule;
     const float *tile_bound, *tile_coulomb_estimate;
@@ -45,6 +47,7 @@ typedef struct screen_pairs {
     int num;
 } screen_pairs;
 
+/* A task, and where its lists begin or, for far_J_end, end. */
 typedef struct screen_task {
     screen_pairs bra, ket;
     int eri_class, same, bra_begin, bra_step, chunks;
@@ -55,43 +58,46 @@ typedef struct screen_task {
 typedef struct screen_args {
     screen_task task[FMO_GPU_PASS_TASKS];
     int tasks, sets;
-    int stride; /* of block_max, as fmo_gpu_exchange_of has it */
-    int coded;  /* screened-in quartets carry their codes */
-    int slabs;  /* a block */
+    int stride; /* as in fmo_gpu_exchange_of */
+    int coded;  /* entries of the lists contain codes and the bit for K */
+    int slabs;  /* slabs per block */
     unsigned blocks;
     float cutoff;
     const float *block_max, *row_max;
     fmo_gpu_counters *counters;
 } screen_args;
 
-/* The same where J of far pairs comes from boxes (gpu/boxes): what lists are left with are quartets
- * that are near, and those that count in K. */
+/* Additional data if J of far pairs comes from multipole expansions (gpu/boxes): the lists then
+ * contain only quartets of near cells and quartets that count in K. */
 typedef struct screen_box_task {
     const int *bra_leaf, *ket_leaf;
-    const unsigned *tile_near; /* [leaf][words] */
+    const unsigned *tile_near; /* [leaf][words] bits: tiles with a pair near the leaf */
     const float *tile_exchange;
     int words, tiles;
 } screen_box_task;
 
 typedef struct screen_box_args {
     screen_args plain;
-    const unsigned *near; /* [leaf][words] */
+    const unsigned *near; /* [leaf][words] bits: leaves near the leaf */
     int words;
     screen_box_task task[FMO_GPU_PASS_TASKS];
 } screen_box_args;
 
-/* Of them what a block sees: the rows of its bra. */
+/* Rows of these arrays that belong to the bra of a block. */
 typedef struct screen_near {
     const unsigned *leaves, *tiles;
-    const float *exchange[2]; /* of i and j, by tiles of kets */
+    /* [tiles of kets] for sets i and j: largest Schwarz bound times |D| of a ket in K */
+    const float *exchange[2];
     const int *ket_leaf;
 } screen_near;
 
+/* Bit n of a row of bits. */
 __device__ bool bit_of(const unsigned *row, int n)
 {
     return __ldg(row + (n >> 5)) >> (n & 31) & 1u;
 }
 
+/* Mask of the lanes below the calling one. */
 __device__ __forceinline__ unsigned lanes_below()
 {
     unsigned lanes;
@@ -99,8 +105,8 @@ __device__ __forceinline__ unsigned lanes_below()
     return lanes;
 }
 
-/* What the rule wants of a ket's record, in one load and with its sets as indices, where the
- * compiler would make two loads and twice the shifts. */
+/* Screening data of a ket, read by one load, with its sets also as indices; the compiler would make
+ * two loads and twice as many shifts of it. */
 typedef struct screen_ket {
     fmo_gpu_screen_data rule;
     unsigned i, j;
@@ -118,7 +124,7 @@ __device__ __forceinline__ screen_ket read_ket(const fmo_gpu_screen_data *at)
     return {{__uint_as_float(x), __uint_as_float(y), set, w}, i, j};
 }
 
-/* The same of the errors of its nodes. */
+/* Reads the errors of a ket's nodes by one load. */
 __device__ __forceinline__ fmo_far_fit read_fit(const fmo_far_fit *at)
 {
     static_assert(sizeof *at == sizeof(float2), "the two of an fmo_far_fit");
@@ -126,8 +132,8 @@ __device__ __forceinline__ fmo_far_fit read_fit(const fmo_far_fit *at)
     return {word.x, word.y};
 }
 
-/* The number of a lane as the compiler does not know it: where it sees that lanes add at one place,
- * it has them look for each other first, a lane that is alone, too. */
+/* The number of the lane, hidden from the compiler. If the compiler sees that lanes add to one
+ * address, it generates code that searches for such lanes, even for a single lane. */
 __device__ __forceinline__ unsigned lane_unknown()
 {
     unsigned lane;
@@ -135,6 +141,7 @@ __device__ __forceinline__ unsigned lane_unknown()
     return lane;
 }
 
+/* Sum over all lanes of the warp. */
 __device__ unsigned warp_sum(unsigned value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -145,26 +152,25 @@ __device__ unsigned warp_sum(unsigned value)
 #endif
 }
 
-/* The bra pair of a block. */
+/* Data of the block's bra pair. */
 typedef struct screen_bra {
     int pair;
     fmo_gpu_screen_data rule;
-    float most;           /* no ket exchanges more, times its bound */
-    float4 sphere, reach; /* of a far quartet */
+    float most;           /* most * (bound of a ket) is an upper bound on the estimate for K */
+    float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
     fmo_far_fit fit;
-    float cancelled; /* fmo_far_cancelled of it */
+    float cancelled; /* fmo_far_cancelled of the bra */
 } screen_bra;
 
-/* How small a density factor is, from its binary logarithm, rounded to the safe side, where
- * gpu/types.cuh puts it. */
+/* The code of a density factor (types.cuh), from its binary logarithm, rounded so that the coded
+ * factor is not smaller. */
 __device__ unsigned factor_code(float log_factor)
 {
     const float code = (float)FMO_GPU_FACTOR_TOP - 1e-4f - log_factor;
     return (unsigned)fminf(fmaxf(code, 0.0f), (float)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
 }
 
-/* A quartet that is not far (fmo_far_decide); else where gpu/types.cuh puts the choices of nodes.
- */
+/* Value of far_code for quartets that are not far (fmo_far_decide). */
 #define FMO_GPU_OVERLAP 0xffffffffu
 
 __device__ fmo_far_reach reach_of(float4 sphere, float extent, fmo_far_fit fit)
@@ -173,6 +179,8 @@ __device__ fmo_far_reach reach_of(float4 sphere, float extent, fmo_far_fit fit)
     return reach;
 }
 
+/* Returns the choices of nodes at their place in a list's entry (types.cuh), or FMO_GPU_OVERLAP.
+ * gap: gets the distance between the two segments. */
 __device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent,
                              fmo_far_fit ket_fit, float log_size, float *gap)
 {
@@ -181,44 +189,49 @@ __device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent
     return choices < 0 ? FMO_GPU_OVERLAP : (unsigned)choices << FMO_GPU_KET_BITS;
 }
 
+/* Largest possible integral of a far quartet relative to its Schwarz bound. */
 __device__ float far_share(float4 bra, float4 ket, float gap)
 {
     const fmo_far_share own = {bra.x, bra.y, bra.z}, other = {ket.x, ket.y, ket.z};
     return fmo_far_share_left(own, other, gap);
 }
 
-/* Kets that passed the rule, closed up, until there are enough of them: no lane is idle in what is
- * left to find out, and quartets of one bra pair stand together in the lists. */
+/* Kets that passed the screening rule. They are collected until there are enough that no lane is
+ * idle in the following steps; quartets of one bra pair also stand together in the lists. */
 template <int QUEUE> struct screen_queue {
-    float2 in[QUEUE];             /* J, K */
-    unsigned short offset[QUEUE]; /* from the block's first ket */
+    float2 in[QUEUE];             /* estimates for J and K */
+    unsigned short offset[QUEUE]; /* number of the ket, from the block's first ket */
     static_assert(QUEUE >= SCREEN_KETS && QUEUE <= 64 * 32, "a slab, at most 64 full warps");
 };
 
-/* What is found out stands in place of it: the list's second word in in.x; in offset the list, in
- * its last bits, and above them how many of the same warp are before it there; in its first
- * whether it keeps out of J. */
+/* Classification replaces the contents of an element. in.x then holds the second word of the list's
+ * entry (types.cuh). The lowest two bits of `offset` are the number of the list, or FMO_GPU_LISTS
+ * if the quartet is in none; the bits above are the number of lower lanes of the same warp with the
+ * same list; the highest bit means that the quartet does not count in J. */
 enum { PLACE_LIST_BITS = 2, PLACE_EXCHANGE_ONLY = 1 << 15 };
 
-/* What a block counts for the profile; by quartets, but prims, which are of kets. */
+/* Counts of a block for the profile, in quartets; prims: in primitives of kets. */
 typedef struct screen_counts {
     unsigned screened_in_num, prims, pairs, carried, exchanges, exchange_only;
 } screen_counts;
 
-/* What the threads of a block share, besides the rows. */
+/* Shared memory of a block, except the rows of the density maxima. */
 template <int QUEUE> struct screen_shared {
     screen_queue<QUEUE> queue;
-    int2 *list[FMO_GPU_LISTS];        /* of the task; far_J_end - 1, from which on down */
-    unsigned short open[LARGE_SLABS]; /* tiles of a slab that may hold a screened-in quartet */
-    int passed[LARGE_SLABS];          /* kets of a slab */
-    unsigned listed[FMO_GPU_LISTS][QUEUE / 32]; /* by full warps of the queue */
+    int2 *list[FMO_GPU_LISTS]; /* of the task; FMO_GPU_FAR_J: far_J_end - 1, growing downwards */
+    /* bits: tiles of a slab that may contain a screened-in quartet */
+    unsigned short open[LARGE_SLABS];
+    int passed[LARGE_SLABS]; /* number of screened-in kets of a slab */
+    /* of each group of 32 elements of the queue: number of quartets for the list, later their place
+     * in it */
+    unsigned listed[FMO_GPU_LISTS][QUEUE / 32];
     screen_counts counted;
 };
 
-/* Step 1: the rule, for one slab of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
- * Screened-in quartets go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), if
- * ROWS. Bounds are floats, rounded up. Kets of closed tiles are read all the same, and for those
- * beyond the end the last one; ballots leave them out. That is fewer instructions than branches. */
+/* Step 1, rule: screens one slab of kets; in each of SCREEN_ROUNDS rounds every lane has one ket.
+ * Screened-in quartets are appended to the queue, which has `queued` elements. rows (if ROWS):
+ * [sets] max(|D_ik|, |D_jk|). Kets of tiles that are not open are read, too, and beyond the end the
+ * last ket is read; the ballots leave them out. This takes fewer instructions than branches. */
 template <int QUEUE, bool ROWS, bool BOXES>
 __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
                                             const screen_near &near, const screen_bra &bra,
@@ -268,8 +281,9 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
     }
 }
 
-/* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally; adds
- * to those that keep out of J. */
+/* Step 2, classification: determines the list of each element of the queue, and the word to be
+ * written. Returns the thread's tally; adds the number of quartets that do not count in J to
+ * *exchange_only_num. */
 template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ unsigned
 classify(const screen_args &a, const screen_task &task, const screen_bra &bra, int block_begin,
@@ -289,8 +303,10 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
     unsigned tally = 0;
     static_assert((SCREEN_ROUNDS + 1) * LARGE_SLABS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
-    asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
-    for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
+    /* computed once, not in every iteration */
+    asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal));
+    /* whole warps, also in the last iteration */
+    for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) {
         int list = FMO_GPU_LISTS;
         bool exchange_only = false;
         if (e < queued) {
@@ -325,7 +341,8 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
         if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
-        unsigned same = 0, own = 0; /* lanes of this one's list; of the list numbered like it */
+        /* lanes with the same list as this one; lanes with the list whose number is this lane's */
+        unsigned same = 0, own = 0;
 #pragma unroll
         for (int l = 0; l < lists; l++) {
             const unsigned ballot = __ballot_sync(0xffffffffu, list == l);
@@ -340,7 +357,8 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
     return tally;
 }
 
-/* Step 3, a warp for a list: numbers of its members become places in it. */
+/* Step 3, allocation, one warp for each list: a prefix sum over `listed` gives every group of 32
+ * elements its place in the list, and one atomic reserves the space. */
 __device__ __forceinline__ void reserve(unsigned *screened_in, int queued, unsigned *listed,
                                         unsigned *screened_in_num)
 {
@@ -363,7 +381,7 @@ __device__ __forceinline__ void reserve(unsigned *screened_in, int queued, unsig
         if (32 * h + lane < warps) listed[32 * h + lane] = base + sum[h] - own[h];
 }
 
-/* Step 4: into the lists. */
+/* Step 4, writing: writes the entries to the lists. */
 template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ void write_lists(int bra, int queued, const screen_shared<QUEUE> *shared)
 {
@@ -380,10 +398,9 @@ __device__ __forceinline__ void write_lists(int bra, int queued, const screen_sh
     }
 }
 
-/* One bra pair against `slabs` slabs of ket pairs. ROWS: what the
- * rule needs of the rows of i and j is put into shared memory first, if there is space for all
- * sets.
- */
+/* Screens one bra pair against a.slabs slabs of ket pairs. ROWS: the density maxima of rows i and j
+ * are first copied to shared memory; there must be space for all sets. FAR: there are far quartets.
+ * Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
 template <int QUEUE, bool ROWS, bool FAR, class Boxes>
 __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
                                              screen_shared<QUEUE> &shared)
@@ -415,8 +432,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         near.ket_leaf = of.ket_leaf;
     }
 
-    /* A lane looks at a tile of 32 kets; tiles that cannot hold a screened-in quartet are passed
-     * over. */
+    /* Each lane examines a tile of 32 kets; tiles that cannot contain a screened-in quartet are
+     * skipped. */
     bool any = false;
     const int last = (block_end - 1) / FMO_GPU_TILE_PAIRS;
 #pragma unroll 2
@@ -459,11 +476,11 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         bra.reach = task.bra.reach[bra.pair];
         bra.fit = task.bra.fit[bra.pair];
         bra.cancelled = fmo_far_cancelled(bra.reach.w);
-        asm volatile("" : "+f"(bra.cancelled)); /* found once, not each time */
+        asm volatile("" : "+f"(bra.cancelled)); /* computed once, not in every iteration */
     }
 
     unsigned tally = 0, exchange_only_num = 0;
-    for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued: the same in all threads */
+    for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued is the same in all threads */
         if (shared.open[g]) {
             screen_slab<QUEUE, ROWS, BOXES>(a, task, near, bra, rows, g, block_begin, block_end,
                                             queued, &shared);
@@ -514,6 +531,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     }
 }
 
+/* Screening for N builds, and for one build with cells of far pairs. */
 template <int QUEUE, bool ROWS, bool FAR, int N>
 __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)

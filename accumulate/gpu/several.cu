@@ -1,14 +1,16 @@
-/* Builds that several GPUs share (options.devices; docs/how-to/several-gpus.md). Each has a plan
- * like the first one's, with every so-manieth bra. The first gets the density and gives it to the
- * others; all make their shares of X; the first adds those of the others to its own, reading their
- * memory over NVLink or PCIe, or a copy where it cannot, and goes on alone. Sums go in the order of
- * the GPUs, so that nothing depends on who is ready first; under `fixed` they are integers. */
+/* Builds that several GPUs share (options.devices; docs/how-to/several-gpus.md). The plan on each
+ * GPU is like the first one's, with every n-th bra pair of n GPUs. The first plan gets the density
+ * and copies it to the others; all compute their shares of X; the first adds the other shares to
+ * its own, reading the other GPU's memory over NVLink or PCIe, or a copy where it cannot, and
+ * finishes the build alone. Shares are added in the order of the GPUs, so that results do not
+ * depend on which GPU finishes first; under `fixed` they are integers. */
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
 
+/* Counters of one of the other plans. */
 typedef struct fmo_gpu_others_counters {
     fmo_gpu_counters low_l;
     fmo_hermite_counters high_l;
@@ -16,14 +18,15 @@ typedef struct fmo_gpu_others_counters {
 
 namespace {
 
-enum { ADD_THREADS = 256, ADD_BLOCKS = 16 /* a multiprocessor */ };
+enum { ADD_THREADS = 256, ADD_BLOCKS = 16 /* per multiprocessor */ };
 
+/* Sums of the other GPUs. */
 typedef struct other_sums {
     int num;
     const double *of[FMO_DEVICES_MAX - 1];
 } other_sums;
 
-/* Elements before `integers` are fixed point. */
+/* Adds these sums to `to`. The first `integers` of the `size` elements are fixed-point integers. */
 __global__ void __launch_bounds__(ADD_THREADS)
     add(double *to, const __grid_constant__ other_sums from, size_t size, size_t integers)
 {
@@ -41,7 +44,8 @@ __global__ void __launch_bounds__(ADD_THREADS)
     }
 }
 
-/* X^J, X^K and the pairs' sums; what the classes with d shells have for them: X^K, potentials. */
+/* Number of elements to be added: X^J, X^K and the pairs' sums; for classes with d shells X^K
+ * (exchange_of), and X^K with the potentials. */
 size_t sums_of(const fmo_gpu_state *g)
 {
     return (size_t)((const double *)g->arrays.counters - g->arrays.coulomb);
@@ -55,7 +59,8 @@ size_t sums_of(const fmo_gpu_hermite *h)
     return (size_t)((const double *)h->counters - h->exchange);
 }
 
-/* Adds what stands at from.of, each with space for a copy or none. */
+/* Adds the sums at from->of to `to`. staged[k] is a buffer for sums that this GPU cannot read
+ * directly, or NULL. */
 cudaError_t add_sums(const fmo_gpu_device *device, double *to, other_sums *from,
                      double *const *staged, size_t size, size_t integers)
 {
@@ -72,6 +77,7 @@ cudaError_t add_sums(const fmo_gpu_device *device, double *to, other_sums *from,
     return cudaGetLastError();
 }
 
+/* Queues the copy of the density and the share of X of another plan on its stream. */
 cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t bytes,
                         const fmo_gpu_variant *variant, bool timed)
 {
@@ -88,7 +94,8 @@ cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t 
     return cudaEventRecord(g->device.finished, stream);
 }
 
-/* Whether the thread's GPU can read the memory of another, from here on. */
+/* Enables direct access of the current GPU to the memory of another; *can is 0 if that is
+ * impossible. */
 cudaError_t reach(int own, int other, int *can)
 {
     *can = 1;
@@ -96,11 +103,13 @@ cudaError_t reach(int own, int other, int *can)
     FMO_GPU_TRY(cudaDeviceCanAccessPeer(can, own, other));
     if (!*can) return cudaSuccess;
     const cudaError_t code = cudaDeviceEnablePeerAccess(other, 0);
-    if (code == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError(); /* not sticky */
+    /* not a sticky error */
+    if (code == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError();
     return code == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : code;
 }
 
-/* Lead and other reach each other; where the lead cannot, it gets space for copies. */
+/* Enables access between two GPUs in both directions; if the first cannot read the other's memory,
+ * it gets buffers for copies. */
 fmo_status connect(fmo_gpu_state *g, const fmo_gpu_state *other, int k, fmo_error *err)
 {
     int can = 0, other_can = 0;
@@ -121,7 +130,8 @@ fmo_status connect(fmo_gpu_state *g, const fmo_gpu_state *other, int k, fmo_erro
     return status;
 }
 
-/* Grids, copies and chunks go by what a GPU has: the sums of two kinds would not fit each other. */
+/* True if two GPUs are of one kind. Grids, copies and chunks depend on properties of the GPU, so
+ * that the sums of different kinds have different layouts. */
 bool alike(const fmo_gpu_state *a, const fmo_gpu_state *b)
 {
     return a->device.processors == b->device.processors &&
@@ -130,8 +140,9 @@ bool alike(const fmo_gpu_state *a, const fmo_gpu_state *b)
            (!a->hermite || sums_of(a->hermite) == sums_of(b->hermite));
 }
 
-/* Boxes of one are those of all, or the far pairs of some would be missing, or there twice: each
- * has decided by the memory of its own GPU. */
+/* Makes all plans agree on multipole expansions. Each has decided by the memory of its own GPU; if
+ * some used them and others did not, the J of some far pairs would be missing or counted twice. If
+ * not all have them, all do without; FMO_ERR_MEMORY if options.coulomb requires them. */
 fmo_status agree_on_boxes(fmo_fock_plan *plan, fmo_error *err)
 {
     bool all = plan->gpu->boxes != NULL, some = all;
@@ -158,6 +169,8 @@ fmo_status agree_on_boxes(fmo_fock_plan *plan, fmo_error *err)
 
 } // namespace
 
+/* Connects the plans on all GPUs after they were made: checks that the GPUs are of one kind, and
+ * makes buffers, counters and events. */
 extern "C" fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
@@ -194,6 +207,7 @@ cudaError_t fmo_gpu_queue_others(const fmo_gpu_build *build, const fmo_gpu_varia
     return cudaSuccess;
 }
 
+/* Adds the shares of the other GPUs, including those of classes with d shells. */
 cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed)
 {
     const fmo_fock_plan *const plan = build->plan;
@@ -210,7 +224,7 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed)
     }
     FMO_GPU_TRY(add_sums(&g->device, g->arrays.coulomb, &low_l, g->others.staged, sums_of(g),
                          fixed ? sums_of(g) : 0));
-    if (!g->hermite || !high_l.num) return cudaSuccess; /* one that a source alone needs */
+    if (!g->hermite || !high_l.num) return cudaSuccess; /* hermite was made for a source alone */
     return add_sums(&g->device, g->hermite->exchange, &high_l, g->others.staged_hermite,
                     sums_of(g->hermite), fixed ? exchange_of(g->hermite) : 0);
 }

@@ -1,14 +1,15 @@
-/* J of another molecule's density: quartets of pairs of two plans, in lists of their own, by the
- * schedule `direct`. A pair of this plan is the bra where its class is the heavier one, and the ket
- * where the other's is; the kernels digest J both ways, with a density of zeros on this side, and
- * what they add to the other plan's sums is never read. */
+/* J of another molecule's density: quartets of one pair of each of two plans, in lists of their
+ * own, by the schedule `direct`. A pair of this plan is the bra if its class is the higher one or
+ * the same, otherwise the ket. The kernels digest J in both directions; the density of this plan is
+ * zero, and what they add to the sums of the other plan is never read. */
 #include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/range.h"
 
 #include <string.h>
 
-/* One plan's density, ordered, with everything that starts from zero zeroed; NULL: no density. */
+/* Converts the density of one plan to the kernels' order and sets its sums to zero. density: on the
+ * host; NULL: a zero density. */
 static cudaError_t order(fmo_fock_plan *plan, const double *density, cudaStream_t stream)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -26,8 +27,9 @@ static cudaError_t order(fmo_fock_plan *plan, const double *density, cudaStream_
     return g->far ? fmo_gpu_make_moments(&group) : cudaSuccess;
 }
 
-/* What the steps of a build see: the plan's state with the tasks between two plans, one copy of the
- * sums, as strides are the plan's, and rows of no exchange that are long enough for both. */
+/* The state for the steps of this build: that of plan `g` with the tasks between the two plans, one
+ * copy of the sums (strides are those of the plan) and a row of zeros for K that is long enough for
+ * both plans. */
 static fmo_gpu_state state_between(const fmo_gpu_state *g, const fmo_gpu_state *other)
 {
     fmo_gpu_state between = *g;
@@ -43,6 +45,7 @@ static fmo_gpu_state state_between(const fmo_gpu_state *g, const fmo_gpu_state *
     return between;
 }
 
+/* Queues the whole build, from the source's density on the host to J in pinned memory. */
 static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const double *density,
                          const fmo_gpu_variant *variant)
 {
@@ -60,7 +63,7 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     if (variant->fixed_point) FMO_GPU_TRY(fmo_gpu_fixed_scale_of(&from, g));
     fmo_gpu_state between = state_between(g, source->gpu);
     fmo_gpu_hermite whole;
-    if (g->hermite) { /* of all bras, whatever the plan's share of its own builds */
+    if (g->hermite) { /* all bras, whatever the plan's share of its own builds */
         whole = *g->hermite;
         whole.share = 0;
         whole.shares = 1;
@@ -79,18 +82,20 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     return fmo_gpu_copy_out(plan, stream);
 }
 
-/* Where one side has d shells, the other needs to know of them too. Its graphs do not. */
+/* Makes the data for classes with d shells if the plan has none; both plans need them if one has d
+ * shells. Graphs captured without them are destroyed. */
 static fmo_status make_hermite(fmo_fock_plan *plan, fmo_error *err)
 {
     if (plan->gpu->hermite) return FMO_OK;
     FMO_GPU_CHECK(cudaStreamSynchronize(plan->gpu->device.last), "J of a source", err);
     fmo_gpu_forget_graphs(plan->gpu);
     const fmo_status status = fmo_hermite_make(plan, err);
-    if (status == FMO_OK && plan->gpu->pinned.in) /* which was made without */
+    if (status == FMO_OK && plan->gpu->pinned.in) /* made earlier, without hermite */
         FMO_GPU_CHECK(fmo_hermite_make_pinned(plan->gpu->hermite), "J of a source", err);
     return status;
 }
 
+/* Makes what both plans need for this build, then queues it. */
 fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err)
 {
     fmo_fock_plan *const plan = job->plan, *const source = job->source;

@@ -1,11 +1,13 @@
-/* Quartets whose pairs do not overlap (integrals/far/far.h), in lists of their own: those that
- * count in J alone, and those that count in K. One quartet a thread. */
+/* Far quartets, whose charge distributions do not overlap: a few quadrature points (nodes) of each
+ * pair's distribution replace its primitives (integrals/far/far.h,
+ * docs/explanation/gpu/far-quartets.md). Those that count in J alone and those that count in K are
+ * in separate lists. Each thread computes one quartet. */
 #ifndef FMO_GPU_FAR_KERNEL_CUH
 #define FMO_GPU_FAR_KERNEL_CUH
 
 #include "accumulate/gpu/kernels/near.cuh"
 
-/* Blocks that must fit a multiprocessor, by the class's order. More gain nothing. */
+/* Thread blocks that must fit a multiprocessor, by order of the class. */
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
 {
     constexpr int blocks[] = {FMO_TUNING_GPU_FAR_RESIDENT};
@@ -14,8 +16,8 @@ static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
     return blocks[order];
 }
 
-/* The first TWOS pairs of values of a node in fmo_gpu_pairs.far: centre and coefficients, with all
- * of them what moments it has. */
+/* Loads the first TWOS pairs of doubles of a node from fmo_gpu_pairs.far: centre and coefficients;
+ * with all pairs of doubles also the stored moments. */
 template <int TWOS>
 static __device__ __forceinline__ void fmo_gpu_load_node(const fmo_gpu_pairs &pairs,
                                                          const double2 *from, double *value)
@@ -28,7 +30,8 @@ static __device__ __forceinline__ void fmo_gpu_load_node(const fmo_gpu_pairs &pa
     }
 }
 
-/* What a far quartet's entry in the list says: its pairs and their nodes. */
+/* The contents of a far quartet's entry in a list: its pairs, their numbers of nodes, and where
+ * these begin. */
 struct fmo_gpu_far_pairs {
     int bra, ket, bra_nodes, ket_nodes;
     const double2 *bra_node, *ket_node;
@@ -53,7 +56,7 @@ static __device__ __forceinline__ fmo_gpu_far_pairs fmo_gpu_find_far(const fmo_g
     return p;
 }
 
-/* A - B of a pair. */
+/* Loads A - B of a pair. */
 static __device__ __forceinline__ void fmo_gpu_load_AB(const fmo_gpu_pairs &pairs, int pair,
                                                        double *AB)
 {
@@ -61,7 +64,8 @@ static __device__ __forceinline__ void fmo_gpu_load_AB(const fmo_gpu_pairs &pair
     for (int x = 0; x < 3; x++) AB[x] = __ldg(pairs.center + (3 + x) * pairs.num + pair);
 }
 
-/* D of a pair as fmo_far_fold makes it; nothing where the nodes have their moments. */
+/* Loads D of a pair in the form of fmo_far_fold; nothing is loaded if the moments are stored with
+ * the nodes. */
 template <int PAIR>
 static __device__ __forceinline__ void fmo_gpu_load_folded(const fmo_gpu_pairs &pairs, int pair,
                                                            double *folded)
@@ -75,7 +79,7 @@ static __device__ __forceinline__ void fmo_gpu_load_folded(const fmo_gpu_pairs &
     }
 }
 
-/* A node with its moments: centre, coefficients, moments. */
+/* Loads a node and computes its moments, unless they are stored: centre, coefficients, moments. */
 template <int PAIR>
 static __device__ __forceinline__ void fmo_gpu_load_moments(const fmo_gpu_pairs &pairs,
                                                             const double2 *from,
@@ -86,7 +90,8 @@ static __device__ __forceinline__ void fmo_gpu_load_moments(const fmo_gpu_pairs 
     if (!fmo_gpu_far_keeps_moments(PAIR)) fmo_far_moments(PAIR, value + 3, folded, value + H);
 }
 
-/* What a far quartet adds to X^J of its two pairs, [products] each. */
+/* Computes what a far quartet adds to X^J of its two pairs, [products] each: the moments of each
+ * pair's density in the potential of the other's. */
 template <class C>
 static __device__ __forceinline__ void
 fmo_gpu_far_coulomb(const fmo_gpu_class_view &view, int2 quartet, double *J_bra, double *J_ket)
@@ -132,7 +137,8 @@ fmo_gpu_far_coulomb(const fmo_gpu_class_view &view, int2 quartet, double *J_bra,
     fmo_far_unfold(kk, CD, ket_sums, J_ket);
 }
 
-/* The integrals of a far quartet, eri[C::size]. Returns where the four shells start. */
+/* Computes the integrals of a far quartet, eri[C::size]. Returns the first functions of the four
+ * shells. */
 template <class C>
 static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_gpu_class_view &view,
                                                                      int2 quartet, double *eri)
@@ -167,7 +173,8 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_g
     return at;
 }
 
-/* Far quartets that count in J alone: no integrals. */
+/* Processes the list of far quartets that count in J alone; no integrals are computed. Returns the
+ * number of atomics issued. */
 template <class C, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_copy copy)
@@ -194,7 +201,7 @@ fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_co
     return issued;
 }
 
-/* Far quartets that count in K: integrals from nodes. */
+/* Processes the list of far quartets that count in K, with integrals computed from the nodes. */
 template <class C, bool EXCHANGE_ONLY, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,

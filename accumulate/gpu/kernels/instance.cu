@@ -1,5 +1,6 @@
-/* The fused kernels of one strategy: compiled once per row of FMO_GPU_VARIANT_TABLE with
- * FMO_VARIANT set to the row's name. */
+/* The fused kernels of one variant. The file is compiled once for each row of
+ * FMO_GPU_VARIANT_TABLE, with FMO_VARIANT set to the name of the row. The work is in near.cuh,
+ * far.cuh and stored.cuh. */
 #include "accumulate/gpu/kernels/kernels.h"
 
 #include "accumulate/gpu/kernels/far.cuh"
@@ -30,7 +31,7 @@ static __host__ __device__ constexpr bool is_exchange_only(int list)
     return list == FMO_GPU_NEAR_EXCHANGE_ONLY || list == FMO_GPU_FAR_K_EXCHANGE_ONLY;
 }
 
-/* The quartets of one list, or with FMO_GPU_ALL of one after the other, of N builds. */
+/* Processes the quartets of one list, or with FMO_GPU_ALL of all lists in sequence, of N builds. */
 template <class C, int LIST, int N>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || is_far_K(LIST)
                                                        ? fmo_gpu_far_resident(C::order)
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || is_f
     fmo_gpu_count_issued(m, issued);
 }
 
-/* FMO_GPU_ONLY_CLASS: kernels of this class alone, to see in seconds that a strategy compiles. */
+/* True if kernels of the class are compiled. If FMO_GPU_ONLY_CLASS is defined, only those of this
+ * class are, to check within seconds that a strategy compiles. */
 static constexpr bool wanted(int eri_class)
 {
 #ifdef FMO_GPU_ONLY_CLASS
@@ -63,6 +65,8 @@ static constexpr bool wanted(int eri_class)
 #endif
 }
 
+/* Return the kernel of a class for a single build, for a group and for stored integrals; NULL if
+ * there is none. */
 template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
 {
     if constexpr (!wanted(C::id) || (is_far_K(LIST) && !fmo_gpu_far_exchanges(C::id)) ||

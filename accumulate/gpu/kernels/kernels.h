@@ -1,5 +1,5 @@
-/* The fused kernels by name: the table of kernels that kernels/instance.cu fills, once per variant
- * of accumulate/scatter/variants.h. */
+/* The table of fused kernels. kernels/instance.cu fills it once for each variant (strategy and form
+ * of update) of accumulate/scatter/variants.h; fused.cu and group.cu choose from it. */
 #ifndef FMO_GPU_KERNELS_H
 #define FMO_GPU_KERNELS_H
 
@@ -8,12 +8,14 @@
 #include "accumulate/gpu/types.cuh"
 #include "accumulate/scatter/variants.h"
 
-/* Kernels for one build, for a group, and for kept integrals. */
+/* Kernels for one build, for a group of builds, and for stored integrals. */
 typedef void fmo_gpu_kernel(fmo_gpu_one<fmo_gpu_quartet_args>);
 typedef void fmo_gpu_group_kernel(fmo_gpu_most<fmo_gpu_quartet_args>);
 typedef void fmo_gpu_stored_kernel(fmo_gpu_class_view, fmo_gpu_matrices, fmo_gpu_stored_args);
 
-/* What the table of strategies says of a variant's; FMO_SCATTER_COUNT is `none`. */
+/* Properties of a strategy in the table of scatter.h; index FMO_SCATTER_COUNT is `none`. integers:
+ * it sums fixed-point integers; groups: small builds may share launches; all_shells: it supports d
+ * shells. */
 typedef struct fmo_gpu_traits {
     bool integers, groups, all_shells;
 } fmo_gpu_traits;
@@ -24,25 +26,26 @@ static constexpr fmo_gpu_traits fmo_gpu_strategy_traits[FMO_SCATTER_COUNT + 1] =
 #undef FMO_GPU_TRAITS
         {false, false, true}};
 
-/* Which variants build groups. Others build one by one. */
+/* True if the variant has kernels for groups; builds of others have launches of their own. */
 static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit commit)
 {
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].groups;
 }
 
-/* Which have kernels for lists of quartets that may keep out of J (gpu/boxes). */
+/* True if the variant has kernels for lists with quartets that do not count in J (gpu/boxes). */
 static constexpr bool fmo_gpu_has_exchange_only(fmo_scatter scatter, fmo_commit commit)
 {
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].all_shells;
 }
 
-/* NULL where there is nothing to do, or no such kernel. */
+/* The kernels of a variant, by list and class. NULL if a list has no quartets of the class, or if
+ * there is no such kernel. */
 typedef struct fmo_gpu_variant {
     const char *name;
     fmo_scatter scatter;
     fmo_commit commit;
-    bool commits;     /* false: `none` */
-    bool fixed_point; /* sums are integers: matrices hold fixed-point numbers until the end */
+    bool commits;     /* false: `none`, without updates of the matrices */
+    bool fixed_point; /* the matrices contain fixed-point integers until the end of the build */
     fmo_gpu_kernel *kernel[FMO_GPU_KERNELS][FMO_ERI_LOW_L_COUNT];
     fmo_gpu_group_kernel *group[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT];
     fmo_gpu_stored_kernel *stored[FMO_ERI_LOW_L_COUNT];

@@ -1,5 +1,7 @@
-/* The fused kernel: quartets from the screened-in quartets' list, one a thread, digested in
- * registers and scattered by the strategy S, a type of fmo/atomics.cuh. */
+/* The fused kernel: each thread takes one quartet of a list of screened-in quartets, computes its
+ * integrals (quartet.cuh), digests them in registers (rules/digest.h), and adds the results with
+ * the strategy S, a type of fmo/atomics.cuh. far.cuh treats far quartets;
+ * docs/explanation/gpu/kernels.md explains the design. */
 #ifndef FMO_GPU_FUSED_KERNEL_CUH
 #define FMO_GPU_FUSED_KERNEL_CUH
 
@@ -7,15 +9,17 @@
 #include <fmo/scatter.h>
 #include "accumulate/gpu/kernels/quartet.cuh"
 
-/* Where a lane's quartet is in a matrix (four shells) and in the lists of pairs, and which lanes
- * continue the run of the lane below: the same bra pair, and with it the same third shell.
- */
+/* Positions of a lane's quartet in the matrices (four shells) and in the lists of pairs. same_bra
+ * and same_k are masks of the lanes that continue a run, i.e. have the same bra pair as the lane
+ * below, or the same bra pair and the same shell k. */
 typedef struct fmo_gpu_place {
     unsigned row[4], column[4]; /* offset of the first row; first column */
-    int pair[2];                /* bra, ket */
+    int pair[2];                /* numbers of the bra and ket pairs */
     unsigned same_bra, same_k;
 } fmo_gpu_place;
 
+/* Computes the positions of a lane's quartet. Strategies that sum over runs also get the masks;
+ * then all lanes must call. */
 template <class S>
 static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu_shells &at,
                                                                    int2 quartet, unsigned mask,
@@ -39,7 +43,7 @@ static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu
     return p;
 }
 
-/* N neighbouring values: four are a set's, and aligned; three are the p functions of a set. */
+/* Loads N neighbouring values: four, aligned, of a padded SP shell, or three p functions. */
 template <int N>
 static __device__ __forceinline__ void fmo_gpu_load_row(const double *from, double *to)
 {
@@ -54,7 +58,7 @@ static __device__ __forceinline__ void fmo_gpu_load_row(const double *from, doub
     }
 }
 
-/* D of two shells, [ROW][COLUMN]. */
+/* Loads the block of D of two shells, [ROW][COLUMN]. */
 template <class C, int ROW, int COLUMN>
 static __device__ __forceinline__ void fmo_gpu_load_block(const fmo_gpu_matrices &m,
                                                           const fmo_gpu_place &at, double *den)
@@ -67,9 +71,9 @@ static __device__ __forceinline__ void fmo_gpu_load_block(const fmo_gpu_matrices
             den + u * size[COLUMN]);
 }
 
-/* Adds a block of what the strategy calls rows and columns. Every lane of `mask` calls (with a
- * block-wide strategy every thread does, with one that takes runs every lane; those that add
- * nothing are not `active`). */
+/* Adds a block to a matrix with the strategy; returns the number of atomics issued. All lanes of
+ * `mask` must call; with a block-wide strategy all threads of the block, with one that sums over
+ * runs all lanes of the warp, where lanes without a quartet are not `active`. */
 template <class S, int ROWS, int COLUMNS, bool RUNS>
 static __device__ __forceinline__ unsigned
 fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run, double *address,
@@ -85,7 +89,7 @@ fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run
             mask, S::block_wide && !active ? (double *)nullptr : address, stride, block);
 }
 
-/* Adds a block [products] to the sums of a pair; PAIR 0 is the bra. */
+/* Adds a block [products] to the sums of a pair; PAIR 0 is the bra, 1 the ket. */
 template <class C, class S, int PAIR>
 static __device__ __forceinline__ unsigned
 fmo_gpu_add_coulomb(const S &scatter, unsigned mask, bool active, unsigned run,
@@ -97,8 +101,8 @@ fmo_gpu_add_coulomb(const S &scatter, unsigned mask, bool active, unsigned run,
         scatter, mask, active, run, to.sums + copy + (unsigned)pair, (size_t)to.num, block, 0.0);
 }
 
-/* A row of the digestion table for J: contract with D of the other pair, add to the sums of
- * this one. PAIR 0 is the bra. */
+/* A row of the digestion table for J: contracts the integrals with D of the other pair and adds the
+ * result to the sums of this one. PAIR 0 is the bra, 1 the ket. */
 template <class C, class S, int PAIR>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_coulomb(const S &scatter, unsigned mask, bool active, const fmo_gpu_class_view &view,
@@ -118,9 +122,9 @@ fmo_gpu_digest_coulomb(const S &scatter, unsigned mask, bool active, const fmo_g
                                            copy, at.pair[PAIR], block);
 }
 
-/* A row of the digestion table for K. Which triangle of X it goes to, or D is taken from, does not
- * matter (digest.h): the ket's shells are columns, as those of neighbouring lanes are neighbours.
- */
+/* A row of the digestion table for K: contracts the integrals with a block of D and adds the result
+ * to X^K. It makes no difference which triangle of X is added to, or D is read from (digest.h), so
+ * the shells of the ket are columns, because those of neighbouring lanes are neighbours. */
 template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_exchange(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
@@ -136,7 +140,7 @@ fmo_gpu_digest_exchange(const S &scatter, unsigned mask, bool active, const fmo_
         (size_t)m.nao, block, m.exchange_least);
 }
 
-/* Strategies that sum integers, by their types, as the table of scatter.h says. */
+/* True for the types of strategies that sum integers, according to the table of scatter.h. */
 template <class S> static constexpr bool fmo_gpu_sums_integers = false;
 #define SUMS(e, name, kind, type, commits, sums, ...) SUMS_OF_##kind(type, sums)
 #define SUMS_OF_FMO_SCATTER_ELEMENT(type, sums) \
@@ -150,7 +154,8 @@ FMO_SCATTER_TABLE(SUMS)
 #undef SUMS_OF_FMO_SCATTER_SCHEDULE
 #undef SUMS_OF_FMO_SCATTER_CHOICE
 
-/* What a strategy needs to know beyond addresses: of integers the scale. */
+/* Sets what a strategy needs besides addresses: the scale of fixed-point sums, or the sink of
+ * `none`. */
 template <class S>
 static __device__ __forceinline__ void fmo_gpu_prepare(S &scatter, const fmo_gpu_matrices &m)
 {
@@ -164,7 +169,8 @@ static __device__ __forceinline__ void fmo_gpu_prepare(fmo_scatter_none<Commit, 
     scatter.bits = 0;
 }
 
-/* Every thread of a warp calls. */
+/* Adds the number of atomics that a warp issued to the counter. All threads of the warp must call.
+ */
 static __device__ __forceinline__ void fmo_gpu_count_issued(const fmo_gpu_matrices &m,
                                                             unsigned issued)
 {
@@ -174,13 +180,14 @@ static __device__ __forceinline__ void fmo_gpu_count_issued(const fmo_gpu_matric
     if (threadIdx.x % 32 == 0 && issued) atomicAdd(m.issued, (unsigned long long)issued);
 }
 
-/* Strategies that need threads without a quartet, at barriers or to add for others: these repeat
- * a quartet and add nothing. Under others they leave the mask. */
+/* True for strategies in which threads without a quartet must take part, at barriers or to add for
+ * other lanes: these threads repeat a quartet and add nothing. With other strategies they leave the
+ * loop. */
 template <class S> static constexpr bool fmo_gpu_together = S::block_wide || S::takes_runs;
 
-/* Where the copy starts that a block adds to. */
+/* Offsets of the copy that a thread block adds to. */
 typedef struct fmo_gpu_copy {
-    size_t J, K; /* of pairs' sums; of X^K */
+    size_t J, K; /* in the pairs' sums; in X^K */
 } fmo_gpu_copy;
 static __device__ __forceinline__ fmo_gpu_copy fmo_gpu_copy_of_block(const fmo_gpu_matrices &m)
 {
@@ -189,10 +196,10 @@ static __device__ __forceinline__ fmo_gpu_copy fmo_gpu_copy_of_block(const fmo_g
     return copy;
 }
 
-/* One quartet in each active lane, those of `mask`: all rows of the digestion table. `quartet` is
- * as in the screened-in quartets' list, but for FMO_GPU_EXCHANGE_ONLY_BIT: with EXCHANGE_ONLY lanes
- * that do not count in J keep out of it. Every lane of the mask calls, or, with strategies that
- * work together, every thread. */
+/* Digests one quartet in each active lane of `mask`: all rows of the digestion table. Returns the
+ * number of atomics issued. quartet: the entry of the list, without FMO_GPU_EXCHANGE_ONLY_BIT.
+ * EXCHANGE_ONLY: quartets for which `counts` is false are not added to J. All lanes of the mask
+ * must call; with strategies that need all threads (fmo_gpu_together), all threads. */
 template <class C, bool EXCHANGE_ONLY, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
@@ -224,16 +231,16 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
     return issued;
 }
 
-/* Every thread of the grid walks a list of screened-in quartets, upwards or (DIRECTION -1)
- * downwards from `list`: work(quartet, mask, active, read_on), the first three as fmo_gpu_digest
- * has them. The list is read one quartet ahead, where the work calls read_on(): late enough that
- * nothing waits for it at once. */
+/* All threads of the grid process a list of screened-in quartets, upwards from `list` or, with
+ * DIRECTION -1, downwards. They call work(quartet, mask, active, read_on) with arguments as in
+ * fmo_gpu_digest. The next quartet is loaded when `work` calls read_on(), late enough that no
+ * instruction waits for it at once. */
 template <class S, int DIRECTION, class Work>
 static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned count,
                                                     const Work &work)
 {
     const unsigned begin = blockIdx.x * blockDim.x, stride = gridDim.x * blockDim.x;
-    if (begin >= count) return; /* the whole block */
+    if (begin >= count) return; /* the whole block returns */
     const auto read = [&](unsigned first) {
         const unsigned n = umin(first + threadIdx.x, count - 1);
         return fmo_gpu_load_once(list + DIRECTION * (ptrdiff_t)n);
@@ -247,9 +254,9 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
     }
 }
 
-/* A list of screened-in quartets that count in K, or may: integrals(quartet, eri) makes those of
- * one, and says where its shells start; then they are digested. EXCHANGE_ONLY: they may keep out of
- * J. Returns atomics issued. */
+/* Digests a list of quartets of which some or all count in K. integrals(quartet, eri) computes the
+ * integrals of a quartet and returns the positions of its shells. EXCHANGE_ONLY: there may be
+ * quartets that do not count in J. Returns the number of atomics issued. */
 template <class C, bool EXCHANGE_ONLY, class S, class Integrals>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
@@ -270,7 +277,7 @@ fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_
     return issued;
 }
 
-/* Quartets whose pairs may overlap. */
+/* Processes the list of quartets whose charge distributions may overlap. */
 template <class C, bool EXCHANGE_ONLY, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,

@@ -1,5 +1,6 @@
-/* One contracted quartet in the registers of one thread: the arithmetic of integrals/eri_*.h over
- * all its primitive quartets. */
+/* The integrals of one contracted quartet, in the registers of one thread: the arithmetic of
+ * integrals/eri/ in a loop over the primitive quartets. near.cuh, tile.cuh and the schedules
+ * `stored` and split call it. */
 #ifndef FMO_GPU_QUARTET_CUH
 #define FMO_GPU_QUARTET_CUH
 
@@ -7,7 +8,7 @@
 #include "accumulate/gpu/types.cuh"
 #include "integrals/eri/eri_sp.h"
 
-/* Blocks that must fit a multiprocessor, by class. */
+/* Thread blocks that must fit a multiprocessor, by class. */
 static __host__ __device__ constexpr int fmo_gpu_resident(int eri_class)
 {
     constexpr int blocks[] = {FMO_TUNING_GPU_RESIDENT};
@@ -16,9 +17,10 @@ static __host__ __device__ constexpr int fmo_gpu_resident(int eri_class)
     return blocks[eri_class];
 }
 
-/* The classes as types, from the table: over plain pairs (fmo_class_X) and over sp pairs
- * (fmo_sp_class_X), where the heavier shell of a pair with a partner is the whole set. N0 .. N3 are
- * the sizes of the four shells, LJ and LL say whether the second shell of a pair needs A - B. */
+/* The classes as types, generated from the table: for plain pairs (fmo_class_X) and for SP pairs
+ * (fmo_sp_class_X), in which a p shell stands for the whole padded SP shell. N0 to N3 are the sizes
+ * of the four shells; LJ and LL are the angular momenta of the second shell of bra and ket, which
+ * needs A - B if it is not zero. */
 #define FMO_GPU_CLASS(prefix, arithmetic, sp, e, name, li, lj, lk, ll, bra, ket)          \
     struct prefix##name {                                                                 \
         static constexpr int id = e, BRA = bra, KET = ket, LJ = lj, LL = ll;              \
@@ -52,15 +54,15 @@ FMO_ERI_LOW_L_TABLE(FMO_GPU_SP)
 #undef FMO_GPU_PLAIN
 #undef FMO_GPU_CLASS
 
-/* A primitive pair from its fields, two by two. */
+/* A primitive pair from its fields, loaded in pairs. */
 static __device__ __forceinline__ fmo_prim_pair fmo_gpu_prim(double2 pk, double2 xy, double2 zh)
 {
     const fmo_prim_pair z = {pk.x, pk.y, {xy.x, xy.y, zh.x}, zh.y};
     return z;
 }
 
-/* On products of bounds of primitives: the density factor is at most 2^(FMO_GPU_FACTOR_TOP - code).
- */
+/* The threshold for the product of the bounds of two primitive pairs, from the code of the density
+ * factor in the list's entry. */
 static __device__ __forceinline__ float fmo_gpu_prim_cutoff(const fmo_gpu_class_view &view,
                                                             int2 quartet)
 {
@@ -72,8 +74,8 @@ typedef struct fmo_gpu_shells {
     int ao[4]; /* first functions */
 } fmo_gpu_shells;
 
-/* Loads of what only one warp needs once: they leave the L1 cache to the table of the Boys function
- * and to D, which are needed again. */
+/* Loads of data that only one warp needs, once. They bypass the L1 cache, which is left to the
+ * table of the Boys function and to D. */
 static __device__ __forceinline__ double2 fmo_gpu_load_once(const double2 *from)
 {
     double2 to;
@@ -89,8 +91,9 @@ static __device__ __forceinline__ int2 fmo_gpu_load_once(const int2 *from)
     return to;
 }
 
-/* eri[C::size], degeneracy factor included; `boys` is the table of order C::order. Returns where
- * the four shells start. */
+/* Computes the integrals eri[C::size] of a quartet, degeneracy factor included. boys: the table for
+ * order C::order. Primitive quartets below the threshold are left out. Returns the first functions
+ * of the four shells. */
 template <class C>
 static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_class_view &view,
                                                                  const double *boys, int2 quartet,
@@ -114,17 +117,17 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
 #pragma unroll 1
     for (int m = 0; m < ket.z; m++, ket_prim += FMO_GPU_PAIR_TWOS * ket.w) {
         const double2 ket_tail = fmo_gpu_load_once(ket_prim + 3 * ket.w);
-        double2 tail = __ldg(bra_prim + 3); /* of the primitive to come */
+        double2 tail = __ldg(bra_prim + 3); /* of the next primitive */
         fmo_prim_pair k =
             fmo_gpu_prim(fmo_gpu_load_once(ket_prim), fmo_gpu_load_once(ket_prim + ket.w),
                          fmo_gpu_load_once(ket_prim + 2 * ket.w));
         const float limit = cutoff / fmo_gpu_prim_bound(ket_tail);
-        if (!(fmo_gpu_prim_bound(tail) >= limit)) break; /* and all further kets */
+        if (!(fmo_gpu_prim_bound(tail) >= limit)) break; /* all further kets are smaller */
         k.k *= same;
 #pragma unroll 1
         for (int n = 0; n < bra.z; n++) {
             const double2 now = tail, *const record = bra_prim + n * FMO_GPU_PAIR_TWOS;
-            if (!(fmo_gpu_prim_bound(now) >= limit)) break; /* and all further bras */
+            if (!(fmo_gpu_prim_bound(now) >= limit)) break; /* all further bras are smaller */
             const fmo_prim_pair b =
                 fmo_gpu_prim(__ldg(record), __ldg(record + 1), __ldg(record + 2));
             tail = __ldg(record + FMO_GPU_PAIR_TWOS + 3);

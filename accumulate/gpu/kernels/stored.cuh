@@ -1,29 +1,29 @@
-/* The kernel of plans that keep their integrals: quartets from the kept list, screened with the
- * density of the build; the integrals of those that stay are read and digested as in
- * kernels/near.cuh. */
+/* The kernel for stored integrals: takes quartets from the stored list, screens them with the
+ * density of the build, reads the integrals of those that remain, and digests them as in
+ * kernels/near.cuh. See docs/explanation/gpu/stored.md; schedule/stored.cu fills the list. */
 #ifndef FMO_GPU_STORED_KERNEL_CUH
 #define FMO_GPU_STORED_KERNEL_CUH
 
 #include "accumulate/gpu/kernels/near.cuh"
 #include "accumulate/rules/screen.h"
 
-/* Blocks that must fit a multiprocessor, by class: there are no primitives to walk, so the
- * integrals themselves are what a thread has to hold, and more warps hide the time that it waits
- * for them. */
+/* Thread blocks that must fit a multiprocessor, by class. A thread holds all integrals of a quartet
+ * in registers; more warps hide the latency of loading them. */
 template <class C>
 static constexpr int fmo_gpu_stored_blocks = C::size > 64  ? 2
                                              : C::size > 9 ? 4
                                              : C::size > 4 ? 5
                                                            : 8;
 
-/* Doubles that the integrals of so many quartets take: tiles of 32 quartets, and in a tile [two
- * components][quartet], with the last one of an odd number [quartet], so that neighbouring lanes
- * read neighbouring 16 bytes and all of a tile is at fixed distances. */
+/* Doubles that the integrals of so many quartets take. They are stored in tiles of 32 quartets, in
+ * a tile as [two components][quartet], and for odd numbers the last component as [quartet].
+ * Neighbouring lanes thus read neighbouring 16 bytes at fixed offsets from the tile. */
 template <class C> static __host__ __device__ constexpr size_t fmo_gpu_stored_size(size_t quartets)
 {
     return (quartets + 31) / 32 * (32 * C::size);
 }
 
+/* Stores the integrals of quartet number `entry`. */
 template <class C>
 static __device__ __forceinline__ void fmo_gpu_store_integrals(double *to, size_t entry,
                                                                const double *eri)
@@ -50,17 +50,18 @@ static __device__ __forceinline__ void fmo_gpu_load_integrals(const double *from
     if (C::size % 2) eri[C::size - 1] = __ldg(tile + 32 * (C::size - 1) + entry % 32);
 }
 
-/* Screened-in quartets of a warp that wait until there are enough for all lanes, in the order of
- * the list, and what the warp has counted. */
+/* Screened-in quartets that a warp collects, in the order of the list, until all lanes have one;
+ * and the counts of the warp. */
 typedef struct fmo_gpu_waiting {
-    size_t entry[64]; /* a ring */
+    size_t entry[64]; /* ring buffer */
     int2 quartet[64];
     unsigned screened_in_num, exchanges, prim_quartets;
-    unsigned pairs[2], carried[2]; /* as in fmo_gpu_count; [bra carries] */
+    unsigned pairs[2], carried[2]; /* as in fmo_gpu_count; index 1: the bra includes an ss pair */
 } fmo_gpu_waiting;
 
-/* Screens 32 quartets by the rule of screen.h, in the arithmetic of gpu/screen.cu; the screened-in
- * quartets go into the ring at `end`. Returns how many. NaN stays. */
+/* Screens 32 quartets by the rule of screen.h, with the same arithmetic as gpu/screen.cuh, and
+ * writes those that remain to the ring buffer at `end`. Returns their number. Quartets with a NaN
+ * estimate remain. */
 static __device__ __forceinline__ unsigned
 fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args &a, int eri_class,
                       size_t first, fmo_gpu_waiting *waiting, unsigned end)
@@ -112,6 +113,7 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     return __popc(staying);
 }
 
+/* Adds the counts of a warp to the counters. */
 static __device__ __forceinline__ void
 fmo_gpu_count_stored(fmo_gpu_counters *counters, int eri_class, const fmo_gpu_waiting *waiting)
 {
@@ -124,8 +126,9 @@ fmo_gpu_count_stored(fmo_gpu_counters *counters, int eri_class, const fmo_gpu_wa
                       waiting->carried[carries]);
 }
 
-/* Warps take pieces of the list in turn, collect screened-in quartets until they are enough for all
- * lanes, and digest them together: what the density leaves out costs a look, not a lane. */
+/* Warps take pieces of the list in turn, collect screened-in quartets until all lanes have one, and
+ * digest them together. A quartet that the density screens out thus costs its screening, but no
+ * idle lane. */
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     fmo_gpu_stored(fmo_gpu_class_view view, fmo_gpu_matrices m, fmo_gpu_stored_args a)
@@ -138,7 +141,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     const unsigned lane = fmo_lane();
     unsigned issued = 0, begin = 0, waits = 0;
-    /* A warp without screened-in quartets has something to repeat where it must go along. */
+    /* Elements that lanes without a quartet can read where the strategy needs all threads. */
     for (unsigned n = lane; n < 64; n += 32) {
         waiting->entry[n] = 0;
         waiting->quartet[n] = make_int2(0, 0);

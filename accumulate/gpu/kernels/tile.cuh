@@ -1,9 +1,9 @@
-/* The schedule `tile`: one warp owns one bra pair (i,j), or a share of its ket pairs, and the rows
- * i and j of X^K, in shared memory of its own. It walks the ket pairs, screens them, and digests 32
- * screened-in quartets at a time: X^J_ij stays in registers, X^K_ik, X^K_il, X^K_jk, X^K_jl go to
- * the rows by plain load-add-store - lanes that interact in a column take turns - and only X^J_kl
- * is an atomic per quartet. Rows and X^J_ij are added to global memory once, as contiguous runs. No
- * shared-memory atomics: for FP64 they are compare-and-swap loops. */
+/* The schedule `tile`: a warp owns one bra pair (i,j), or a share of its ket pairs, and sums for
+ * the rows i and j of X^K in shared memory. It screens the ket pairs and digests 32 screened-in
+ * quartets at a time. X^J_ij stays in registers; X^K_ik, X^K_il, X^K_jk and X^K_jl are added to
+ * these rows by plain loads and stores, where lanes with the same column take turns; only X^J_kl
+ * takes atomics for each quartet. The rows and X^J_ij are added to global memory once, at the end.
+ * Shared-memory atomics are not used, because for FP64 they are compare-and-swap loops. */
 #ifndef FMO_GPU_TILE_KERNEL_CUH
 #define FMO_GPU_TILE_KERNEL_CUH
 
@@ -11,23 +11,24 @@
 #include "accumulate/gpu/kernels/quartet.cuh"
 #include "accumulate/rules/screen.h"
 
-/* What the tile kernels need beyond the class view: they screen for themselves. */
+/* Arguments besides the class view, for the screening in the kernel. */
 typedef struct fmo_gpu_tile_args {
     const float *block_max, *row_max;
-    int stride;                    /* of block_max, as fmo_gpu_exchange_of has it */
-    int bra_begin, bra_step, bras; /* the task's */
-    int chunks;                    /* warps that share a bra pair, each with rows of its own */
+    int stride;                    /* of block_max, as in fmo_gpu_exchange_of */
+    int bra_begin, bra_step, bras; /* of the task */
+    int chunks; /* number of warps that share a bra pair, each with rows of its own */
     double cutoff;
     fmo_gpu_counters *counters;
 } fmo_gpu_tile_args;
 
-/* Doubles of shared memory of a block (one warp): the rows. */
+/* Number of rows of shared memory of a block (one warp), [nao] doubles each. */
 template <class C> static __host__ __device__ constexpr size_t fmo_gpu_tile_rows()
 {
     return (size_t)(C::N0 + C::N1);
 }
 
-/* Owned memory: a plain sum; the profile's `none` folds the value away instead. */
+/* Adds a value to memory that only this warp writes; `none` of the profile only adds it to a check
+ * value. */
 template <class S>
 static __device__ __forceinline__ void fmo_tile_update(const S &, double *to, double value)
 {
@@ -41,9 +42,10 @@ fmo_tile_update(const fmo_scatter_none<Commit, Threads> &scatter, double *to, do
     (void)scatter.add(0u, to, value);
 }
 
-/* Adds block[rows][columns] of each active lane to owned rows of shared memory, at column `column`.
- * Two blocks go at once, for i and for j, since their columns are the same. Runs of neighbouring
- * lanes with one column are summed first; what still collides takes turns. */
+/* Adds block[rows][columns] of each active lane to the rows in shared memory, beginning at
+ * `column`: one block for i and one for j together, since their columns are the same. Runs of
+ * neighbouring lanes with one column are summed first; other lanes with the same column take turns.
+ */
 template <class S, int ROWS_I, int ROWS_J, int COLUMNS>
 static __device__ __forceinline__ void fmo_gpu_tile_add(const S &scatter, bool active, int column,
                                                         const double *for_i, const double *for_j,
@@ -78,7 +80,8 @@ static __device__ __forceinline__ void fmo_gpu_tile_add(const S &scatter, bool a
     }
 }
 
-/* What a term of the digestion gets: block[ROW][COLUMN], from D of the other two shells. */
+/* The contraction of the integrals with D for one row of the digestion table: block[ROW][COLUMN].
+ */
 template <class C, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
 static __device__ __forceinline__ void fmo_gpu_tile_term(const fmo_gpu_matrices &m,
                                                          const fmo_gpu_shells &at,
@@ -97,7 +100,8 @@ static __device__ __forceinline__ void fmo_gpu_tile_term(const fmo_gpu_matrices 
                               den, block);
 }
 
-/* X^J of the bra stays in registers, that of the ket is an atomic. */
+/* Terms of J: adds X^J of the bra to bra_sum in registers, and X^J of the ket to the matrix by
+ * atomics. */
 template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
 static __device__ __forceinline__ void
 fmo_gpu_tile_coulomb(const S &scatter, const fmo_gpu_matrices &m, bool active,
@@ -120,8 +124,8 @@ fmo_gpu_tile_coulomb(const S &scatter, const fmo_gpu_matrices &m, bool active,
     __syncwarp();
 }
 
-/* The terms of K whose column is one shell of the ket: blocks for the rows of i and of j, which go
- * to owned memory together. */
+/* Terms of K whose column is shell KET_SHELL of the ket: adds the blocks for the rows of i and j to
+ * shared memory. */
 template <class C, class S, int KET_SHELL>
 static __device__ __forceinline__ void
 fmo_gpu_tile_exchange(const S &scatter, const fmo_gpu_matrices &m, bool active,
@@ -142,7 +146,7 @@ fmo_gpu_tile_exchange(const S &scatter, const fmo_gpu_matrices &m, bool active,
                                                        for_j, rows, m.nao);
 }
 
-/* One quartet in each active lane, digested. */
+/* Computes and digests one quartet in each active lane. */
 template <class C, class S>
 static __device__ __forceinline__ void
 fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
@@ -163,6 +167,8 @@ fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_
     fmo_gpu_tile_exchange<C, S, 3>(scatter, m, active, at, eri, rows);
 }
 
+/* Screens the kets of a warp's bra pair, or its share of them, digests them 32 at a time, and adds
+ * the sums to the matrices at the end. */
 template <class C, class S>
 __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     fmo_gpu_tile(fmo_gpu_class_view view, fmo_gpu_matrices m, fmo_gpu_tile_args a, S scatter)
@@ -228,7 +234,8 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
             __syncwarp();
         }
     }
-    /* Flush: contiguous runs of plain atomics. Both triangles of X count (digest.h). */
+    /* Adds the sums to global memory in contiguous runs of atomics. Either triangle of X may be
+     * used (digest.h). */
     unsigned issued = 0;
     if (screened_in_num) {
         const int i0 = bra_first.x, j0 = bra_first.y;

@@ -1,5 +1,6 @@
-/* Schedules in general, and the usual one: per pass one screening kernel, then one quartet kernel a
- * task or, in large systems with far quartets, one for each of its lists. */
+/* Steps that all schedules share, and the usual schedule, `direct`: in each pass one screening
+ * kernel, then one quartet kernel for each task or, in large systems with far quartets, one for
+ * each of its lists. The kernels are in kernels/near.cuh and far.cuh. */
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/hermite/hermite.h"
 
@@ -13,7 +14,7 @@ cudaError_t fmo_gpu_blocks_for(const fmo_gpu_state *g, const fmo_gpu_task *task,
     return cudaSuccess;
 }
 
-/* The only list; or each of them, or one kernel for all. */
+/* Launches one kernel for the only list, one for each list, or one for all lists. */
 static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
                             const fmo_gpu_task *task, cudaStream_t stream)
 {
@@ -43,6 +44,8 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
 extern const fmo_gpu_schedule fmo_gpu_schedule_direct = {
     "direct", fmo_gpu_make_lists, fmo_gpu_screen, run_task, true, true, true, true};
 
+/* Runs the tasks of each pass between its screening and the next pass, on side streams if there are
+ * any. */
 cudaError_t fmo_gpu_run_passes(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                                const fmo_gpu_side_streams *side, bool timed)
 {

@@ -1,7 +1,8 @@
-/* `--mode split`: the GPU computes integrals into batches, the CPU reduces them. Two buffers on two
- * streams, so that the GPU fills one while the CPU empties the other; with no_overlap one buffer
- * and no work at the same time, the form of the 2013 paper. Several GPUs (options.devices) have two
- * buffers each, which the CPU empties in turns. */
+/* Mode split (`--mode split`): the GPU computes batches of integrals, and the CPU digests them. Two
+ * buffers on two streams let the GPU fill one while the CPU processes the other. With no_overlap
+ * there is one buffer, and GPU and CPU never work at the same time, as in the paper of 2013
+ * (docs/explanation/accumulation.md). With several GPUs (options.devices) each has its buffers,
+ * which the CPU processes in turn. */
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/modes.h"
@@ -16,17 +17,18 @@
 
 namespace {
 
-/* Pinned host memory (and as much on the GPU) for all buffers, unless options.memory says less. */
+/* Pinned host memory for all buffers, in bytes, unless options.memory is set; the GPU needs as
+ * much. */
 const size_t default_bytes = fmo_tuning_split_bytes, least_bytes = fmo_tuning_split_bytes_least;
 
 enum { BUFFERS = 2 };
 
 typedef struct buffer {
     cudaStream_t stream;
-    cudaEvent_t kernel[2], copied[2]; /* begin and end */
-    double *device_eri, *eri;         /* [component][quartet]; pinned copy */
-    int *quartet;                     /* [quartet][2] pinned */
-    /* what is in flight */
+    cudaEvent_t kernel[2], copied[2]; /* begin and end of the kernel; of the copies */
+    double *device_eri, *eri;         /* [component][quartet] on the GPU; pinned copy */
+    int *quartet;                     /* [quartet][2] bra and ket, pinned */
+    /* the batch that is being computed or copied */
     int busy;
     fmo_eri_class eri_class;
     size_t num;
@@ -34,12 +36,13 @@ typedef struct buffer {
 
 typedef struct split_state {
     buffer buffers[BUFFERS];
-    int used; /* 1 with no_overlap */
+    int used; /* number of buffers: 1 with no_overlap */
     size_t bytes;
-    double **own; /* tree: J and K of each thread */
+    double **own; /* with reduce = tree: [threads] J and K of each thread */
     int threads;
 } split_state;
 
+/* Computes the integrals of quartets [begin, begin + num) of a list, out[component][num]. */
 template <class C>
 __global__ void __launch_bounds__(FMO_GPU_THREADS)
     compute(fmo_gpu_class_view view, const fmo_boys_table *boys, size_t begin, size_t num,
@@ -62,7 +65,7 @@ cudaError_t launch_compute(const fmo_gpu_class_view *view, const fmo_gpu_state *
     return cudaGetLastError();
 }
 
-/* CUDA loads a kernel when something is asked of it: before the first build, then. */
+/* Loads the kernel: CUDA does so when its attributes are queried, here before the first build. */
 template <class C> cudaError_t load_compute()
 {
     cudaFuncAttributes attributes;
@@ -81,6 +84,7 @@ struct {
 #undef ROW
 };
 
+/* Waits for all copies and frees the buffers. */
 void release_buffers(split_state *s)
 {
     for (int b = 0; b < BUFFERS; b++) {
@@ -114,13 +118,13 @@ extern "C" void fmo_split_release(fmo_fock_plan *plan)
 
 namespace {
 
-/* Quartets of a class that a buffer holds. */
+/* Number of quartets of a class that fit into a buffer. */
 size_t batch_size(const split_state *s, int c)
 {
     return s->bytes / (classes[c].size * sizeof(double) + 2 * sizeof(int));
 }
 
-/* No batch can be larger than the candidates of a segment. */
+/* Bytes of the largest possible batch, which contains all candidates of one task. */
 size_t most_bytes(const fmo_gpu_state *g)
 {
     size_t most = least_bytes;
@@ -135,7 +139,7 @@ size_t most_bytes(const fmo_gpu_state *g)
     return most;
 }
 
-/* Streams, events and memory of a buffer. */
+/* Creates stream and events and allocates the memory of a buffer. */
 cudaError_t make_buffer(const split_state *s, size_t quartets, buffer *f)
 {
     FMO_GPU_TRY(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking));
@@ -148,7 +152,7 @@ cudaError_t make_buffer(const split_state *s, size_t quartets, buffer *f)
     return cudaMallocHost((void **)&f->quartet, quartets * 2 * sizeof(int));
 }
 
-/* Quartets of the class of which a buffer holds most. */
+/* Largest number of quartets in a buffer, over all classes. */
 size_t most_quartets(const split_state *s)
 {
     size_t most = 0;
@@ -157,12 +161,13 @@ size_t most_quartets(const split_state *s)
     return most;
 }
 
+/* Determines the size of the buffers from the available memory, and makes them. */
 fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *err)
 {
-    /* options.memory is for the buffers of all GPUs */
+    /* options.memory is the limit for the buffers of all GPUs */
     const size_t gpus = plan->lead || plan->options.device_num > 1 ? (size_t)plan->shares : 1;
     const size_t total = plan->options.memory ? plan->options.memory / gpus : default_bytes;
-    /* the first GPU's density is copied to all */
+    /* all GPUs copy the density from the first plan's pinned memory */
     cudaError_t code = plan->lead ? cudaSuccess : fmo_gpu_make_pinned(plan);
     FMO_GPU_CHECK(code, "pinned memory", err);
     s->bytes = total / (size_t)s->used;
@@ -181,6 +186,7 @@ fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *er
 
 } // namespace
 
+/* Makes the GPU state, the buffers and the threads' matrices, and loads the kernels. */
 extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     const size_t n = (size_t)plan->basis->ao_num;
@@ -210,21 +216,21 @@ extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
 
 namespace {
 
-/* The share of one GPU, batch by batch. */
+/* The share of one GPU in a build, processed batch by batch. */
 typedef struct feed {
     fmo_fock_plan *plan;
     split_state *s;
-    fmo_gpu_counters counters; /* of the pass, and in the end of all */
+    fmo_gpu_counters counters; /* of the pass; at the end, of the whole build */
     int pass, task, screened, next, done;
-    size_t begin; /* quartets of the task that are on their way */
+    size_t begin; /* number of quartets of the task whose batches have been queued */
 } feed;
 
 typedef struct split_run {
-    fmo_fock_plan *plan; /* whose matrices, threads and profile */
+    fmo_fock_plan *plan; /* the plan with the matrices, threads and profile */
     const split_state *s;
     feed feeds[FMO_DEVICES_MAX];
     int num;
-    double gpu, transfer, reduce; /* busy seconds */
+    double gpu, transfer, reduce; /* seconds of kernels, copies and digestion */
     float screening_ms;
 } split_run;
 
@@ -235,7 +241,7 @@ void add_feed(split_run *r, fmo_fock_plan *plan)
     f->s = (split_state *)plan->state;
 }
 
-/* The CPU's segment: digest one batch that has arrived. */
+/* Digests a batch that has been copied to the host, with all threads. */
 void reduce_batch(const split_run *r, const fmo_gpu_state *g, const buffer *f)
 {
     const fmo_cpu_kernels *kernels = fmo_cpu_kernels_choose();
@@ -258,7 +264,7 @@ void reduce_batch(const split_run *r, const fmo_gpu_state *g, const buffer *f)
     }
 }
 
-/* Waits for a buffer's batch, reduces it, adds up the times. */
+/* Waits for the batch in a buffer, digests it, and adds its times to those of the build. */
 cudaError_t drain(split_run *r, const feed *from, buffer *f)
 {
     float kernel = 0.0f, copied = 0.0f;
@@ -278,7 +284,8 @@ cudaError_t drain(split_run *r, const feed *from, buffer *f)
     return cudaSuccess;
 }
 
-/* Queues kernel and copies of quartets [begin, begin+num) of a task on a buffer's stream. */
+/* Queues the kernel and the copies for quartets [begin, begin + num) of a task on a buffer's
+ * stream. */
 cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_task *task, size_t begin,
                  size_t num)
 {
@@ -299,7 +306,8 @@ cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_task *task,
     return cudaEventRecord(f->copied[1], f->stream);
 }
 
-/* The next pass: its list takes the place of the last one's, whose batches go first. */
+/* Screens the next pass. Its list overwrites that of the previous pass, whose batches are therefore
+ * processed first. */
 cudaError_t screen_pass(split_run *r, feed *f)
 {
     const fmo_gpu_state *const g = f->plan->gpu;
@@ -317,7 +325,8 @@ cudaError_t screen_pass(split_run *r, feed *f)
     return cudaSuccess;
 }
 
-/* The task of the feed's next batch, and how many quartets are left of it; NULL: none is left. */
+/* Finds the task of the next batch and its number of remaining quartets; *task is NULL at the end.
+ */
 cudaError_t next_task(split_run *r, feed *f, const fmo_gpu_task **task, size_t *left)
 {
     const fmo_gpu_lists *const lists = &f->plan->gpu->lists;
@@ -340,7 +349,7 @@ cudaError_t next_task(split_run *r, feed *f, const fmo_gpu_task **task, size_t *
     return cudaSuccess;
 }
 
-/* One buffer of one GPU: emptied, and filled again. */
+/* Processes the batch in one buffer of a GPU and starts the next batch in it. */
 cudaError_t turn(split_run *r, feed *f)
 {
     const fmo_gpu_task *task;
@@ -364,7 +373,7 @@ cudaError_t turn(split_run *r, feed *f)
     return cudaSuccess;
 }
 
-/* The density to a GPU, in the kernels' order. */
+/* Copies the density to a GPU and converts it to the kernels' order. */
 cudaError_t begin_feed(const split_run *r, feed *f)
 {
     fmo_gpu_state *const g = f->plan->gpu;
@@ -381,7 +390,7 @@ cudaError_t begin_feed(const split_run *r, feed *f)
     return cudaEventRecord(g->device.finished, group.stream);
 }
 
-/* Screens, computes and digests everything; the first feed has all counts in the end. */
+/* Runs the whole build; at the end the first feed has the counts of all GPUs. */
 cudaError_t run(split_run *r)
 {
     const size_t n = (size_t)r->plan->basis->ao_num;
@@ -409,16 +418,17 @@ cudaError_t run(split_run *r)
 
 extern "C" fmo_status fmo_split_join(fmo_fock_plan *plan, fmo_error *err)
 {
-    (void)plan, (void)err; /* GPUs do not see each other: the host has all batches */
+    (void)plan, (void)err; /* GPUs need no access to each other: all batches go to the host */
     return FMO_OK;
 }
 
+/* Builds J and K with all GPUs, adds up the threads' matrices, and fills in the profile. */
 extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
 {
     split_state *s = (split_state *)plan->state;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     const fmo_gpu_inside inside(&plan->gpu->device);
-    (void)source; /* this mode takes none */
+    (void)source; /* this mode does not support a source */
     split_run r = {};
     r.plan = plan;
     r.s = s;
@@ -454,7 +464,7 @@ extern "C" void fmo_split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *
     const split_state *s = (const split_state *)plan->state;
     const size_t n = (size_t)plan->basis->ao_num;
     fmo_gpu_workspace(plan, memory);
-    /* of the host for all GPUs */
+    /* the host's buffers for all GPUs */
     const size_t buffers = (size_t)(1 + plan->others.num) * (size_t)s->used;
     memory->device_bytes += (size_t)s->used * s->bytes;
     memory->host_bytes += buffers * (s->bytes + most_quartets(s) * 2 * sizeof(int));

@@ -1,5 +1,6 @@
-/* Integrals that a plan keeps on the GPU from build to build: which ones, whether they fit, and
- * computing them. kernels/stored.cuh reads them. */
+/* Schedule `stored`: integrals that stay in GPU memory from build to build
+ * (docs/explanation/gpu/stored.md). This file decides whether they are stored, computes them, and
+ * launches the kernel that uses them, kernels/stored.cuh. */
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/schedule/schedule.h"
 
@@ -10,6 +11,7 @@
 
 namespace {
 
+/* Computes and stores the integrals of the quartets of a list. */
 template <class C>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     compute(fmo_gpu_class_view view, const fmo_boys_table *boys, size_t quartets, double *to)
@@ -40,8 +42,9 @@ const struct {
 #undef ROW
 };
 
-/* The largest density that the pairs are good for, in the kernels' order: whatever stays under a
- * density of smaller elements stays under this one, and its codes hold for all. */
+/* Prepares screening with the largest density for which the pairs are valid. Quartets that are
+ * screened out with it are screened out with any smaller density, and the codes of its density
+ * factors hold for all. */
 cudaError_t order_largest_density(const fmo_gpu_group *group)
 {
     const fmo_fock_plan *plan = group->build->plan;
@@ -57,8 +60,9 @@ cudaError_t order_largest_density(const fmo_gpu_group *group)
     return fmo_gpu_order_density(group);
 }
 
-/* Screens all passes and counts the screened-in quartets of each class. With list_at they stand in
- * the list one after the other, each class where list_at says; else passes overwrite each other. */
+/* Screens all passes and counts the screened-in quartets of each class. list_at: where the quartets
+ * of each class are listed, those of all passes one after the other; NULL: each pass overwrites the
+ * list of the previous one. */
 cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t *quartets)
 {
     fmo_gpu_state *g = group->build->plan->gpu;
@@ -82,7 +86,7 @@ cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t
     return cudaSuccess;
 }
 
-/* Whether so many bytes are to be kept; FMO_ERR_MEMORY if they are asked for and do not fit. */
+/* Decides whether `bytes` are stored; FMO_ERR_MEMORY if that was requested and they do not fit. */
 fmo_status decide(const fmo_fock_plan *plan, size_t bytes, bool *store, fmo_error *err)
 {
     const bool automatic = plan->options.integrals == FMO_INTEGRALS_AUTO;
@@ -102,15 +106,16 @@ fmo_status decide(const fmo_fock_plan *plan, size_t bytes, bool *store, fmo_erro
                          1e-6 * (double)bytes, 1e-6 * (double)allowed);
 }
 
-/* What is to be kept, class by class, and where it stands. */
+/* The stored quartets and integrals of each class, and where they begin. */
 typedef struct kept {
     size_t quartets[FMO_ERI_LOW_L_COUNT];
     size_t list_at[FMO_ERI_LOW_L_COUNT], eri_at[FMO_ERI_LOW_L_COUNT];
-    size_t list_size, eri_size; /* of all */
+    size_t list_size, eri_size; /* of all classes */
     int2 *list;
     double *eri;
 } kept;
 
+/* Sets where the quartets and integrals of each class begin. */
 void place(kept *k)
 {
     k->list_size = k->eri_size = 0;
@@ -122,7 +127,7 @@ void place(kept *k)
     }
 }
 
-/* One pass of whole classes, the heaviest first. */
+/* Makes one pass of complete classes, those of highest angular momentum first. */
 void whole_classes(const fmo_gpu_state *g, const kept *k, fmo_gpu_pass *pass)
 {
     for (int c = FMO_ERI_LOW_L_COUNT - 1; c >= 0; c--)
@@ -136,12 +141,12 @@ void whole_classes(const fmo_gpu_state *g, const kept *k, fmo_gpu_pass *pass)
                 {NULL, NULL}};
 }
 
-/* Lists the quartets again, in a list of just their size, and computes their integrals. */
+/* Lists the quartets again, in a list of exactly their number, and computes their integrals. */
 cudaError_t compute_all(const fmo_gpu_group *group, kept *k)
 {
     fmo_fock_plan *plan = group->build->plan;
     fmo_gpu_state *g = plan->gpu;
-    FMO_GPU_TRY(fmo_gpu_order_density(group)); /* counters from zero again */
+    FMO_GPU_TRY(fmo_gpu_order_density(group)); /* sets the counters to zero */
     FMO_GPU_TRY(screen_all(group, k->list_at, k->quartets));
     fmo_gpu_pass *const pass = (fmo_gpu_pass *)calloc(1, sizeof *pass);
     if (!pass) return cudaErrorMemoryAllocation;
@@ -157,7 +162,7 @@ cudaError_t compute_all(const fmo_gpu_group *group, kept *k)
     return cudaStreamSynchronize(group->stream);
 }
 
-/* Kernels on kept integrals screen for themselves. */
+/* Launches the kernel for stored integrals, which does its own screening. */
 cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
                      const fmo_gpu_task *task, cudaStream_t stream)
 {
@@ -185,7 +190,8 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
 extern const fmo_gpu_schedule fmo_gpu_schedule_stored = {"stored", NULL, NULL, run_task,
                                                          false,    true, true, false};
 
-/* Direct after all: there is no memory for what would be kept, or in pieces. */
+/* Returns to schedule `direct` if memory for the integrals could not be allocated, for example
+ * because it is fragmented. That is an error only if they were requested. */
 static fmo_status give_up(fmo_fock_plan *plan, int far, kept *k, const fmo_error *failure,
                           fmo_error *err)
 {
@@ -196,6 +202,7 @@ static fmo_status give_up(fmo_fock_plan *plan, int far, kept *k, const fmo_error
                : fmo_error_set(err, failure->status, "%s", failure->message);
 }
 
+/* Counts the quartets to be stored, decides, allocates, and computes the integrals. */
 fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -224,7 +231,7 @@ fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err)
         status = fmo_gpu_alloc(&g->device, "integrals", k.eri_size * sizeof *k.eri, (void **)&k.eri,
                                &failure);
     if (status != FMO_OK) return give_up(plan, far, &k, &failure, err);
-    g->far = far; /* what it has is given back */
+    g->far = far; /* so that the next call frees the nodes */
     fmo_gpu_forget_far(g);
     int2 *const candidates = g->lists.near;
     g->lists.near = k.list;

@@ -1,4 +1,5 @@
-/* Launching the schedule `tile` and its form without commits; see kernels/tile.cuh. */
+/* Launches the kernels of schedule `tile`, with updates of the matrices or, for the profile,
+ * without (`none`). The kernels are in kernels/tile.cuh. */
 #include "accumulate/gpu/schedule/schedule.h"
 
 #include "accumulate/gpu/kernels/tile.cuh"
@@ -28,6 +29,7 @@ static cudaError_t launch_either(const fmo_gpu_class_view *view, const fmo_gpu_m
                    : launch<C>(view, m, args, none, stream);
 }
 
+/* Launches the kernel of a task, with a warp for each bra pair and chunk of its kets. */
 static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
                             const fmo_gpu_task *task, cudaStream_t stream)
 {
@@ -42,7 +44,7 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
     const int c = task->task.eri_class, bras = fmo_gpu_task_bras(task);
     const fmo_gpu_class_view view = fmo_gpu_view(plan, task);
     const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, c);
-    /* Enough warps to keep the GPU busy to the end, but no share of too few kets. */
+    /* Enough warps to keep the GPU busy to the end, but not too few kets for each. */
     int chunks = (fmo_tuning_gpu_tile_warps * g->device.processors + bras - 1) / bras;
     const int most =
         (view.ket.num + fmo_tuning_gpu_tile_kets_least - 1) / fmo_tuning_gpu_tile_kets_least;
@@ -64,7 +66,7 @@ static fmo_status make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_er
 extern const fmo_gpu_schedule fmo_gpu_schedule_tile = {"tile", make_lists, NULL,  run_task,
                                                        false,  false,      false, false};
 
-/* Shared memory of a block besides its rows. */
+/* Shared memory of a block besides its rows, in bytes. */
 enum { STATIC_SHARED = 1024 };
 
 fmo_status fmo_gpu_tile_check(const fmo_gpu_device *device, size_t nao, fmo_error *err)
