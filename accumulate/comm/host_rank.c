@@ -187,8 +187,7 @@ static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *fl
     uint64_t word;
     double until = 0.0;
     for (unsigned turn = 1;; turn++) {
-        if (atomic_load(&s->life) >> 3 != generation) { /* a send that completed and whose slot
-                                                         * was reused */
+        if (atomic_load(&s->life) >> 3 != generation) { /* the slot was reused */
             *request = FMO_GMPI_NULL;
             return FMO_GMPI_OK;
         }
@@ -205,8 +204,8 @@ static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *fl
         sched_yield();
     }
     *request = FMO_GMPI_NULL;
-    uint32_t life = generation << 3 | SENDING; /* another thread that sees the end of a send may
-                                                * reuse its slot */
+    /* another thread that sees the end of a send may reuse its slot */
+    uint32_t life = generation << 3 | SENDING;
     if (atomic_compare_exchange_strong(&s->life, &life, generation << 3 | FREE) ||
         life != (generation << 3 | WAITING))
         return FMO_GMPI_OK;

@@ -44,9 +44,7 @@ static int make_worker(fmo_cpu_job *j, int t)
     if (j->arrays[t]) fmo_cpu_worker_arrays(&j->shape, j->arrays[t], w);
     if (t >= j->copies) return j->arrays[t] != NULL;
     j->own[t] = fmo_cpu_vector_alloc(size);
-    if (j->own[t])
-        memset(j->own[t], 0, size * sizeof **j->own); /* 0.0 has the bits of the
-                                                       * integer 0 */
+    if (j->own[t]) memset(j->own[t], 0, size * sizeof **j->own); /* also the integer 0 */
     return j->arrays[t] && j->own[t];
 }
 
