@@ -1,6 +1,7 @@
 /* gmpi in kernels: messages between ranks, sent and received by device code. Names, order of
- * arguments and meaning as in the paper (GMPI, 2016), which has MPI's; the first argument is the
- * rank's fmo_gmpi_buf. The host makes the ranks: <fmo/gmpi.h>. CUDA C++17, sm_75 or newer.
+ * arguments and meaning are those of the paper (GMPI, 2016), which follow MPI; the first argument
+ * is the rank's fmo_gmpi_buf. The host creates the ranks: <fmo/gmpi.h>. CUDA C++17, sm_75 or
+ * newer.
  *
  *      __global__ void ping_pong(fmo_gmpi_buf *bufs, double *data, double *other, int count)
  *      {
@@ -10,32 +11,34 @@
  *          fmo_gmpi_isend<FMO_GMPI_GRID>(b, data, count, FMO_GMPI_DOUBLE, peer, 0, 0, &request);
  *          fmo_gmpi_irecv<FMO_GMPI_GRID>(b, other, count, FMO_GMPI_DOUBLE, peer, 0, 0, &request);
  *          if (fmo_gmpi_wait<FMO_GMPI_GRID>(b, &request) != FMO_GMPI_OK) return;
- *          fmo_gmpi_synchronize<FMO_GMPI_GRID>(b);    the send has no request any more
+ *          fmo_gmpi_synchronize<FMO_GMPI_GRID>(b);    completes the send, whose request is lost
  *      }
  *
- * Scopes. FMO_GMPI_GRID: all threads of all blocks of the rank call together; every call but a wait
- * begins with a barrier of the blocks, so what they wrote before is what is sent. FMO_GMPI_BLOCK:
- * all threads of one block call together; other blocks may call at the same time if the group was
- * made with `concurrent`. Kernels are launched cooperatively, since all blocks must be resident.
+ * Scopes. FMO_GMPI_GRID: all threads of all blocks of the rank call together. Every call except
+ * waits begins with a barrier of the blocks, so that what they wrote before it is sent.
+ * FMO_GMPI_BLOCK: all threads of one block call together; other blocks may call at the same time
+ * if the group was created with `concurrent`. Kernels must be launched cooperatively, because all
+ * blocks must be resident.
  *
- * Data stand in global memory, of the rank's own device; between processes, what is longer than 4
- * KiB, in memory of fmo_gmpi_alloc (transport peer).
+ * Data must be in global memory of the rank's own device. Between processes, messages longer than
+ * 4 KiB must be in memory of fmo_gmpi_alloc (transport peer).
  *
- * A message brings its own data. What was written through fmo_gmpi_remote is ordered by a barrier
- * of the ranks, or by a channel.
+ * A message makes only its own data visible to the receiver. Data written through fmo_gmpi_remote
+ * are made visible by a barrier of the ranks or by a channel.
  *
- * Requests. Thread 0 of the (first) block keeps a request; its variable may be that thread's own,
- * or shared, and begins as FMO_GMPI_NULL. Wait for it in the same scope and block. Data handed to
- * an irecv belong to it until the wait; data of an isend until its wait, or fmo_gmpi_synchronize.
+ * Requests. Thread 0 of the (first) block holds a request, in a variable of its own or in shared
+ * memory, initialised with FMO_GMPI_NULL. Wait for it in the same scope and block. The buffer of
+ * an irecv must not be accessed until the wait returns; the data of an isend must not be changed
+ * until its wait or fmo_gmpi_synchronize returns.
  *
  * Order. Messages from one rank with one tag on one communicator do not overtake each other, and
- * meet receives in the order in which these were called. With the transport peer a send waits when
- * 448 messages have gone to its receiver since the oldest one that has not been received there: two
- * ranks that flood each other so, and receive nothing, end by the timeout.
+ * match receives in the order in which these were called. With the transport peer a send waits if
+ * 448 messages to its receiver have been sent since the oldest one that has not been received.
+ * Two ranks that both exceed this and receive nothing end by the timeout.
  *
- * Errors. A wait that lasts longer than the group's timeout ends all ranks: their calls return a
- * fmo_gmpi_code other than FMO_GMPI_OK from then on; leave the kernel and ask fmo_gmpi_check().
- */
+ * Errors. A wait that takes longer than the group's timeout aborts all ranks: from then on their
+ * calls return a fmo_gmpi_code other than FMO_GMPI_OK. Leave the kernel and call
+ * fmo_gmpi_check(). */
 #ifndef FMO_GMPI_CUH
 #define FMO_GMPI_CUH
 
@@ -44,32 +47,33 @@
 #include "gmpi_proxy.cuh"
 #include "gmpi_channel.cuh"
 
-/** The rank that this block is part of. */
+/** Returns the rank that this block is part of. */
 FMO_GMPI_DEVICE fmo_gmpi_buf *fmo_gmpi_here(fmo_gmpi_buf *bufs)
 {
     const unsigned blocks = gridDim.x * gridDim.y * gridDim.z / (unsigned)bufs->ranks_on_device;
     return bufs + fmo_gmpi_grid_block() / blocks;
 }
 
-/** FMO_GMPI_OK, or what ended this rank. */
+/** Returns FMO_GMPI_OK, or the error that ended this rank. */
 FMO_GMPI_DEVICE int fmo_gmpi_error(fmo_gmpi_buf *b)
 {
     return fmo_gmpi_code_of(b);
 }
 
-/** Address of an offset of fmo_gmpi_alloc in the heap of any rank; NULL if it is out of reach. */
+/** Returns the address of an offset of fmo_gmpi_alloc in the heap of any rank; NULL if it cannot
+ * be accessed. */
 FMO_GMPI_DEVICE void *fmo_gmpi_remote(fmo_gmpi_buf *b, int rank, unsigned long long offset)
 {
     return b->heap[rank] ? b->heap[rank] + offset : nullptr;
 }
 
-/** Barrier of all blocks of this rank, which ends when a rank fails. */
+/** Barrier of all blocks of this rank; it also ends when a rank fails. */
 FMO_GMPI_DEVICE int fmo_gmpi_grid_sync(fmo_gmpi_buf *b)
 {
     return fmo_gmpi_synchronise(b, nullptr);
 }
 
-/* The end of a request: waited for or looked at, copied, given back. */
+/* Completes a request: waits for it or tests it, copies its data, and frees its slot. */
 FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bool wait, bool grid,
                                   int *flag)
 {
@@ -79,7 +83,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
     const bool mine = !several || fmo_gmpi_block(b) == 0;
     const bool first = fmo_gmpi_thread() == 0;
     int code = FMO_GMPI_OK;
-    __syncthreads(); /* everybody has read the job before this one */
+    __syncthreads(); /* all threads have read the previous job */
     if (mine) {
         if (first) {
             if (*request == FMO_GMPI_NULL) {
@@ -87,7 +91,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
                 job.code = fmo_gmpi_code_of(b);
             } else if (b->transport == FMO_GMPI_PEER) {
                 fmo_gmpi_peer_begin(b, *request, wait, &job);
-                /* An acquire of what its sender wrote. Several blocks: in their barrier. */
+                /* Acquires what the sender wrote. With several blocks their barrier does this. */
                 if (job.kind == FMO_GMPI_JOB_LARGE && !several) fmo_gmpi_fence();
             } else {
                 fmo_gmpi_proxy_begin(b, *request, wait, &job);
@@ -120,7 +124,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
     const bool later = job.kind == FMO_GMPI_JOB_LATER;
     if (flag) *flag = code == FMO_GMPI_OK && !later;
     if (mine && first && !later && code == FMO_GMPI_OK) {
-        if (job.slot >= 0) { /* a receive that has not ended at once */
+        if (job.slot >= 0) { /* a receive that did not complete at once */
             if (b->transport == FMO_GMPI_PEER)
                 fmo_gmpi_peer_end(b, &job);
             else
@@ -131,18 +135,19 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
     return code;
 }
 
-/* The beginning of a call: what the scope wrote before is what is sent. */
+/* Begins a call: what the threads of the scope wrote before it will be sent. */
 template <int S> FMO_GMPI_DEVICE int fmo_gmpi_enter(fmo_gmpi_buf *b)
 {
     if (S == FMO_GMPI_GRID) return fmo_gmpi_synchronise(b, nullptr);
     __syncthreads();
     return FMO_GMPI_OK;
 }
-/* Is this block the one of the scope that does what one block does? */
+/* True for the block that does the work of one block in a call. */
 template <int S> FMO_GMPI_DEVICE bool fmo_gmpi_leads(const fmo_gmpi_buf *b)
 {
     return S == FMO_GMPI_BLOCK || fmo_gmpi_block(b) == 0;
 }
+/* Checks the arguments of a message; `wild` allows wildcards. */
 FMO_GMPI_DEVICE bool fmo_gmpi_good(fmo_gmpi_buf *b, int peer, int tag, int comm, bool wild,
                                    unsigned long long bytes)
 {
@@ -151,17 +156,17 @@ FMO_GMPI_DEVICE bool fmo_gmpi_good(fmo_gmpi_buf *b, int peer, int tag, int comm,
            comm < FMO_GMPI_COMMS_MAX && bytes >> 32 == 0;
 }
 
-/* A call that fails leaves no request, so that its wait gives the error. */
+/* A call that fails leaves no request, so that its wait returns the error. */
 FMO_GMPI_DEVICE int fmo_gmpi_started(int code, fmo_gmpi_request *request)
 {
     if (code != FMO_GMPI_OK && fmo_gmpi_thread() == 0) *request = FMO_GMPI_NULL;
     return code;
 }
 
-/** Send `count` elements (fewer than 4 GiB) to rank dest. Does not wait for the receiver, except as
- *  said above.
- *  @return the first block's thread 0: FMO_GMPI_OK or a code; the others learn it from their wait
- */
+/** Sends `count` elements (less than 4 GiB) to rank dest. It does not wait for the receiver,
+ * except if the receiver's inbox is full, see above.
+ * @return in thread 0 of the first block: FMO_GMPI_OK or an error code; the other threads get it
+ *          from their wait */
 template <int S = FMO_GMPI_GRID>
 FMO_GMPI_DEVICE int fmo_gmpi_isend(fmo_gmpi_buf *b, const void *data, unsigned long long count,
                                    fmo_gmpi_type type, int dest, int tag, int comm,
@@ -182,8 +187,9 @@ FMO_GMPI_DEVICE int fmo_gmpi_isend(fmo_gmpi_buf *b, const void *data, unsigned l
                             request);
 }
 
-/** Receive at most `count` elements from rank source; with the transport proxy also from
- *  FMO_GMPI_ANY_SOURCE, with FMO_GMPI_ANY_TAG. */
+/** Waits for a request and sets it to FMO_GMPI_NULL. Received data can then be read by all threads
+ *  of the scope.
+ *  @return in every thread: FMO_GMPI_OK or an error code */
 template <int S = FMO_GMPI_GRID>
 FMO_GMPI_DEVICE int fmo_gmpi_irecv(fmo_gmpi_buf *b, void *data, unsigned long long count,
                                    fmo_gmpi_type type, int source, int tag, int comm,
@@ -223,14 +229,15 @@ FMO_GMPI_DEVICE int fmo_gmpi_waitall(fmo_gmpi_buf *b, int count, fmo_gmpi_reques
     return code;
 }
 
-/** *flag, of every thread: 1 if the request is complete, and now FMO_GMPI_NULL. */
+/** Tests a request. Every thread gets *flag: 1 if the request is complete and set to
+ * FMO_GMPI_NULL. */
 template <int S = FMO_GMPI_GRID>
 FMO_GMPI_DEVICE int fmo_gmpi_test(fmo_gmpi_buf *b, fmo_gmpi_request *request, int *flag)
 {
     return fmo_gmpi_finish(b, request, false, S == FMO_GMPI_GRID, flag);
 }
 
-/* Block: all requests of the rank. */
+/* Completes all requests of the rank. Called by one block. */
 FMO_GMPI_SLOW int fmo_gmpi_finish_all(fmo_gmpi_buf *b)
 {
     __shared__ int found;
@@ -251,8 +258,8 @@ FMO_GMPI_SLOW int fmo_gmpi_finish_all(fmo_gmpi_buf *b)
     }
 }
 
-/** Wait until all that this rank has asked for is complete, sends whose request is gone included.
- *  No other block may call meanwhile. */
+/** Waits until all calls of this rank are complete, including sends whose request is lost. No
+ * other block may call meanwhile. */
 template <int S = FMO_GMPI_GRID> FMO_GMPI_DEVICE int fmo_gmpi_synchronize(fmo_gmpi_buf *b)
 {
     int code = fmo_gmpi_enter<S>(b);
@@ -261,7 +268,7 @@ template <int S = FMO_GMPI_GRID> FMO_GMPI_DEVICE int fmo_gmpi_synchronize(fmo_gm
     return code;
 }
 
-/* Block: through the proxy, as much at a time as can be staged. */
+/* Allreduce through the proxy, in chunks that can be staged. Called by one block. */
 FMO_GMPI_SLOW int fmo_gmpi_proxy_allreduce(fmo_gmpi_buf *b, const void *send, void *recv,
                                            unsigned long long count, int type, int op, int comm)
 {
@@ -299,10 +306,10 @@ FMO_GMPI_DEVICE int fmo_gmpi_collective(fmo_gmpi_buf *b, const void *send, void 
     return fmo_gmpi_synchronise(b, nullptr);
 }
 
-/** recv[i] = sum, max or min of send[i] over all ranks: the same bits on every rank, summed in the
- *  order of the ranks (proxy: by MPI). All ranks call, in the same order on one communicator; not
- *  for FMO_GMPI_BYTE; send may be recv.
- *  @return every thread: FMO_GMPI_OK or a code */
+/** Computes recv[i] = sum, max or min of send[i] over all ranks. All ranks get the same bits;
+ * elements are combined in the order of the ranks (proxy: by MPI). All ranks call, in the same
+ * order on a communicator. FMO_GMPI_BYTE is not allowed; send and recv may be the same.
+ * @return in every thread: FMO_GMPI_OK or an error code */
 template <int S = FMO_GMPI_GRID>
 FMO_GMPI_DEVICE int fmo_gmpi_allreduce(fmo_gmpi_buf *b, const void *send, void *recv,
                                        unsigned long long count, fmo_gmpi_type type, fmo_gmpi_op op,
@@ -311,8 +318,8 @@ FMO_GMPI_DEVICE int fmo_gmpi_allreduce(fmo_gmpi_buf *b, const void *send, void *
     return fmo_gmpi_collective<S>(b, send, recv, count, type, op, comm);
 }
 
-/** Wait until all ranks are here; with the transport peer what they wrote to other ranks' memory
- *  before can be read afterwards. */
+/** Waits until all ranks have called it. With the transport peer, what they wrote to other ranks'
+ * memory before the call can be read after it. */
 template <int S = FMO_GMPI_GRID> FMO_GMPI_DEVICE int fmo_gmpi_barrier(fmo_gmpi_buf *b, int comm)
 {
     void *nothing = b->transport == FMO_GMPI_PEER ? nullptr : &b->reductions[0];

@@ -1,10 +1,11 @@
-/* gmpi, transport peer: reductions and barriers of the ranks, by stores into the memory of all of
- * them. */
+/* gmpi, transport peer: reductions and barriers of the ranks, by stores into the memory of all
+ * ranks. Read before: gmpi_memory.cuh. */
 #ifndef FMO_GMPI_ALLREDUCE_CUH
 #define FMO_GMPI_ALLREDUCE_CUH
 
 #include "gmpi_memory.cuh"
 
+/* Returns a op b for two elements given by their bits. */
 FMO_GMPI_DEVICE unsigned long long fmo_gmpi_combine(int type, int op, unsigned long long a,
                                                     unsigned long long b)
 {
@@ -29,13 +30,14 @@ FMO_GMPI_DEVICE unsigned long long fmo_gmpi_combine(int type, int op, unsigned l
 #undef FMO_GMPI_ONE
 }
 
-/* The first 32 threads, an element each: every rank gets every element of every rank and sums in
- * their order, so that all have the same bits. Two buffers: who is one reduction ahead has
- * everybody's previous one. send NULL: a barrier of the ranks. */
+/* Allreduce by the first 32 threads, one element each. Every rank receives every element of every
+ * rank and combines them in the order of the ranks, so that all get the same bits. Two buffers
+ * suffice, because a rank that is one reduction ahead has received all elements of the previous
+ * one. send NULL: a barrier of the ranks. */
 FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, void *recv,
                                           unsigned long long count, int type, int op, int comm)
 {
-    enum { ONCE = 4 }; /* ranks looked at together */
+    enum { ONCE = 4 }; /* ranks polled together */
     const unsigned lane = fmo_gmpi_thread();
     const unsigned lanes = fmo_gmpi_threads() < 32 ? fmo_gmpi_threads() : 32;
     const unsigned mask = ~0u >> (32 - lanes);
@@ -51,7 +53,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
             const unsigned char *from = (const unsigned char *)send + (at + lane) * size;
             const unsigned long long mine = send ? fmo_gmpi_word(from, size) : 0;
             unsigned long long sum = 0;
-            for (int k = 1; k < ranks; k++) { /* not all at the same rank first */
+            for (int k = 1; k < ranks; k++) { /* ranks start with different targets */
                 const int r = rank + k < ranks ? rank + k : rank + k - ranks;
                 fmo_gmpi_poke_entry(&b->segment[r]->reduce[comm][number & 1][rank][lane], number,
                                     mine);

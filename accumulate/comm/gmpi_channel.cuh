@@ -1,16 +1,15 @@
-/* gmpi: persistent channels, for halos. A channel goes from one rank to another, is matched when
- * the host makes it, and holds two messages. With the transport peer its sender writes straight
- * into the receiver's memory, and who packs a halo has sent it:
+/* gmpi: persistent channels, for halos. A channel leads from one rank to another, is matched when
+ * the host creates it, and holds two messages. With the transport peer the sender writes directly
+ * into the receiver's memory, so that packing a halo also sends it:
  *
  *      fmo_gmpi_channel out = fmo_gmpi_channel_open(b, number);
- *      double *there = (double *)fmo_gmpi_channel_begin<S>(&out);    sender: space for the next
- *      there[...] = ...;                                             any thread of the scope
+ *      double *there = (double *)fmo_gmpi_channel_begin<S>(&out);    sender: buffer of the next
+ * message there[...] = ...;                                             any thread of the scope
  *      fmo_gmpi_channel_send<S>(&out);
  *
- *      const double *here = (const double *)fmo_gmpi_channel_recv<S>(&in);   receiver: the next
+ *      const double *here = (const double *)fmo_gmpi_channel_recv<S>(&in);   receiver: next message
  *      ... = here[...];
- *      fmo_gmpi_channel_release<S>(&in);
- */
+ *      fmo_gmpi_channel_release<S>(&in); */
 #ifndef FMO_GMPI_CHANNEL_CUH
 #define FMO_GMPI_CHANNEL_CUH
 
@@ -21,7 +20,8 @@ enum fmo_gmpi_scope { FMO_GMPI_BLOCK, FMO_GMPI_GRID };
 FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bool wait, bool grid,
                                   int *flag);
 
-/** An end of a channel, in a variable of every thread of the scope; all of them call alike. */
+/** An end of a channel, in a variable of every thread of the scope. All of them make the same
+ * calls. */
 struct fmo_gmpi_channel {
     fmo_gmpi_buf *b;
     int number;
@@ -34,22 +34,23 @@ FMO_GMPI_DEVICE fmo_gmpi_channel fmo_gmpi_channel_open(fmo_gmpi_buf *b, int numb
     return c;
 }
 
-/* Is this block the last of its scope to come here? One thread of each asks. Blocks that are ahead
- * may be at the next message; nobody is two ahead, since that waits for the flag, which comes after
- * the counter was cleared. */
+/* True for the last block of the scope that calls it, by one thread per block. Some blocks may be
+ * one message ahead; none can be two ahead, because that requires the flag, which is set after
+ * the counter has been cleared. */
 template <int S> FMO_GMPI_DEVICE bool fmo_gmpi_channel_last(fmo_gmpi_channel *c)
 {
     const unsigned blocks = S == FMO_GMPI_BLOCK ? 1 : fmo_gmpi_blocks(c->b);
     if (blocks == 1) return true;
-    /* A release of what this block wrote or read; the last takes all of it along to the flag, which
-     * it stores with a release that other ranks see. */
+    /* Releases what this block wrote or read. The last block acquires all of it and stores the
+     * flag with a release at system scope, so that other ranks see it. */
     unsigned *came = &c->b->channel[c->number].blocks[c->count & 1];
     if (fmo_gmpi_add_both(came, 1u) != blocks - 1) return false;
     fmo_gmpi_set(*came, 0u);
     return true;
 }
 
-/* Every block's thread 0 waits until a counter in its own device's memory has reached `least`. */
+/* Thread 0 of every block waits until a counter in the memory of its own device is at least
+ * `least`. Returns nonzero after an error. */
 FMO_GMPI_DEVICE int fmo_gmpi_channel_wait(fmo_gmpi_buf *b, int number, const fmo_gmpi_flag *flag,
                                           unsigned long long least, int peer)
 {
@@ -66,7 +67,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_channel_wait(fmo_gmpi_buf *b, int number, const fmo
     return __syncthreads_or(code != FMO_GMPI_OK);
 }
 
-/** Where the next message is to be written; NULL after an error. */
+/** Returns the buffer for the next message; NULL after an error. */
 template <int S> FMO_GMPI_DEVICE void *fmo_gmpi_channel_begin(fmo_gmpi_channel *c)
 {
     fmo_gmpi_buf *b = c->b;
@@ -85,14 +86,14 @@ template <int S> FMO_GMPI_DEVICE void *fmo_gmpi_channel_begin(fmo_gmpi_channel *
     return b->heap[b->rank] + row->offset + 2 * row->bytes + half;
 }
 
-/** It has been written by all threads of the scope. */
+/** Sends the message, which all threads of the scope have written before the call. */
 template <int S> FMO_GMPI_DEVICE int fmo_gmpi_channel_send(fmo_gmpi_channel *c)
 {
     fmo_gmpi_buf *b = c->b;
     fmo_gmpi_row *row = &b->channel[c->number];
     int code = FMO_GMPI_OK;
     if (b->transport == FMO_GMPI_PEER) {
-        fmo_gmpi_flag *tell = row->tell; /* before the barrier, which it overlaps */
+        fmo_gmpi_flag *tell = row->tell; /* loaded before the barrier, so that both overlap */
         __syncthreads();
         if (fmo_gmpi_thread() == 0 && fmo_gmpi_channel_last<S>(c)) {
             fmo_gmpi_poke_release(&tell->value, c->count + 1);
@@ -114,7 +115,7 @@ template <int S> FMO_GMPI_DEVICE int fmo_gmpi_channel_send(fmo_gmpi_channel *c)
     return code;
 }
 
-/** The next message, valid until it is released; NULL after an error. */
+/** Returns the next message, valid until it is released; NULL after an error. */
 template <int S> FMO_GMPI_DEVICE const void *fmo_gmpi_channel_recv(fmo_gmpi_channel *c)
 {
     fmo_gmpi_buf *b = c->b;
@@ -135,13 +136,14 @@ template <int S> FMO_GMPI_DEVICE const void *fmo_gmpi_channel_recv(fmo_gmpi_chan
     return code != FMO_GMPI_OK || end != FMO_GMPI_OK ? nullptr : here;
 }
 
-/** All threads of the scope have read it. */
+/** Releases the message, which all threads of the scope have read before the call. */
 template <int S> FMO_GMPI_DEVICE void fmo_gmpi_channel_release(fmo_gmpi_channel *c)
 {
     fmo_gmpi_buf *b = c->b;
     fmo_gmpi_row *row = &b->channel[c->number];
     fmo_gmpi_flag *tell = row->tell;
-    /* By another warp than the one whose thread 0 waits and sends: that goes on meanwhile. */
+    /* A warp other than that of thread 0 does this, so that thread 0 can wait and send
+     * meanwhile. */
     const unsigned who = fmo_gmpi_threads() > 32 ? 32 : 0;
     __syncthreads();
     if (fmo_gmpi_thread() == who && fmo_gmpi_channel_last<S>(c)) {

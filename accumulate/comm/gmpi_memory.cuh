@@ -1,7 +1,7 @@
-/* gmpi: loads, stores and fences with scopes; a rank's memory; waits that end. The PTX memory model
- * is meant throughout: a fence and a relaxed store are a release, a relaxed load and a fence an
- * acquire, and barriers of a block carry them over to its other threads (docs/reference/gmpi.md).
- */
+/* gmpi: loads, stores and fences with scopes, the memory of a rank, and waits with timeout. All
+ * files use the PTX memory model: a fence followed by a relaxed store is a release, a relaxed
+ * load followed by a fence is an acquire, and barriers of a block extend both to its other
+ * threads (docs/reference/gmpi.md). */
 #ifndef FMO_GMPI_MEMORY_CUH
 #define FMO_GMPI_MEMORY_CUH
 
@@ -11,30 +11,33 @@
 #define FMO_GMPI_DEVICE static __device__ __forceinline__ __attribute__((unused))
 #define FMO_GMPI_SLOW   static __device__ __noinline__ __attribute__((unused))
 
-/* For measurements: 0 takes a rank's own state from memory, as is right in any case. */
+/* For measurements: with 0 a rank's own state is always loaded from memory, which is correct,
+ * too. */
 #ifndef FMO_GMPI_CACHED
 #define FMO_GMPI_CACHED 1
 #endif
 
-/* What other ranks write to: in the memory of the rank's device. */
+/* Memory of a rank's device that other ranks write to. */
 struct fmo_gmpi_segment {
-    fmo_gmpi_flag abort;                      /* an error word ends all waits here */
-    fmo_gmpi_flag credit[FMO_GMPI_RANKS_MAX]; /* how many of our messages rank r has taken out */
+    fmo_gmpi_flag abort;                      /* an error word; ends all waits of this rank */
+    fmo_gmpi_flag credit[FMO_GMPI_RANKS_MAX]; /* how many of our messages rank r has taken out of
+                                               * its inbox */
     fmo_gmpi_flag fetched[FMO_GMPI_SLOTS];    /* 1: the receiver has fetched this send */
-    fmo_gmpi_flag arrived[FMO_GMPI_CHANNELS_MAX]; /* messages that a channel brought */
-    fmo_gmpi_flag emptied[FMO_GMPI_CHANNELS_MAX]; /* messages of ours that its receiver released */
+    fmo_gmpi_flag arrived[FMO_GMPI_CHANNELS_MAX]; /* messages received through a channel */
+    fmo_gmpi_flag emptied[FMO_GMPI_CHANNELS_MAX]; /* messages of ours that the receiver of a
+                                                   * channel has released */
     fmo_gmpi_entry inbox[FMO_GMPI_RANKS_MAX][FMO_GMPI_INBOX];
-    /* Sequence number and element, by communicator, parity and rank. */
+    /* Sequence number and element, by communicator, parity of the number, and rank. */
     fmo_gmpi_entry reduce[FMO_GMPI_COMMS_MAX][2][FMO_GMPI_RANKS_MAX][FMO_GMPI_REDUCE];
-    /* 8 bytes of a message and its number + 1. The last member: ranks that are not there have none.
-     */
+    /* 8 bytes of a message and its number + 1. The last member, because only the boxes of
+     * existing ranks are allocated. */
     fmo_gmpi_entry box[FMO_GMPI_RANKS_MAX][FMO_GMPI_INBOX][FMO_GMPI_EAGER / 8];
 };
 
 enum { FMO_GMPI_FREE, FMO_GMPI_BUSY, FMO_GMPI_SENDING, FMO_GMPI_POSTED, FMO_GMPI_MATCHED };
 
-/* One request. State and generation change together, so that nobody mistakes one use for the next.
- */
+/* One request. State and generation are one word and change together, so that different uses of a
+ * slot cannot be confused. */
 struct __align__(64) fmo_gmpi_slot
 {
     unsigned life; /* generation 29 bits, state 3 */
@@ -47,39 +50,39 @@ struct __align__(64) fmo_gmpi_slot
     unsigned unused;
 };
 
-/* Messages to one rank, as their sender sees them. */
+/* Messages to one rank, as seen by the sender. */
 struct __align__(16) fmo_gmpi_target
 {
     unsigned long long sent;
-    unsigned long long credit; /* what the receiver's was when it was last looked at */
+    unsigned long long credit; /* the receiver's credit when it was last read */
 };
 
-/* Messages from one rank, as its receiver sees them. Numbers count from 0 without end. */
+/* Messages from one rank, as seen by the receiver. Numbers count from 0 without end. */
 struct __align__(64) fmo_gmpi_source
 {
-    unsigned long long low;      /* all before it have been taken out */
-    unsigned long long edge;     /* all before it have been looked at */
-    unsigned long long credited; /* what the sender was told */
-    unsigned first, last;        /* receives that wait, in order: slot + 1 */
+    unsigned long long low;      /* all messages before it have been taken out */
+    unsigned long long edge;     /* all messages before it have been examined */
+    unsigned long long credited; /* the value of `low` last sent to the sender */
+    unsigned first, last;        /* list of receives that wait, in order: slot + 1; 0: none */
     unsigned lock, unused[7];
     unsigned char taken[FMO_GMPI_INBOX]; /* 0: waits, 1: matched, 2: taken out */
 };
 
-/* A persistent channel, as one rank sees it. */
+/* A persistent channel, as seen by one rank. */
 struct __align__(64) fmo_gmpi_row
 {
     unsigned char *data;      /* peer: both halves, in the receiver's memory */
-    fmo_gmpi_flag *watch;     /* peer: what this end waits for, in its own memory */
-    fmo_gmpi_flag *tell;      /* peer: what the other end waits for */
+    fmo_gmpi_flag *watch;     /* peer: the counter that this end waits for, in its own memory */
+    fmo_gmpi_flag *tell;      /* peer: the counter that the other end waits for */
     unsigned long long bytes; /* of a half */
     unsigned long long count; /* messages so far */
-    unsigned blocks[2];       /* that have come to the end of a message, by its parity */
+    unsigned blocks[2];       /* blocks that have finished a message, by its parity */
     int source, dest;
     unsigned long long offset;
     fmo_gmpi_request request[2];
 };
 
-/* What the blocks of a rank do together at the end of a wait. */
+/* The work that the blocks of a rank do together when a request completes. */
 struct fmo_gmpi_job {
     unsigned long long from, to, bytes, index;
     int kind, code, slot, peer;
@@ -98,9 +101,9 @@ enum {
 struct fmo_gmpi_buf {
     int rank, size;
     int transport;  /* fmo_gmpi_transport */
-    int concurrent; /* several blocks may call at the same time */
+    int concurrent; /* 1: several blocks may call at the same time */
     int local, ranks_on_device;
-    int one_process; /* any address of any rank's device can be reached */
+    int one_process; /* 1: any address on any rank's device can be accessed */
     int unused;
     fmo_gmpi_segment *mine; /* segment[rank] */
     fmo_gmpi_page *page;
@@ -110,15 +113,16 @@ struct fmo_gmpi_buf {
     unsigned char *heap[FMO_GMPI_RANKS_MAX];
 
     unsigned long long error;     /* sticky: the first error word */
-    unsigned long long next_look; /* when to ask the host again */
+    unsigned long long next_look; /* time (ns) of the next read of the host's abort flag */
     fmo_gmpi_job job[2];          /* by parity of the barrier */
-    /* On a line of its own. The top bit turns when all blocks have arrived, see
-     * fmo_gmpi_synchronise. */
+    /* Starts a cache line for the barrier. The top bit of `barrier` flips when all blocks have
+     * arrived, see fmo_gmpi_synchronise_blocks. */
     fmo_gmpi_flag barrier_line;
     unsigned barrier, barrier_unused[31];
-    unsigned interactions; /* of several blocks: the first block's thread 0 counts */
+    unsigned interactions; /* barriers of several blocks so far, counted by thread 0 of the first
+                            * block */
     unsigned next_slot;
-    unsigned spare; /* one caller at a time: slot + 1 of the receive that ended last, or 0 */
+    unsigned spare; /* one caller at a time: slot + 1 of the receive completed last, or 0 */
     unsigned unused2;
     unsigned long long ring_tail, ring_taken;
     unsigned long long reductions[FMO_GMPI_COMMS_MAX];
@@ -128,8 +132,7 @@ struct fmo_gmpi_buf {
     fmo_gmpi_row channel[FMO_GMPI_CHANNELS_MAX];
 };
 
-/* ---- memory with scopes -----------------------------------------------------------------------
- */
+/* ---- memory with scopes ---------------------------------------------------------------------- */
 
 FMO_GMPI_DEVICE void fmo_gmpi_fence(void)
 {
@@ -139,7 +142,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_fence_gpu(void)
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
-/* A release alone: unlike a fence it leaves the caches of the multiprocessor as they are. */
+/* A release without a fence, which leaves the caches of the multiprocessor valid. */
 FMO_GMPI_DEVICE void fmo_gmpi_poke_release(void *p, unsigned long long v)
 {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
@@ -160,7 +163,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_poke(void *p, unsigned long long v)
 {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
-/* 16 bytes at once: whoever sees half of an entry sees all of it. */
+/* 16 bytes at once: both words of an entry become visible together. */
 FMO_GMPI_DEVICE void fmo_gmpi_peek_entry(const fmo_gmpi_entry *p, unsigned long long *a,
                                          unsigned long long *b)
 {
@@ -178,7 +181,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_poke_entry(fmo_gmpi_entry *p, unsigned long long a
                  "l"(a), "l"(b)
                  : "memory");
 }
-/* Among the blocks of one rank. */
+/* Acquires at GPU scope, for the blocks of one rank. */
 FMO_GMPI_DEVICE unsigned fmo_gmpi_peek_gpu(const unsigned *p)
 {
     unsigned v;
@@ -198,7 +201,8 @@ FMO_GMPI_DEVICE unsigned fmo_gmpi_peek_gpu(const unsigned *p)
 FMO_GMPI_ADD(fmo_gmpi_add_acquire, "acquire")
 FMO_GMPI_ADD(fmo_gmpi_add_both, "acq_rel")
 #undef FMO_GMPI_ADD
-/* State that blocks of one rank read while others write it: never from a cache of one of them. */
+/* State that blocks of one rank read while others write it; never from the cache of a
+ * multiprocessor. */
 template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_get(const T &x)
 {
     return *(const volatile T *)&x;
@@ -207,9 +211,10 @@ template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_set(T &x, V v)
 {
     *(volatile T *)&x = (T)v;
 }
-/* State that one caller at a time has: under a lock, or, without `concurrent`, because calls of a
- * rank follow each other. Whatever lets the next caller go on, a barrier of the block or an acquire
- * of another one, lets it see this too, so it may come from a cache. */
+/* State that is accessed by one caller at a time: under a lock or, without `concurrent`, because
+ * calls of a rank are ordered. The synchronisation that lets the next caller proceed, a barrier
+ * of the block or an acquire by another block, also makes this state visible, so that it may be
+ * cached. */
 template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_own(const T &x)
 {
     return FMO_GMPI_CACHED ? x : fmo_gmpi_get(x);
@@ -232,14 +237,13 @@ FMO_GMPI_DEVICE unsigned fmo_gmpi_life(unsigned generation, unsigned state)
 {
     return generation << 3 | state;
 }
-/* By whoever owns the slot. */
+/* Called by the owner of the slot. */
 FMO_GMPI_DEVICE void fmo_gmpi_state_set(fmo_gmpi_slot *s, unsigned state)
 {
     fmo_gmpi_set(s->life, (fmo_gmpi_get(s->life) & ~7u) | state);
 }
 
-/* ---- where a thread stands --------------------------------------------------------------------
- */
+/* ---- threads and blocks ---------------------------------------------------------------------- */
 
 FMO_GMPI_DEVICE unsigned fmo_gmpi_thread(void)
 {
@@ -253,21 +257,21 @@ FMO_GMPI_DEVICE unsigned fmo_gmpi_grid_block(void)
 {
     return (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
 }
-/** Blocks of a rank, and the number of this block among them. */
+/** Number of blocks of a rank, and the index of this block among them. */
 FMO_GMPI_DEVICE unsigned fmo_gmpi_blocks(const fmo_gmpi_buf *b)
 {
     const unsigned all = gridDim.x * gridDim.y * gridDim.z, ranks = (unsigned)b->ranks_on_device;
-    return ranks == 1 ? all : all / ranks; /* a division is slow */
+    return ranks == 1 ? all : all / ranks; /* avoids a slow division */
 }
 FMO_GMPI_DEVICE unsigned fmo_gmpi_block(const fmo_gmpi_buf *b)
 {
     return fmo_gmpi_grid_block() - (unsigned)b->local * fmo_gmpi_blocks(b);
 }
 
-/* ---- errors and waits -------------------------------------------------------------------------
- */
+/* ---- errors and waits ------------------------------------------------------------------------ */
 
-/* Keep the first error and tell everybody: the blocks of this rank, the host, the other ranks. */
+/* Stores the first error and notifies the blocks of this rank, the host and the other ranks.
+ * Returns the code of the first error. */
 FMO_GMPI_SLOW int fmo_gmpi_fail(fmo_gmpi_buf *b, int code, int call, int peer, int tag, int comm)
 {
     const unsigned long long word = fmo_gmpi_error_word(code, call, peer, tag, comm);
@@ -282,12 +286,14 @@ FMO_GMPI_SLOW int fmo_gmpi_fail(fmo_gmpi_buf *b, int code, int call, int peer, i
     return (int)(fmo_gmpi_get(b->error) & 255);
 }
 
-/* Not 0: this rank, another or the host ended all waits. */
+/* Returns the abort word of this rank; not 0 if this rank, another rank or the host has ended all
+ * waits. */
 FMO_GMPI_DEVICE unsigned long long fmo_gmpi_said(const fmo_gmpi_buf *b)
 {
     return fmo_gmpi_peek(&b->mine->abort.value);
 }
-/* The error of a rank, FMO_GMPI_OK without one; takes over what another rank or the host said. */
+/* Returns the error of a rank, or FMO_GMPI_OK. An error that another rank or the host reported
+ * becomes the error of this rank. */
 FMO_GMPI_DEVICE int fmo_gmpi_code_of(fmo_gmpi_buf *b)
 {
     const unsigned long long word = fmo_gmpi_get(b->error), said = fmo_gmpi_said(b);
@@ -298,7 +304,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_code_of(fmo_gmpi_buf *b)
     return (int)((before ? before : said) & 255);
 }
 
-/* One wait. */
+/* State of one wait: its deadline (0: not yet set) and the number of its iterations. */
 struct fmo_gmpi_wait_state {
     unsigned long long until;
     unsigned turn;
@@ -308,18 +314,20 @@ FMO_GMPI_DEVICE fmo_gmpi_wait_state fmo_gmpi_waiting(void)
     fmo_gmpi_wait_state w = {0, 0};
     return w;
 }
-/* The seldom part of a turn: the error, the clock, and what the host says. Gives when the wait
- * ends; 0 after an error. */
+/* The infrequent part of an iteration: checks the error, the clock, and the host's abort flag.
+ * Returns the deadline of the wait, or 0 after an error. */
 FMO_GMPI_SLOW unsigned long long fmo_gmpi_late(fmo_gmpi_buf *b, unsigned long long until, int call,
                                                int peer, int tag, int comm)
 {
     if (fmo_gmpi_code_of(b) != FMO_GMPI_OK) return 0;
     const unsigned long long now = fmo_gmpi_clock();
-    /* Blocks that wait for one which waits for another rank let that one say why. */
+    /* A block that waits for a block of its own rank gets twice the timeout, so that the block
+     * that waits for another rank reports the cause. */
     if (until == 0) until = now + (call == FMO_GMPI_CALL_GRID ? 2 : 1) * b->timeout;
     int code = FMO_GMPI_OK;
-    /* One of all threads asks the host, and seldom: reads of one line of its memory stand in a
-     * queue, and blocks that wait by the hundred would all wait for it. */
+    /* Only one thread of the rank reads the host's flag, at most every 50 microseconds: reads of
+     * one line of host memory are serialised, and hundreds of waiting blocks would delay each
+     * other. */
     const unsigned long long look = fmo_gmpi_get(b->next_look);
     if (now > look && atomicCAS(&b->next_look, look, now + 50000) == look) {
         const unsigned long long host = fmo_gmpi_peek(&b->page->abort.value);
@@ -336,8 +344,9 @@ FMO_GMPI_SLOW unsigned long long fmo_gmpi_late(fmo_gmpi_buf *b, unsigned long lo
     fmo_gmpi_fail(b, FMO_GMPI_TIMEOUT, call, peer, tag, comm);
     return 0;
 }
-/* A turn of a wait: FMO_GMPI_OK to go on. `said` is fmo_gmpi_said of this turn, which who waits
- * loads together with what it waits for, so that both are under way at the same time. */
+/* One iteration of a wait; returns FMO_GMPI_OK to continue. `said` is the abort word
+ * (fmo_gmpi_said), which the caller loads together with the word it waits for, so that both loads
+ * overlap. */
 FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, unsigned long long said,
                                   int call, int peer, int tag, int comm)
 {
@@ -346,8 +355,8 @@ FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, unsig
     return w->until ? FMO_GMPI_OK : (int)(fmo_gmpi_get(b->error) & 255);
 }
 
-/* A request that is only looked at has not ended: later, or, if the rank or its host has given up,
- * never. */
+/* Sets the job of a request that was tested and is not complete: FMO_GMPI_JOB_LATER, or the error
+ * code if the rank has failed. */
 FMO_GMPI_SLOW void fmo_gmpi_not_yet(fmo_gmpi_buf *b, fmo_gmpi_job *job, int call, int peer,
                                     unsigned key)
 {
@@ -357,9 +366,9 @@ FMO_GMPI_SLOW void fmo_gmpi_not_yet(fmo_gmpi_buf *b, fmo_gmpi_job *job, int call
         job->code = (int)(fmo_gmpi_get(b->error) & 255);
 }
 
-/* Thread 0 of each of several blocks, see fmo_gmpi_synchronise. The first block adds 2^31 - (blocks
- * - 1), the others 1, so that the last to come turns the top bit and leaves the others 0, whatever
- * the number of blocks of the next kernel is. */
+/* Barrier of several blocks, called by thread 0 of each. The first block adds 2^31 - (blocks -
+ * 1), the others add 1, so that the last to arrive flips the top bit and leaves the other bits 0,
+ * whatever the number of blocks of the next kernel is. */
 FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
 {
     const bool first = fmo_gmpi_block(b) == 0;
@@ -375,7 +384,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks
         }
     }
     if (first && job && job->kind == FMO_GMPI_JOB_LARGE) {
-        /* The entry was seen: an acquire of what another rank wrote before it, for all blocks. */
+        /* The entry has been seen: acquires, for all blocks, what another rank wrote before it. */
         fmo_gmpi_fence();
         old = fmo_gmpi_add_acquire(&b->barrier, add);
     } else {
@@ -397,8 +406,8 @@ FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks
     }
     return FMO_GMPI_OK;
 }
-/* All blocks of a rank meet. Thread 0 of the first block brings a job, which thread 0 of the others
- * takes along; job is in shared memory, or NULL. Every thread calls, and gets the code. */
+/* Barrier of all blocks of a rank. The job of the first block's thread 0 is copied to thread 0 of
+ * the others; job is in shared memory, or NULL. Every thread calls, and gets the code. */
 FMO_GMPI_SLOW int fmo_gmpi_synchronise_several(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
 {
     int code = FMO_GMPI_OK;
@@ -414,11 +423,10 @@ FMO_GMPI_DEVICE int fmo_gmpi_synchronise(fmo_gmpi_buf *b, fmo_gmpi_job *job)
     return FMO_GMPI_OK;
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
-/* Thread `thread` of `threads` copies its part; loads bypass the caches of the multiprocessor,
- * which may hold what stood there before. */
+/* Thread `thread` of `threads` copies its share. Loads bypass the L1 cache of the multiprocessor,
+ * which may hold old data. */
 FMO_GMPI_DEVICE void fmo_gmpi_copy(void *to, const void *from, unsigned long long bytes,
                                    unsigned long long thread, unsigned long long threads)
 {
@@ -438,7 +446,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_copy(void *to, const void *from, unsigned long lon
 #pragma unroll
             for (int k = 0; k < 8; k++) t16[i + k * threads] = v[k];
         }
-        for (; i + 2 * threads < n; i += 3 * threads) { /* seven one by one would take as long */
+        for (; i + 2 * threads < n; i += 3 * threads) { /* three loads at a time */
             uint4 v[3];
 #pragma unroll
             for (int k = 0; k < 3; k++) v[k] = __ldcg(f16 + i + k * threads);
@@ -457,7 +465,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_copy(void *to, const void *from, unsigned long lon
         t[i] = *(const volatile unsigned char *)(f + i);
 }
 
-/* At most 8 bytes as a word, and back; one thread. */
+/* Packs at most 8 bytes into a word, and fmo_gmpi_unword() unpacks them; one thread. */
 FMO_GMPI_DEVICE unsigned long long fmo_gmpi_word(const void *from, unsigned bytes)
 {
     const unsigned char *f = (const unsigned char *)from;

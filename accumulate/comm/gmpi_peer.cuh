@@ -1,22 +1,20 @@
 /* gmpi, transport peer: stores and flags into the memory of other ranks' devices. A message of at
- * most 8 bytes is in its entry, one of at most 4 KiB goes into a box beside the entry, 8 bytes at a
- * time, each with the message's number, so that no fence is needed; a longer one is announced, and
- * fetched by its receiver, which then tells the sender. Messages that no receive waits for stay in
- * the inbox. Functions for one thread unless they say "block".
+ * most 8 bytes is in its entry. One of at most 4 KiB goes into a box beside the entry, 8 bytes at
+ * a time, each with the message's number, so that no fence is needed. A longer one is announced
+ * and fetched by its receiver, which then notifies the sender. Messages without a matching
+ * receive stay in the inbox. Functions are called by one thread, except where noted.
  *
- * What a call costs are accesses that wait for each other. So state of the rank itself comes from
- * caches, what a wait needs is read before it, and loads that do not depend on each other are
- * written one after the other.
- */
+ * The time of a call is that of memory accesses that depend on each other. State of the rank
+ * itself is therefore cached, what a wait needs is loaded before it, and independent loads are
+ * issued together. */
 #ifndef FMO_GMPI_PEER_CUH
 #define FMO_GMPI_PEER_CUH
 
 #include "gmpi_slots.cuh"
 
-/* ---- send -------------------------------------------------------------------------------------
- */
+/* ---- send ------------------------------------------------------------------------------------ */
 
-/* Full: until the receiver has taken some. */
+/* Waits until the receiver has taken messages out of its full inbox. */
 FMO_GMPI_SLOW int fmo_gmpi_inbox_space(fmo_gmpi_buf *b, unsigned long long number, int dest,
                                        int tag, int comm)
 {
@@ -29,12 +27,14 @@ FMO_GMPI_SLOW int fmo_gmpi_inbox_space(fmo_gmpi_buf *b, unsigned long long numbe
         const int code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_SEND, dest, tag, comm);
         if (code != FMO_GMPI_OK) return code;
     }
-    fmo_gmpi_fence(); /* what it read was read before what is written now */
-    fmo_gmpi_set(b->target[dest].credit, credit); /* an older one of another block does no harm */
+    fmo_gmpi_fence(); /* the receiver's reads happen before the writes that follow */
+    fmo_gmpi_set(b->target[dest].credit, credit); /* an older value, stored by another block, does
+                                                   * no harm */
     return FMO_GMPI_OK;
 }
 
-/* A message that its receiver fetches: the entry, once what all wrote before is visible. */
+/* Announces a message that its receiver fetches. The entry is stored after a fence, so that the
+ * data are visible. */
 FMO_GMPI_SLOW int fmo_gmpi_announce(fmo_gmpi_buf *b, fmo_gmpi_entry *entry, const void *data,
                                     unsigned long long bytes, unsigned long long valid, int dest,
                                     int tag, int comm, fmo_gmpi_request *request)
@@ -51,7 +51,7 @@ FMO_GMPI_SLOW int fmo_gmpi_announce(fmo_gmpi_buf *b, fmo_gmpi_entry *entry, cons
     const unsigned slot = fmo_gmpi_request_slot(mine);
     fmo_gmpi_slot *s = &b->slot[slot];
     fmo_gmpi_poke(&b->mine->fetched[slot].value, 0);
-    if (together) fmo_gmpi_fence_gpu(); /* before others see that the slot sends */
+    if (together) fmo_gmpi_fence_gpu(); /* before others see that the slot is sending */
     fmo_gmpi_keep(s->peer, dest), fmo_gmpi_keep(s->key, fmo_gmpi_key(comm, tag));
     fmo_gmpi_life_set(together, s, fmo_gmpi_request_generation(mine), FMO_GMPI_SENDING);
     *request = mine;
@@ -63,7 +63,7 @@ FMO_GMPI_SLOW int fmo_gmpi_announce(fmo_gmpi_buf *b, fmo_gmpi_entry *entry, cons
     return FMO_GMPI_OK;
 }
 
-/* Block: all threads call, thread 0 keeps the request. */
+/* Starts a send. Called by all threads of a block; thread 0 holds the request. */
 FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigned long long bytes,
                                       int dest, int tag, int comm, fmo_gmpi_request *request)
 {
@@ -87,7 +87,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
             credit = fmo_gmpi_own(target->credit);
             fmo_gmpi_keep(target->sent, number + 1);
         }
-        /* What the receiver has taken out is asked for when it was not enough last time. */
+        /* The receiver's credit is loaded only if the last known value does not suffice. */
         if (number - credit >= FMO_GMPI_INBOX)
             code = fmo_gmpi_inbox_space(b, number, dest, tag, comm);
         if (code == FMO_GMPI_OK) {
@@ -119,13 +119,12 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
     return code;
 }
 
-/* ---- receive ----------------------------------------------------------------------------------
- */
+/* ---- receive --------------------------------------------------------------------------------- */
 
 FMO_GMPI_DEVICE void fmo_gmpi_lock(bool together, fmo_gmpi_source *q)
 {
     if (!together) return;
-    while (atomicCAS(&q->lock, 0u, 1u) != 0) __nanosleep(20); /* held shortly */
+    while (atomicCAS(&q->lock, 0u, 1u) != 0) __nanosleep(20); /* held for a short time */
     fmo_gmpi_fence_gpu();
 }
 FMO_GMPI_DEVICE void fmo_gmpi_unlock(bool together, fmo_gmpi_source *q)
@@ -135,7 +134,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_unlock(bool together, fmo_gmpi_source *q)
     atomicExch(&q->lock, 0u);
 }
 
-/* The entry of a message: is it there? */
+/* Loads the entry of a message; true if it has arrived. */
 FMO_GMPI_DEVICE bool fmo_gmpi_here_is(const fmo_gmpi_entry *inbox, unsigned long long number,
                                       unsigned long long *word, unsigned long long *data)
 {
@@ -152,7 +151,8 @@ FMO_GMPI_DEVICE void fmo_gmpi_give(bool together, fmo_gmpi_slot *s, unsigned lon
     fmo_gmpi_life_set(together, s, life >> 3, FMO_GMPI_MATCHED);
 }
 
-/* Look at what has arrived since; the lock is held. */
+/* Matches messages that have arrived since the last call with receives. The caller holds the
+ * lock. */
 FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
 {
     const bool together = b->concurrent != 0;
@@ -164,7 +164,7 @@ FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
         unsigned before = 0, p = fmo_gmpi_own(q->first);
         while (p && fmo_gmpi_own(b->slot[p - 1].key) != key)
             before = p, p = fmo_gmpi_own(b->slot[p - 1].next);
-        if (p == 0) continue; /* nobody waits for it: it stays */
+        if (p == 0) continue; /* no receive matches: it stays in the inbox */
         const unsigned next = fmo_gmpi_own(b->slot[p - 1].next);
         if (before)
             fmo_gmpi_keep(b->slot[before - 1].next, next);
@@ -177,7 +177,8 @@ FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
     fmo_gmpi_keep(q->edge, n);
 }
 
-/* A receive meets the messages that have come before it, or waits in order. */
+/* Starts a receive: matches it with a message that has arrived, or appends it to the list of
+ * receives. */
 FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long long bytes,
                                       int source, int tag, int comm, fmo_gmpi_request *request)
 {
@@ -217,16 +218,17 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long
     return FMO_GMPI_OK;
 }
 
-/* The sender may use the places before `low` again: told an eighth of the inbox at a time. */
+/* Tells the sender that it may reuse the entries before `low`. This is done for an eighth of the
+ * inbox at a time. */
 FMO_GMPI_SLOW void fmo_gmpi_credit(fmo_gmpi_buf *b, int source, unsigned long long low)
 {
     fmo_gmpi_keep(b->source[source].credited, low);
-    fmo_gmpi_fence(); /* what was in the boxes has been read */
+    fmo_gmpi_fence(); /* the boxes have been read */
     fmo_gmpi_poke(&b->segment[source]->credit[b->rank].value, low);
 }
 
-/* Message `number` has been copied: its place, and those before it that are free too, are given
- * back. */
+/* Takes message `number` out of the inbox after it has been copied. If it is the oldest one, `low`
+ * moves past it and past the following messages that are already out. */
 FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, bool together, int source,
                                        unsigned long long number)
 {
@@ -246,10 +248,9 @@ FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, bool together, int sourc
     fmo_gmpi_unlock(together, q);
 }
 
-/* ---- the end of a request ---------------------------------------------------------------------
- */
+/* ---- the end of a request -------------------------------------------------------------------- */
 
-/* A send: its receiver has fetched it, or its slot is used again. */
+/* Waits for a send, or tests it: its receiver has fetched it, or its slot has been reused. */
 FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request, bool wait,
                                       fmo_gmpi_job *job)
 {
@@ -259,7 +260,7 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request,
     const int peer = fmo_gmpi_own(s->peer);
     const unsigned key = fmo_gmpi_own(s->key);
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-    for (;;) { /* who sees the end of a send may use its slot again */
+    for (;;) { /* another block that sees the end of a send may reuse its slot */
         const unsigned long long said = fmo_gmpi_said(b);
         const bool ended = fmo_gmpi_ended(b, slot, generation);
         const bool used =
@@ -280,7 +281,7 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request,
     }
 }
 
-/* Wait for it, or only look; the job says what is to be copied. */
+/* Waits for a request, or tests it; the job tells what is to be copied. */
 FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request, bool wait,
                                        fmo_gmpi_job *job)
 {
@@ -296,18 +297,19 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
     job->code = FMO_GMPI_OK, job->generation = generation, job->key = key;
     unsigned state = life & 7;
-    /* free: fmo_gmpi_synchronize has ended it */
+    /* free: fmo_gmpi_synchronize has completed it */
     if (state == FMO_GMPI_SENDING || state == FMO_GMPI_FREE || life >> 3 != generation) {
         fmo_gmpi_peer_sent(b, request, wait, job);
         return;
     }
 
-    /* With one caller at a time nothing changes meanwhile but the inbox: the usual case, a receive
-     * that is first in order and the next message is its own, reads nothing else after it came. */
+    /* With one caller at a time only the inbox changes meanwhile. In the usual case the receive
+     * is first in order and the next message is its own; then nothing else is loaded after the
+     * message has arrived. */
     fmo_gmpi_source *q = &b->source[peer];
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     unsigned long long word = 0, data = 0, number = 0;
-    bool out = false; /* taken out already */
+    bool out = false; /* already taken out */
     while (state != FMO_GMPI_MATCHED) {
         unsigned long long edge, low = 0, credited = 0;
         unsigned next = 0;
@@ -331,7 +333,7 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
             job->code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
                                       (int)(key & 15));
             if (job->code != FMO_GMPI_OK) return;
-            if (together) break; /* others look too */
+            if (together) break; /* other blocks examine the inbox, too */
         }
         if (here && alone && fmo_gmpi_envelope_key(word) == key) {
             number = edge;
@@ -385,7 +387,8 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
         kind == FMO_GMPI_AT_OFFSET ? (unsigned long long)b->heap[peer] + (data >> 16) : data >> 16;
 }
 
-/* Block: a message from its box. Its words need not have come yet, nor in order. */
+/* Copies a message from its box. Its words may arrive late and in any order. Called by one
+ * block. */
 FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 {
     enum { ONCE = 2 };
@@ -423,7 +426,7 @@ FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
     return __syncthreads_or(code != FMO_GMPI_OK) ? fmo_gmpi_code_of(b) : FMO_GMPI_OK;
 }
 
-/* After the copy: places given back, the sender told. */
+/* After the copy: notifies the sender, takes the message out, and frees the slot. */
 FMO_GMPI_DEVICE void fmo_gmpi_peer_end(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 {
     if (job->kind == FMO_GMPI_JOB_LARGE)

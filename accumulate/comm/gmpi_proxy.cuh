@@ -1,16 +1,15 @@
-/* gmpi, transport proxy, the kernel's side: commands of two 16-byte entries go into a ring in
- * pinned host memory, which a host thread polls (proxy.c); it answers with one entry a request.
- * Messages of at most 32 KiB are written to, and read from, pinned memory by the kernel itself;
- * longer ones are the host's to copy. As the paper has it, but for where the ring is: a poll by the
- * host of its own memory costs it nothing, and a store over PCIe costs the kernel less than the
- * host's read would.
- */
+/* gmpi, transport proxy, device side: commands of two 16-byte entries go into a ring in pinned
+ * host memory, which a host thread polls (proxy.c); it answers each request with one entry. The
+ * kernel itself writes messages of at most 32 KiB to pinned memory, and reads them there; longer
+ * ones are copied by the host. This follows the paper except that the ring is in host memory: the
+ * host polls its own memory at no cost, and a store over PCIe costs the kernel less than a read
+ * by the host would. */
 #ifndef FMO_GMPI_PROXY_CUH
 #define FMO_GMPI_PROXY_CUH
 
 #include "gmpi_slots.cuh"
 
-/* One thread puts a command into the ring; what its block wrote before is visible to the host. */
+/* One thread puts a command into the ring; the host sees what its block wrote before. */
 FMO_GMPI_SLOW int fmo_gmpi_command_push(fmo_gmpi_buf *b, const fmo_gmpi_command *command)
 {
     const unsigned long long at = atomicAdd(&b->ring_tail, 2ULL);
@@ -33,7 +32,8 @@ FMO_GMPI_SLOW int fmo_gmpi_command_push(fmo_gmpi_buf *b, const fmo_gmpi_command 
     return FMO_GMPI_OK;
 }
 
-/* Block: a command with a slot of its own, and its data staged if that is asked for. */
+/* Starts a command in a slot of its own, and stages its data if they are short. Called by one
+ * block. */
 FMO_GMPI_SLOW int fmo_gmpi_proxy_start(fmo_gmpi_buf *b, int call, const void *data,
                                        unsigned long long bytes, int type, int op, int peer,
                                        int tag, int comm, void *result, fmo_gmpi_request *request)
@@ -73,7 +73,7 @@ FMO_GMPI_SLOW int fmo_gmpi_proxy_start(fmo_gmpi_buf *b, int call, const void *da
     return fmo_gmpi_command_push(b, &c);
 }
 
-/* Wait for the host's answer, or only look. */
+/* Waits for the host's answer, or tests for it. */
 FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request request, bool wait,
                                         fmo_gmpi_job *job)
 {
@@ -88,7 +88,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
     job->code = FMO_GMPI_OK;
     for (;;) {
         fmo_gmpi_peek_entry(&b->page->done[slot].entry, &word, &data);
-        if (fmo_gmpi_get(s->life) >> 3 != generation) { /* a send; its slot is used again */
+        if (fmo_gmpi_get(s->life) >> 3 != generation) { /* a send whose slot has been reused */
             job->slot = -1;
             return;
         }
@@ -118,7 +118,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
         return;
     }
     fmo_gmpi_fence();
-    if (bytes > FMO_GMPI_STAGE) return; /* the host has put it there */
+    if (bytes > FMO_GMPI_STAGE) return; /* the host has copied the data */
     job->kind = FMO_GMPI_JOB_SMALL;
     job->from = (unsigned long long)b->page->stage[slot].data;
     job->to = to, job->bytes = bytes;

@@ -1,10 +1,11 @@
-/* gmpi, requests of a rank: slots, which both transports take and give back. */
+/* gmpi: the request slots of a rank, which both transports allocate and free. Read before:
+ * gmpi_memory.cuh. */
 #ifndef FMO_GMPI_SLOTS_CUH
 #define FMO_GMPI_SLOTS_CUH
 
 #include "gmpi_memory.cuh"
 
-/* Has the send in this slot ended? */
+/* True if the send in this slot has completed. */
 FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot, unsigned generation)
 {
     if (b->transport == FMO_GMPI_PEER) return fmo_gmpi_peek(&b->mine->fetched[slot].value) != 0;
@@ -13,12 +14,12 @@ FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot, unsigned gen
     return fmo_gmpi_done_is(word, generation) != 0;
 }
 
-/* State and generation, which other blocks may change if they call at the same time. */
+/* Returns state and generation, which other blocks may change if they call at the same time. */
 FMO_GMPI_DEVICE unsigned fmo_gmpi_life_of(bool together, const fmo_gmpi_slot *s)
 {
     return together ? fmo_gmpi_get(s->life) : fmo_gmpi_own(s->life);
 }
-/* By whoever owns the slot. */
+/* Called by the owner of the slot. */
 FMO_GMPI_DEVICE void fmo_gmpi_life_set(bool together, fmo_gmpi_slot *s, unsigned generation,
                                        unsigned state)
 {
@@ -27,7 +28,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_life_set(bool together, fmo_gmpi_slot *s, unsigned
     else
         fmo_gmpi_keep(s->life, fmo_gmpi_life(generation, state));
 }
-/* A send has ended: its slot is free, unless somebody was faster. */
+/* Frees the slot of a completed send, unless another block has already done so. */
 FMO_GMPI_DEVICE void fmo_gmpi_send_over(fmo_gmpi_buf *b, fmo_gmpi_slot *s, unsigned generation)
 {
     const unsigned sending = fmo_gmpi_life(generation, FMO_GMPI_SENDING);
@@ -38,6 +39,8 @@ FMO_GMPI_DEVICE void fmo_gmpi_send_over(fmo_gmpi_buf *b, fmo_gmpi_slot *s, unsig
         fmo_gmpi_keep(s->life, over);
 }
 
+/* Searches for a slot that is free or whose send has completed, and reserves it; FMO_GMPI_NULL if
+ * there is none. */
 FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
 {
     const bool together = b->concurrent != 0;
@@ -65,8 +68,9 @@ FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
     }
     return FMO_GMPI_NULL;
 }
-/* A free slot, or one whose send has ended; FMO_GMPI_NULL if there is none. The caller sets its
- * state and generation at once: a spare one, which the transport proxy has not, keeps the old. */
+/* Returns a request in a free slot, or in one whose send has completed; FMO_GMPI_NULL if there is
+ * none. The caller must set state and generation at once, because a spare slot still has the old
+ * ones. The transport proxy has no spare slots. */
 FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool together)
 {
     const unsigned spare = together ? 0 : fmo_gmpi_own(b->spare);
@@ -75,7 +79,7 @@ FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool togeth
     const unsigned life = fmo_gmpi_own(b->slot[spare - 1].life);
     return fmo_gmpi_request_make(spare - 1, ((life >> 3) + 1) & 0x1fffffff);
 }
-/* A receive has ended. */
+/* Frees the slot of a completed receive. */
 FMO_GMPI_DEVICE void fmo_gmpi_slot_free(fmo_gmpi_buf *b, bool together, unsigned slot,
                                         unsigned generation)
 {

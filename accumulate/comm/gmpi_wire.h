@@ -1,8 +1,7 @@
-/* What the two sides of gmpi agree on: limits, codes of errors, and the bits of the 16-byte entries
- * that travel through rings. Read by device code, by the host's proxy and by host threads that act
- * as ranks. C11, C++17 and CUDA. Next: gmpi.h (set-up), gmpi.cuh (in kernels),
- * docs/reference/gmpi.md.
- */
+/* Data formats that both sides of gmpi share: limits, error codes, and the bits of the 16-byte
+ * entries of rings. Used by device code, by the host's proxy, and by host threads that act as
+ * ranks. C11, C++17 and CUDA. Next: gmpi.h (set-up), gmpi.cuh (in kernels),
+ * docs/reference/gmpi.md. */
 #ifndef FMO_GMPI_WIRE_H
 #define FMO_GMPI_WIRE_H
 
@@ -20,19 +19,21 @@ enum {
     FMO_GMPI_COMMS_MAX = 8,           /* communicators 0 .. 7: copies of the world */
     FMO_GMPI_TAG_MAX = (1 << 24) - 2, /* tags 0 .. TAG_MAX */
     FMO_GMPI_SLOTS = 512,             /* unfinished requests of a rank */
-    FMO_GMPI_INBOX = 512,             /* peer: messages from one rank to one, see gmpi.cuh */
-    FMO_GMPI_EAGER = 4096,            /* peer: bytes that go without asking the receiver */
-    FMO_GMPI_INLINE = 8,              /* bytes that travel within an entry */
-    FMO_GMPI_RING = 512,              /* proxy: entries, two a command */
+    FMO_GMPI_INBOX = 512,             /* peer: entries of the inbox for one sender, see gmpi.cuh */
+    FMO_GMPI_EAGER = 4096,            /* peer: bytes of a message sent without waiting for its
+                                       * receive */
+    FMO_GMPI_INLINE = 8,              /* bytes of a message that fit in an entry */
+    FMO_GMPI_RING = 512,              /* proxy: entries, two per command */
     FMO_GMPI_STAGE = 32768,           /* proxy: bytes that a kernel stages itself */
     FMO_GMPI_CHANNELS_MAX = 64,       /* persistent channels of a group */
-    FMO_GMPI_REDUCE = 32,             /* elements of an allreduce that travel together */
-    FMO_GMPI_ANY_SOURCE = -1,         /* receives of the transport proxy alone */
-    FMO_GMPI_ANY_TAG = (1 << 24) - 1, /* the same */
-    FMO_GMPI_COMM_CHANNELS = 8,       /* not for callers: messages of persistent channels */
-    FMO_GMPI_COMM_CLEAR = 9,          /* "send the rest", tag: the sender's slot */
-    FMO_GMPI_COMM_BULK = 10,          /* the rest, in pieces, tag: the sender's slot */
-    FMO_GMPI_COMM_CONTROL = 11,       /* one rank's error, to all */
+    FMO_GMPI_REDUCE = 32,             /* elements of an allreduce sent together */
+    FMO_GMPI_ANY_SOURCE = -1,         /* receives of the transport proxy only */
+    FMO_GMPI_ANY_TAG = (1 << 24) - 1, /* receives of the transport proxy only */
+    FMO_GMPI_COMM_CHANNELS = 8,       /* internal: messages of persistent channels */
+    FMO_GMPI_COMM_CLEAR = 9,          /* internal: the receiver is ready; tag: the sender's slot */
+    FMO_GMPI_COMM_BULK = 10,          /* internal: pieces of long messages; tag: the sender's
+                                       * slot */
+    FMO_GMPI_COMM_CONTROL = 11,       /* internal: notifies all ranks of an error */
     FMO_GMPI_COMM_COUNT = 12
 };
 
@@ -45,7 +46,8 @@ enum {
     X(FMO_GMPI_DOUBLE, 8)
 /* Operations of an allreduce. */
 #define FMO_GMPI_OP_TABLE(X) X(FMO_GMPI_SUM) X(FMO_GMPI_MAX) X(FMO_GMPI_MIN)
-/* What a call in a kernel returns, and what ends all ranks. X(name, text of the cause) */
+/* Return codes of calls in kernels; all but FMO_GMPI_OK abort all ranks. X(name, text of the
+ * cause) */
 #define FMO_GMPI_CODE_TABLE(X)                                                        \
     X(FMO_GMPI_OK, "success")                                                         \
     X(FMO_GMPI_TIMEOUT, "it has died, is late, or never called")                      \
@@ -56,7 +58,7 @@ enum {
     X(FMO_GMPI_UNREACHABLE, "the buffer is not in memory of fmo_gmpi_alloc, and the " \
                             "ranks are in different processes")                       \
     X(FMO_GMPI_NETWORK, "the network reported an error")
-/* What a rank was doing. */
+/* The call in which a rank failed. X(name, text) */
 #define FMO_GMPI_CALL_TABLE(X)            \
     X(FMO_GMPI_CALL_NONE, "a call")       \
     X(FMO_GMPI_CALL_SEND, "send")         \
@@ -81,18 +83,18 @@ typedef enum fmo_gmpi_call {
 #undef FMO_GMPI_ENUM1
 #undef FMO_GMPI_ENUM2
 
-/** A message under way: 8 bytes; FMO_GMPI_NULL is one that is complete. Slot and generation: a
- *  request that outlived its slot is complete too. */
+/** A message in progress, in 8 bytes; FMO_GMPI_NULL is a complete one. It consists of slot and
+ * generation, so that a request whose slot has been reused is recognised as complete. */
 typedef uint64_t fmo_gmpi_request;
 #define FMO_GMPI_NULL ((fmo_gmpi_request)0)
 
-/* 16 bytes, written and read as one. The lowest bit of the first word says whether the entry is of
- * this lap: 1 in the first, 0 in the second, and so on. */
+/* 16 bytes, written and read by one access. The lowest bit of the first word tells whether the
+ * entry is new: it is 1 in the first turn of the ring, 0 in the second, and so on. */
 typedef struct fmo_gmpi_entry {
     uint64_t word[2];
 } __attribute__((aligned(16))) fmo_gmpi_entry;
 
-/* A word that others spin on has 128 bytes of its own. */
+/* A word that others poll, in 128 bytes of its own. */
 typedef struct fmo_gmpi_flag {
     uint64_t value;
     uint64_t unused[15];
@@ -103,14 +105,14 @@ FMO_GMPI_HD size_t fmo_gmpi_type_bytes(int type)
     return type == FMO_GMPI_BYTE ? 1 : type == FMO_GMPI_INT32 || type == FMO_GMPI_FLOAT ? 4 : 8;
 }
 
-/* The valid bit of entry number `index`, counted from 0 without end, in a ring of `size`. */
+/* Returns the valid bit of entry number `index`, which counts from 0 without end, in a ring of
+ * `size`. */
 FMO_GMPI_HD uint64_t fmo_gmpi_lap(uint64_t index, uint64_t size)
 {
     return (index / size & 1) ^ 1;
 }
 
-/* ---- requests: slot + 1 below, generation above -----------------------------------------------
- */
+/* ---- requests: slot + 1 in the low word, generation in the high word ------------------------- */
 
 FMO_GMPI_HD fmo_gmpi_request fmo_gmpi_request_make(uint32_t slot, uint32_t generation)
 {
@@ -125,9 +127,10 @@ FMO_GMPI_HD uint32_t fmo_gmpi_request_generation(fmo_gmpi_request request)
     return (uint32_t)(request >> 32);
 }
 
-/* ---- peer: envelopes, entries of an inbox ------------------------------------------------------
- * word 0: valid 1, kind 2, communicator 4, tag 24, bytes 33 bits. word 1: the message itself
- * (inline), nothing (eager), or 48 bits of an address and 16 of the sender's slot. */
+/* ---- peer: envelopes, the entries of an inbox -------------------------------------------------
+ *
+ * Word 0: valid bit 1, kind 2, communicator 4, tag 24, bytes 33 bits. Word 1: the message itself
+ * (IN_ENTRY), unused (IN_BOX), or 48 bits of an address or offset and 16 of the sender's slot. */
 
 enum { FMO_GMPI_IN_ENTRY, FMO_GMPI_IN_BOX, FMO_GMPI_AT_OFFSET, FMO_GMPI_AT_ADDRESS };
 
@@ -139,7 +142,7 @@ FMO_GMPI_HD int fmo_gmpi_envelope_kind(uint64_t word)
 {
     return (int)(word >> 1 & 3);
 }
-/* Communicator and tag together: what messages from one rank are matched by. */
+/* Returns communicator and tag together, by which messages of a rank are matched. */
 FMO_GMPI_HD uint32_t fmo_gmpi_envelope_key(uint64_t word)
 {
     return (uint32_t)(word >> 3 & 0xfffffff);
@@ -153,9 +156,11 @@ FMO_GMPI_HD uint64_t fmo_gmpi_envelope_bytes(uint64_t word)
     return word >> 31;
 }
 
-/* ---- proxy: commands, two entries --------------------------------------------------------------
- * first: valid 1, call 3, type 3, operation 2, communicator 4, tag 24, slot 10, staged 1; then
- * 32 bits of the other rank and 32 of the slot's generation. second: valid 1, bytes 63; address. */
+/* ---- proxy: commands, two entries each --------------------------------------------------------
+ *
+ * First entry: valid bit 1, call 3, type 3, operation 2, communicator 4, tag 24, slot 10, staged
+ * 1 bit; then 32 bits of the other rank and 32 of the slot's generation. Second entry: valid bit
+ * 1, bytes 63 bits; then the address. */
 
 typedef struct fmo_gmpi_command {
     int call, type, op, comm, tag, peer, staged;
@@ -189,9 +194,8 @@ FMO_GMPI_HD void fmo_gmpi_command_unpack(const fmo_gmpi_entry entry[2], fmo_gmpi
     c->address = entry[1].word[1];
 }
 
-/* The end of a command, 128 bytes apart: word 0 is the bytes that came in 32 bits, the slot's
- * generation in 24, a code of fmo_gmpi_code in 8; word 1 the message, if it is no longer than 8
- * bytes. */
+/* Completion of a command, 128 bytes apart. Word 0: received bytes in 32 bits, the slot's
+ * generation in 24, a fmo_gmpi_code in 8. Word 1: the message, if it has at most 8 bytes. */
 typedef struct fmo_gmpi_done {
     fmo_gmpi_entry entry;
     uint64_t unused[14];
@@ -214,10 +218,10 @@ FMO_GMPI_HD uint64_t fmo_gmpi_done_bytes(uint64_t word)
     return word >> 32;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-/* What a rank says of its error: code 8, call 8, other rank + 1 in 16, tag 24, communicator 8. */
+/* Packs the error of a rank: code in 8 bits, call in 8, other rank + 1 in 16, tag in 24,
+ * communicator in 8. */
 FMO_GMPI_HD uint64_t fmo_gmpi_error_word(int code, int call, int peer, int tag, int comm)
 {
     return (uint64_t)(code & 255) | (uint64_t)(call & 255) << 8 |
@@ -225,14 +229,14 @@ FMO_GMPI_HD uint64_t fmo_gmpi_error_word(int code, int call, int peer, int tag, 
            (uint64_t)(comm & 255) << 56;
 }
 
-/* Host memory that a rank's kernels and the host both read and write. */
+/* Host memory that both a rank's kernels and the host read and write. */
 typedef struct fmo_gmpi_page {
-    fmo_gmpi_flag error; /* kernel -> host: fmo_gmpi_error_word, 0 without one */
-    fmo_gmpi_flag abort; /* host -> kernel: not 0 ends all waits */
-    fmo_gmpi_flag taken; /* host -> kernel: entries of the ring that may be written again */
+    fmo_gmpi_flag error; /* kernel -> host: fmo_gmpi_error_word; 0: none */
+    fmo_gmpi_flag abort; /* host -> kernel: nonzero ends all waits */
+    fmo_gmpi_flag taken; /* host -> kernel: entries of the ring that have been read */
     fmo_gmpi_entry ring[FMO_GMPI_RING];
     fmo_gmpi_done done[FMO_GMPI_SLOTS];
-    /* A message and, before it, 16 bytes that the host puts there. */
+    /* A message, preceded by 16 bytes that the host writes. */
     struct {
         uint64_t head[2];
         unsigned char data[FMO_GMPI_STAGE];

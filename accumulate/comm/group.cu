@@ -1,6 +1,5 @@
-/* A group of ranks on GPUs: memory, peer access, host pages, proxies. Next: gmpi_memory.cuh, whose
- * structures are laid out here, and proxy.c.
- */
+/* A group of ranks on GPUs: memory, peer access, host pages and proxies. Read next:
+ * gmpi_memory.cuh, whose structures are set up here, and proxy.c. */
 #include <fmo/gmpi.cuh>
 #include <fmo/gmpi_net.h>
 #include "group.h"
@@ -14,7 +13,7 @@
 
 namespace {
 
-/* The thread's GPU, put back at the end. */
+/* Restores the thread's current device at the end of a scope. */
 struct device_keeper {
     int before = -1;
     device_keeper()
@@ -44,7 +43,7 @@ struct local_rank {
     fmo_gmpi_buf host; /* what was written there at set-up */
 };
 
-/* What processes tell each other. */
+/* What processes exchange at the start. */
 struct introduction {
     cudaIpcMemHandle_t handle;
     cudaUUID_t gpu;
@@ -71,8 +70,8 @@ fmo_status fault(cudaError_t code, const char *what, fmo_error *err)
 struct fmo_gmpi {
     fmo_gmpi_options options;
     int size, first, here;
-    local_rank rank[FMO_GMPI_RANKS_MAX]; /* of this process, by number - first */
-    void *opened[FMO_GMPI_RANKS_MAX];    /* memory of other processes' ranks */
+    local_rank rank[FMO_GMPI_RANKS_MAX]; /* ranks of this process, by number - first */
+    void *opened[FMO_GMPI_RANKS_MAX];    /* memory of ranks of other processes */
     size_t used;
     int channels;
     fmo_local *local;
@@ -82,7 +81,8 @@ struct fmo_gmpi {
 
 namespace {
 
-/* Its copies of device structures want 128 bytes' alignment, which calloc does not give. */
+/* Allocates a group. Its copies of device structures need an alignment of 128 bytes, which calloc
+ * does not guarantee. */
 fmo_gmpi *new_group(void)
 {
     fmo_gmpi *g = (fmo_gmpi *)aligned_alloc(alignof(fmo_gmpi), sizeof(fmo_gmpi));
@@ -90,7 +90,7 @@ fmo_gmpi *new_group(void)
     return g;
 }
 
-/* Boxes of ranks that are not there have no memory. */
+/* Returns the size of a segment with boxes for existing ranks only. */
 size_t segment_bytes(int ranks)
 {
     const size_t box = sizeof(fmo_gmpi_segment::box[0]);
@@ -115,6 +115,7 @@ extern "C" void mover_prepare(void *user)
     cudaSetDevice(((cuda_mover *)user)->device);
 }
 
+/* Chooses and checks the device of each rank of this process. */
 fmo_status check_devices(fmo_gmpi *g, fmo_error *err)
 {
     int count = 0;
@@ -140,6 +141,7 @@ fmo_status check_devices(fmo_gmpi *g, fmo_error *err)
     return FMO_OK;
 }
 
+/* Creates the streams, events and pinned pieces with which a proxy copies long messages. */
 fmo_status make_mover(local_rank *l, fmo_error *err)
 {
     cuda_mover *m = &l->mover;
@@ -151,7 +153,7 @@ fmo_status make_mover(local_rank *l, fmo_error *err)
     TRY(cudaHostAlloc(&l->pieces, 2 * (size_t)FMO_PROXY_PIECES * FMO_PROXY_PIECE,
                       cudaHostAllocPortable),
         "pinned memory");
-    /* First copies allocate, which must not happen behind a kernel that waits. */
+    /* The first copies allocate memory, which would block if a kernel were waiting. */
     for (int e = 0; e < 2 * FMO_PROXY_PIECES; e++) {
         unsigned char *piece = (unsigned char *)l->pieces + (size_t)e * FMO_PROXY_PIECE;
         void *to = e < FMO_PROXY_PIECES ? (void *)piece : (void *)l->memory;
@@ -165,7 +167,7 @@ fmo_status make_mover(local_rank *l, fmo_error *err)
     return FMO_OK;
 }
 
-/* Memory of the ranks, and the array of bufs on each device. */
+/* Allocates the memory of the ranks, and the array of bufs on each device. */
 fmo_status make_memory(fmo_gmpi *g, fmo_error *err)
 {
     for (int r = 0; r < g->here; r++) {
@@ -194,6 +196,7 @@ fmo_status make_memory(fmo_gmpi *g, fmo_error *err)
     return FMO_OK;
 }
 
+/* Enables peer access between all devices of this process. */
 fmo_status enable_peers(fmo_gmpi *g, fmo_error *err)
 {
     for (int r = 0; r < g->here; r++)
@@ -217,8 +220,9 @@ fmo_status enable_peers(fmo_gmpi *g, fmo_error *err)
     return FMO_OK;
 }
 
-/* Processes introduce themselves; with the transport peer they open each other's memory. All of
- * them come here, also those that failed before, so that nobody waits for them. */
+/* Exchanges addresses and settings between processes; with the transport peer they open each
+ * other's memory. Processes that failed before take part, too, so that the others do not wait for
+ * them. */
 fmo_status synchronise_processes(fmo_gmpi *g, fmo_status status, fmo_error *err)
 {
     introduction mine, all[FMO_GMPI_RANKS_MAX];
@@ -267,6 +271,7 @@ fmo_status synchronise_processes(fmo_gmpi *g, fmo_status status, fmo_error *err)
     return FMO_OK;
 }
 
+/* Writes the fmo_gmpi_buf of each rank of this process to its device. */
 fmo_status write_bufs(fmo_gmpi *g, fmo_error *err)
 {
     for (int r = 0; r < g->here; r++) {
@@ -293,7 +298,7 @@ fmo_status write_bufs(fmo_gmpi *g, fmo_error *err)
     return FMO_OK;
 }
 
-/* The addresses that a rank needs of a channel, so that its kernels need not look for them. */
+/* Sets the addresses of a channel that a rank's kernels need. */
 void set_ends(const fmo_gmpi_buf *h, fmo_gmpi_row *row, int number)
 {
     const bool out = h->rank == row->source;
@@ -347,6 +352,7 @@ void free_rank(fmo_gmpi *g, int r)
 
 extern "C" {
 
+/* Creates a group within this process (gmpi.h). */
 fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fmo_error *err)
 {
     FMO_COMM_NEED(options);
@@ -364,7 +370,7 @@ fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fm
     g->size = g->here = options->ranks;
     for (int r = 0; r < g->size; r++) fmo_local_net(g->local, r, &g->net[r]);
     const fmo_status status = build(g, err);
-    g->options.devices = nullptr; /* the caller's, which may go */
+    g->options.devices = nullptr; /* belongs to the caller */
     if (status == FMO_OK)
         *group = g;
     else
@@ -372,6 +378,7 @@ fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fm
     return status;
 }
 
+/* Creates a group with one rank in this process (gmpi_net.h). */
 fmo_status fmo_gmpi_create_over(const fmo_gmpi_options *options, const fmo_gmpi_net *net,
                                 fmo_gmpi **group, fmo_error *err)
 {
@@ -406,7 +413,9 @@ void fmo_gmpi_destroy(fmo_gmpi *g)
     for (int r = 0; r < g->here; r++) fmo_proxy_destroy(g->rank[r].proxy);
     for (int r = 0; r < g->size; r++)
         if (g->opened[r]) cudaIpcCloseMemHandle(g->opened[r]);
-    if (g->over) g->net[0].destroy(g->net[0].user); /* its barrier: nobody uses our memory now */
+    if (g->over)
+        g->net[0].destroy(g->net[0].user); /* its barrier ensures that no rank uses our
+                                            * memory any more */
     fmo_local_destroy(g->local);
     for (int r = 0; r < g->here; r++) free_rank(g, r);
     (void)cudaGetLastError();
@@ -462,6 +471,7 @@ fmo_status fmo_gmpi_alloc(fmo_gmpi *g, size_t bytes, size_t *offset, fmo_error *
     return FMO_OK;
 }
 
+/* Allocates the buffers of a channel and writes its row to each rank of this process (gmpi.h). */
 fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t bytes, int *channel,
                                    fmo_error *err)
 {
@@ -499,8 +509,8 @@ fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t byt
 fmo_status fmo_gmpi_check(const fmo_gmpi *g, fmo_error *err)
 {
     if (!g) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: group is NULL", __func__);
-    /* A rank's own error before what the host did, and that before what another rank's error did.
-     */
+    /* A rank's own error is reported first, then an abort by the host, then an abort caused by
+     * another rank. */
     for (int cause = 0; cause < 3; cause++)
         for (int r = 0; r < g->here; r++) {
             const volatile uint64_t *error = &g->rank[r].page->error.value;

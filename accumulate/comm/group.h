@@ -1,10 +1,11 @@
-/* What both forms of a group share (group.cu, none.c): names and defaults. */
+/* Declarations common to groups with CUDA (group.cu) and without (none.c): checks and error
+ * messages. */
 #ifndef FMO_COMM_GROUP_H
 #define FMO_COMM_GROUP_H
 
 #include <fmo/gmpi_net.h>
 
-/* Out of a function that returns a status if an argument is NULL. */
+/* Returns FMO_ERR_ARGUMENT from the calling function if an argument is NULL. */
 #define FMO_COMM_NEED(argument)                                                                 \
     do {                                                                                        \
         if (!(argument))                                                                        \
@@ -15,10 +16,10 @@
 extern "C" {
 #endif
 
-/** Are the options sensible? `over`: a rank behind a network. */
+/** Checks the options. `over`: the rank is behind a network. */
 fmo_status fmo_comm_check_options(const fmo_gmpi_options *options, int over, fmo_error *err);
 
-/** An error of a rank as a status and one line. */
+/** Converts an error word of a rank to a status and a message of one line. */
 fmo_status fmo_comm_error(unsigned long long word, int rank, double timeout, fmo_error *err);
 
 #ifdef __cplusplus

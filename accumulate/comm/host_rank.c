@@ -1,4 +1,5 @@
-/* A rank whose callers are host threads: see host_rank.h. */
+/* A rank whose callers are host threads: see host_rank.h. The host's counterpart of
+ * gmpi_slots.cuh and gmpi_proxy.cuh. */
 #define _GNU_SOURCE
 #include "host_rank.h"
 #include "ring.h"
@@ -11,7 +12,7 @@
 
 enum { FREE, BUSY, SENDING, WAITING };
 
-/* Generation and state change together, so that nobody mistakes one use of a slot for the next. */
+/* Generation and state change together, so that different uses of a slot cannot be confused. */
 typedef struct host_slot {
     _Atomic uint32_t life; /* generation 29 bits, state 3 */
     void *to;
@@ -83,7 +84,8 @@ static int fail(fmo_host_rank *h, int code, int call, int peer, int tag, int com
     return (int)(atomic_load(&h->error) & 255);
 }
 
-/* What the proxy or another rank said, as this rank's error. */
+/* Returns the error of this rank, after taking over an error that the proxy or another rank
+ * reported. */
 static int said(fmo_host_rank *h, const host_slot *s)
 {
     const uint64_t word = fmo_ring_get(&h->page->abort.value);
@@ -123,6 +125,8 @@ static int give_up(void *user)
     return atomic_load(&h->error) != 0 || fmo_ring_get(&h->page->abort.value) != 0;
 }
 
+/* Checks the arguments, takes a slot, stages the data of short messages, and puts a command into
+ * the ring. */
 static int start(fmo_host_rank *h, int call, const void *data, void *result, size_t bytes, int type,
                  int op, int peer, int tag, int comm, fmo_gmpi_request *request)
 {
@@ -171,6 +175,8 @@ int fmo_host_irecv(fmo_host_rank *h, void *data, size_t bytes, int source, int t
                  request);
 }
 
+/* Waits for a request, or tests it, copies a received message that was staged, and frees the
+ * slot. */
 static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *flag)
 {
     if (flag) *flag = 1;
@@ -181,7 +187,7 @@ static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *fl
     uint64_t word;
     double until = 0.0;
     for (unsigned turn = 1;; turn++) {
-        if (atomic_load(&s->life) >> 3 != generation) { /* a send that ended, and was used again */
+        if (atomic_load(&s->life) >> 3 != generation) { /* the slot was reused */
             *request = FMO_GMPI_NULL;
             return FMO_GMPI_OK;
         }
@@ -198,8 +204,8 @@ static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *fl
         sched_yield();
     }
     *request = FMO_GMPI_NULL;
-    uint32_t life =
-        generation << 3 | SENDING; /* who sees the end of a send may use its slot again */
+    /* another thread that sees the end of a send may reuse its slot */
+    uint32_t life = generation << 3 | SENDING;
     if (atomic_compare_exchange_strong(&s->life, &life, generation << 3 | FREE) ||
         life != (generation << 3 | WAITING))
         return FMO_GMPI_OK;
@@ -250,9 +256,9 @@ int fmo_host_synchronize(fmo_host_rank *h)
     return FMO_GMPI_OK;
 }
 
-/* ---- errors in words --------------------------------------------------------------------------
- */
+/* ---- error messages -------------------------------------------------------------------------- */
 
+/* Decodes an error word into one line (host_rank.h). */
 void fmo_comm_describe(uint64_t word, int rank, double timeout, char *text, size_t size)
 {
 #define ROW(name, words) words,

@@ -1,4 +1,4 @@
-/* Messages and receives of one rank meet: see match.h. */
+/* Matching of messages and receives of one rank: see match.h. */
 #include "match.h"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void append(fmo_match_list *list, fmo_match_item *item)
     list->last = item;
 }
 
-/* The first of the list that fits, taken out of it. */
+/* Removes the first item of the list that matches, and returns it; NULL if none does. */
 static fmo_match_item *take(fmo_match_list *list, const fmo_match_item *item, int item_is_receive)
 {
     fmo_match_item *before = NULL;

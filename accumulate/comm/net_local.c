@@ -1,4 +1,4 @@
-/* A network among ranks of one process: see net_local.h. */
+/* A network between ranks of one process: see net_local.h. */
 #define _GNU_SOURCE
 #include "net_local.h"
 #include "match.h"
@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message or a receive. Short messages are copied, and belong to the network; long ones wait in
- * their sender's memory. */
+/* A message or a receive. Short messages are copied and belong to the network; long ones stay in
+ * the memory of their sender. */
 typedef struct local_item {
     fmo_match_item item;
     void *data;
     size_t bytes;
     int copied;
-    _Atomic int done; /* 1; -1: longer than the receive */
+    _Atomic int done; /* 1: complete; -1: complete, but the message is longer than the receive */
 } local_item;
 
 enum { COPIED_MAX = FMO_GMPI_STAGE + 64 };
@@ -27,7 +27,8 @@ typedef struct local_rank {
     fmo_match match;
 } local_rank;
 
-/* One allreduce of a communicator; its last rank sums, in the order of the ranks. */
+/* An allreduce of a communicator. The last rank to call combines the data in the order of the
+ * ranks. */
 typedef struct local_reduce {
     pthread_mutex_t lock;
     int come;
@@ -63,7 +64,7 @@ void fmo_local_combine(void *to, const void *from, size_t count, fmo_gmpi_type t
     if (type == FMO_GMPI_DOUBLE) COMBINE(double);
 }
 
-/* The receive gets the message. */
+/* Copies a message to its receive and completes both. */
 static void deliver(local_item *receive, local_item *message)
 {
     const int fits = message->bytes <= receive->bytes;
@@ -75,13 +76,15 @@ static void deliver(local_item *receive, local_item *message)
     atomic_store(&receive->done, fits ? 1 : -1);
 }
 
+/* Sends a message: it is delivered if a receive waits for it, else it is queued at its
+ * destination. */
 static int local_isend(void *user, const void *data, size_t bytes, int dest, int tag, int comm,
                        void **handle)
 {
     local_rank *me = user;
     fmo_local *local = me->local;
     const int copied = bytes <= COPIED_MAX;
-    *handle = NULL; /* done */
+    *handle = NULL; /* complete */
     if (dest < 0 || dest >= local->ranks) return 1;
     if (local->lose && local->lose(local->lose_user, me->rank, dest, tag, comm)) return 0;
     local_item *message = malloc(sizeof *message + (copied ? bytes : 0));
@@ -123,6 +126,7 @@ static int local_irecv(void *user, void *data, size_t bytes, int source, int tag
     return 0;
 }
 
+/* Adds this rank's data to an allreduce; the last rank to call computes the result for all. */
 static int local_iallreduce(void *user, void *data, size_t count, fmo_gmpi_type type,
                             fmo_gmpi_op op, int comm, void **handle)
 {

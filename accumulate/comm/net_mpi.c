@@ -1,7 +1,6 @@
-/* MPI as a network of gmpi: the library fmo_mpi. Each communicator of gmpi is a copy of
- * MPI_COMM_WORLD; MPI matches, and keeps the order. Errors come back as codes, so that a proxy can
- * say which rank failed.
- */
+/* MPI as a network of gmpi (gmpi_net.h), in the library fmo_mpi. Each communicator of gmpi is a
+ * copy of MPI_COMM_WORLD; MPI matches messages and preserves their order. MPI errors are returned
+ * as codes, so that a proxy can report which rank failed. */
 #define _GNU_SOURCE
 #include <fmo/gmpi_mpi.h>
 #include "group.h"
@@ -13,7 +12,7 @@
 typedef struct mpi_net {
     int rank, size, failed;
     MPI_Comm comm[FMO_GMPI_COMM_COUNT];
-    MPI_Request control; /* one message of a rank that failed */
+    MPI_Request control; /* receives the message of a rank that failed */
     int control_word, my_word, heard;
     MPI_Request told[FMO_GMPI_RANKS_MAX];
 } mpi_net;
@@ -113,7 +112,7 @@ static void mpi_destroy(void *user)
     mpi_net *n = user;
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (!finalized && !n->failed) { /* freeing may wait for ranks that do not come any more */
+    if (!finalized && !n->failed) { /* freeing might wait for ranks that have ended */
         if (n->control != MPI_REQUEST_NULL) {
             MPI_Cancel(&n->control);
             MPI_Wait(&n->control, MPI_STATUS_IGNORE);
@@ -121,10 +120,10 @@ static void mpi_destroy(void *user)
         for (int c = 0; c < FMO_GMPI_COMM_COUNT; c++)
             if (n->comm[c] != MPI_COMM_NULL) MPI_Comm_free(&n->comm[c]);
         free(n);
-    } /* after a failure MPI may still write into this: it stays until the process ends */
+    } /* After a failure MPI may still write into *n, so it is not freed. */
 }
 
-/* Number of this rank among those of its machine. */
+/* Returns the index of this rank among those of its machine. */
 static int node_rank(void)
 {
     MPI_Comm node;
@@ -137,6 +136,7 @@ static int node_rank(void)
     return rank;
 }
 
+/* Copies the communicators and starts the receive for failures (gmpi_mpi.h). */
 fmo_status fmo_gmpi_net_mpi(fmo_gmpi_net *net, fmo_error *err)
 {
     int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE;

@@ -1,4 +1,4 @@
-/* gmpi of a build without CUDA: there is no group, and so nothing else either. */
+/* gmpi in builds without CUDA: no group can be created, and all other functions handle NULL. */
 #include "group.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Options of a group, names of transports, errors in words: what needs no GPU. */
+/* Options of a group, names of transports and error messages: functions that need no GPU. */
 #include "group.h"
 #include "host_rank.h"
 
@@ -22,6 +22,7 @@ const char *fmo_gmpi_transport_name(int transport)
     return transport >= 0 && transport < FMO_GMPI_TRANSPORT_COUNT ? names[transport] : NULL;
 }
 
+/* Checks transport, ranks, timeout and the order of devices. */
 fmo_status fmo_comm_check_options(const fmo_gmpi_options *options, int over, fmo_error *err)
 {
     if (!fmo_gmpi_transport_name((int)options->transport))

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Polls without work until a thread lets others run: far more than a message takes. */
+/* Polls without progress before a thread yields: far more than a message takes. */
 enum { IDLE_POLLS = 4096 };
 
 typedef enum op_state {
     OP_IDLE,
     OP_FIRST, /* the first packet: 16 bytes, and the message if it is short */
-    OP_CLEAR, /* send: until the receiver is ready; receive: until it is its turn */
+    OP_CLEAR, /* send: until the receiver is ready; receive: until no other receive uses the
+               * pieces */
     OP_BULK,  /* the pieces */
     OP_REDUCE
 } op_state;
@@ -23,9 +24,9 @@ typedef struct op {
     op_state state;
     fmo_gmpi_command command;
     void *handle, *clear; /* of the network */
-    uint64_t ready;       /* what "ready" says: nothing */
+    uint64_t ready;       /* data of the message "ready", without meaning */
     uint64_t total, issued, moved;
-    int peer; /* of a receive: who sent */
+    int peer; /* of a receive: the sender */
     int tag;  /* of the pieces: the sender's slot */
 } op;
 
@@ -53,7 +54,7 @@ struct fmo_proxy {
     uint64_t next; /* entries of the ring */
     op op[FMO_GMPI_SLOTS];
     int active[FMO_GMPI_SLOTS], actives; /* slots in order of arrival */
-    int receiving;                       /* the slot whose pieces come in; -1 */
+    int receiving;                       /* slot of the receive that uses the pieces; -1: none */
     pipe_line out, in;
     pthread_t thread;
     int running;
@@ -62,8 +63,7 @@ struct fmo_proxy {
     void *prepare_user;
 };
 
-/* ---- the host as mover ------------------------------------------------------------------------
- */
+/* ---- a mover for host memory ----------------------------------------------------------------- */
 
 static int host_start(void *user, int work_item, void *to, const void *from, size_t bytes)
 {
@@ -79,15 +79,14 @@ static int host_test(void *user, int work_item, int *done)
 }
 const fmo_mover fmo_mover_host = {NULL, host_start, host_test};
 
-/* ---- errors -----------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-/* This rank's waits end; other ranks hear of it in poll(). */
+/* Ends this rank's waits; poll() notifies the other ranks. */
 static void fail(fmo_proxy *p, int code, int call, int peer, int tag, int comm)
 {
     if (p->failed) return;
     p->failed = 1;
-    if (fmo_ring_get(&p->page->abort.value)) return; /* the host of the ranks was first */
+    if (fmo_ring_get(&p->page->abort.value)) return; /* an earlier error or abort */
     fmo_ring_set(&p->page->abort.value, fmo_gmpi_error_word(code, call, peer, tag, comm));
 }
 static void fail_op(fmo_proxy *p, const op *o, int code)
@@ -105,8 +104,7 @@ static void finish(fmo_proxy *p, op *o, int code, uint64_t bytes)
                    fmo_gmpi_done_word(bytes, o->command.generation, code), word);
 }
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static unsigned char *piece_memory(fmo_proxy *p, const pipe_line *line, unsigned which)
 {
@@ -117,7 +115,7 @@ static int work_item_of(const fmo_proxy *p, const pipe_line *line, unsigned whic
     return (int)which + (line == &p->in ? FMO_PROXY_PIECES : 0);
 }
 
-/* Fill the line with pieces of this operation. */
+/* Issues pieces of this operation while some are free. Returns whether any was issued. */
 static int issue(fmo_proxy *p, pipe_line *line, op *o)
 {
     int moved = 0, fault = 0;
@@ -146,7 +144,8 @@ static int issue(fmo_proxy *p, pipe_line *line, op *o)
     return moved;
 }
 
-/* Pieces go on: out, from copies to the network, in order; in, the other way. */
+/* Advances pieces: outgoing ones from the copy to the network, in order, incoming ones in the
+ * opposite direction. Returns whether there was any progress. */
 static int advance(fmo_proxy *p, pipe_line *line)
 {
     int moved = 0;
@@ -193,9 +192,9 @@ static int advance(fmo_proxy *p, pipe_line *line)
     return moved;
 }
 
-/* ---- operations -------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
+/* Starts the operation of a new command. */
 static void begin(fmo_proxy *p, const fmo_gmpi_command *c)
 {
     op *o = &p->op[c->slot % FMO_GMPI_SLOTS];
@@ -227,7 +226,8 @@ static void begin(fmo_proxy *p, const fmo_gmpi_command *c)
     if (fault) fail_op(p, o, FMO_GMPI_NETWORK);
 }
 
-/* A receive's first packet has come: the message, or its length and who has it. */
+/* Handles the first packet of a receive: it holds the message, or its length and the sender's
+ * slot. */
 static void first_came(fmo_proxy *p, op *o)
 {
     const uint64_t *head = p->page->stage[o->command.slot].head;
@@ -244,7 +244,8 @@ static void first_came(fmo_proxy *p, op *o)
     }
 }
 
-/* One at a time: see proxy.h. */
+/* Sends "ready" to the sender if no other receive uses the pieces (proxy.h). Returns 1, 0 if it
+ * has to wait, -1 after an error. */
 static int clear_to_send(fmo_proxy *p, op *o)
 {
     if (p->receiving >= 0) return 0;
@@ -256,7 +257,8 @@ static int clear_to_send(fmo_proxy *p, op *o)
                : -1;
 }
 
-/* The network takes the rank's memory itself: one message. @return 1 moved, -1 fault */
+/* Sends or receives as one message from the rank's memory, which the network can access.
+ * @return 1 progress, 0 none, -1 error */
 static int bulk_direct(fmo_proxy *p, op *o)
 {
     int done = 0;
@@ -282,12 +284,14 @@ static int bulk(fmo_proxy *p, op *o)
     if (moved < 0 || o->moved < o->total) return moved;
     int done = 1;
     if (!sends && p->net.test(p->net.user, &o->clear, &done) != 0) return -1;
-    if (!done) return moved; /* the word "ready" stands in this operation */
+    if (!done) return moved; /* the "ready" message is still being sent from *o */
     if (!sends) p->receiving = -1;
     finish(p, o, FMO_GMPI_OK, o->total);
     return 1;
 }
 
+/* Advances an operation by one state. Returns 1 if there was progress, 0 if not, -1 after an
+ * error. */
 static int progress(fmo_proxy *p, op *o)
 {
     int done = 0;
@@ -320,7 +324,7 @@ static int progress(fmo_proxy *p, op *o)
     return 0;
 }
 
-/* What other ranks must hear, and what they say. */
+/* Exchanges errors: notifies other ranks of this rank's error, and takes over theirs. */
 static void errors(fmo_proxy *p)
 {
     const int theirs = p->net.aborted(p->net.user);
@@ -331,6 +335,7 @@ static void errors(fmo_proxy *p)
     }
 }
 
+/* Executes one round of polling (proxy.h). */
 int fmo_proxy_poll(fmo_proxy *p)
 {
     fmo_gmpi_command command;
@@ -354,8 +359,7 @@ int fmo_proxy_poll(fmo_proxy *p)
     return moved != 0;
 }
 
-/* ---- the thread -------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 fmo_proxy *fmo_proxy_create(fmo_gmpi_page *page, void *pieces, const fmo_gmpi_net *net,
                             const fmo_mover *mover, int direct)
@@ -398,10 +402,10 @@ void fmo_proxy_stop(fmo_proxy *p)
     atomic_store(&p->stop, 1);
     pthread_join(p->thread, NULL);
     p->running = 0;
-    errors(p); /* of the last moment: others must not wait for the end of their patience */
+    errors(p); /* errors of the last moment, so that other ranks need not wait for their timeout */
 }
 
-/* What has ended is given back; what has not stays with the network, which ends next. */
+/* Frees a completed handle; an unfinished one stays with the network, which is destroyed next. */
 static void drop(fmo_proxy *p, void **handle)
 {
     int done = 0;

@@ -1,9 +1,8 @@
-/* MPI as a network of ranks that share builds (<fmo/ranks.h>). Collectives are started and tested,
- * so that a rank that waits long sleeps between its looks; matrices go in calls that block, once
- * all ranks are there. The counter of work is a number in a window of rank 0. Where MPI needs rank
- * 0 to answer those who take from it (between hosts), it does so while it calls MPI, and a thread
- * of its own calls now and then, however long rank 0 computes.
- */
+/* MPI as the network of ranks that share builds (<fmo/ranks.h>). Collectives are nonblocking and
+ * tested, so that a rank that waits long sleeps between tests; matrices use blocking calls after
+ * all ranks have arrived. The counter of work items is a number in an MPI window of rank 0.
+ * Between hosts, MPI may need rank 0 to make progress when others access the window. It does so
+ * whenever it calls MPI, and a thread calls MPI regularly while rank 0 computes. */
 #define _GNU_SOURCE
 #include <fmo/ranks_mpi.h>
 #include "base/arguments.h"
@@ -21,22 +20,22 @@
 typedef struct ranks_net {
     MPI_Comm comm;
     MPI_Win window;
-    int64_t *counter; /* of rank 0 */
+    int64_t *counter; /* on rank 0 */
     int rank, size, fault;
-    int ends_mpi;         /* MPI was initialised here */
-    pthread_mutex_t lock; /* of MPI: one thread at a time */
+    int ends_mpi;         /* 1: MPI was initialised here */
+    pthread_mutex_t lock; /* one thread at a time calls MPI */
     pthread_t answerer;
-    int answers; /* there is one; 0 ends it. Under the lock */
+    int answers; /* 1: the thread `answerer` runs; 0 ends it. Protected by `lock` */
 } ranks_net;
 
-/* A fault, which stays. */
+/* Records an MPI error, which is permanent. Returns nonzero after an error. */
 static int fault(ranks_net *n, int code)
 {
     if (code != MPI_SUCCESS) n->fault = 1;
     return n->fault;
 }
 
-/* One call of the network. */
+/* Begin and end of a call of the network, which holds the lock. */
 static int enter(ranks_net *n)
 {
     pthread_mutex_lock(&n->lock);
@@ -49,7 +48,8 @@ static int leave(ranks_net *n, int result)
     return result;
 }
 
-/* Between two looks: often at first; then, as others may need this processor, after a nap. */
+/* Pauses between two tests: yields at first, and sleeps after many tests, because other processes
+ * may need the processor. */
 static void look_again(int looks)
 {
     enum { LOOKS = 2000 };
@@ -71,7 +71,7 @@ static int wait_for(ranks_net *n, int code, MPI_Request *request)
     return 0;
 }
 
-/* Until a rank begins to send. */
+/* Waits until a rank begins to send. */
 static int wait_there(ranks_net *n, int rank)
 {
     int there = 0;
@@ -82,10 +82,9 @@ static int wait_there(ranks_net *n, int rank)
     return 0;
 }
 
-/* A started collective goes on in the looks of wait_for alone, and a long one takes hundreds of
- * them: with naps between, a shared build of 832 functions took 150 ms, where 10 are arithmetic
- * (docs/how-to/mpi.md). So ranks meet first, and what is long blocks. From what length on was
- * chosen, not measured. */
+/* A nonblocking collective progresses only in the tests of wait_for, and a long one needs
+ * hundreds of them, between which the rank sleeps. Ranks therefore synchronise first (meet) and
+ * then use a blocking call for more than LONG_BYTES. This limit was chosen, not measured. */
 enum { LONG_BYTES = 1 << 14, GO = 1 /* a tag */ };
 
 static int meet(ranks_net *n)
@@ -137,7 +136,7 @@ static int mpi_sum(void *user, void *data, size_t count, int integers)
                     &request));
 }
 
-/* What is long goes in calls that block, once the receiver has said that it is there. */
+/* Long data are sent by blocking calls after the receiver has sent GO. */
 static int mpi_send(void *user, const void *data, size_t bytes)
 {
     ranks_net *n = user;
@@ -181,14 +180,14 @@ static int mpi_next(void *user, int64_t *work_item)
     const int64_t one = 1;
     int there;
     if (enter(n)) return leave(n, 1);
-    /* Between hosts rank 0 may have to answer: it does while it calls MPI. */
+    /* Between hosts, rank 0 may have to make progress for others; it does so in MPI calls. */
     return leave(
         n, fault(n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE)) ||
                fault(n, MPI_Fetch_and_op(&one, work_item, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
                fault(n, MPI_Win_flush(0, n->window)));
 }
 
-/* Has MPI look after the others' wishes. */
+/* Body of the thread that lets MPI make progress for other ranks while rank 0 computes. */
 static void *answer(void *user)
 {
     const struct timespec nap = {0, 1000000};
@@ -196,7 +195,7 @@ static void *answer(void *user)
     int there, more = 1;
     while (more) {
         nanosleep(&nap, NULL);
-        if (pthread_mutex_trylock(&n->lock) != 0) continue; /* somebody calls MPI */
+        if (pthread_mutex_trylock(&n->lock) != 0) continue; /* another thread is calling MPI */
         more = n->answers && !n->fault;
         if (more)
             (void)fault(
@@ -206,7 +205,8 @@ static void *answer(void *user)
     return NULL;
 }
 
-/* Without the thread all goes on, if not as fast. */
+/* Starts the thread on rank 0. If it cannot be started, other ranks may wait longer for work
+ * items. */
 static void begin_answers(ranks_net *n)
 {
     if (n->rank != 0 || n->size < 2) return;
@@ -248,14 +248,15 @@ static void mpi_destroy(void *user)
     free(n);
 }
 
-/* Whether so it is on every rank: collective. */
+/* Returns whether `good` is true on all ranks; collective. */
 static int on_all(MPI_Comm comm, int good)
 {
     int all = 0;
     return MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all;
 }
 
-/* Ranks of this host, and processors for this one of them. */
+/* Counts the ranks of this host and the processors for this rank: those that it may use, divided
+ * by the ranks that may use the same. */
 static int look_around(fmo_ranks *ranks, MPI_Comm comm)
 {
     MPI_Comm host = MPI_COMM_NULL;
@@ -278,7 +279,7 @@ static int look_around(fmo_ranks *ranks, MPI_Comm comm)
     return good;
 }
 
-/* The counter: a number of rank 0 that all may change at any time. */
+/* Makes the counter, a number on rank 0 that all ranks may access at any time. */
 static int make_counter(ranks_net *n)
 {
     const MPI_Aint bytes = n->rank == 0 ? (MPI_Aint)sizeof *n->counter : 0;
@@ -291,6 +292,8 @@ static int make_counter(ranks_net *n)
            MPI_Barrier(n->comm) == MPI_SUCCESS;
 }
 
+/* Initialises MPI if necessary, copies the communicator, and makes the counter and the progress
+ * thread. On error the network is destroyed. */
 fmo_status fmo_ranks_mpi(fmo_ranks *ranks, fmo_error *err)
 {
     int initialized = 0, level = MPI_THREAD_SINGLE, done = 0;
@@ -341,7 +344,7 @@ fmo_status fmo_ranks_mpi(fmo_ranks *ranks, fmo_error *err)
     }
     if (status == FMO_OK) begin_answers(n);
     if (status != FMO_OK) {
-        n->fault |= status == FMO_ERR_DEVICE; /* nothing collective any more */
+        n->fault |= status == FMO_ERR_DEVICE; /* no collective calls from here on */
         mpi_destroy(n);
         ranks->user = NULL;
     }

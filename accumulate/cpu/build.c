@@ -1,6 +1,6 @@
-/* `--mode cpu`: a build around the kernels of cpu/kernel.c. Task by task, bra pairs are dealt to
- * threads. `tree` gives each thread sums of its own; `fixed` makes the sums integers, which are the
- * same in whatever order they are added. */
+/* Mode cpu: a build with the kernels of cpu/kernel.c. The bra pairs of each task are distributed
+ * over threads. Strategy `tree` gives each thread its own sums; `fixed` uses integer sums, which
+ * do not depend on the order of additions. Read next: build.h, job.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +22,9 @@ static void sizes_of(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, fmo_
     }
 }
 
-/* J of far pairs by boxes, where that is asked for or repays it. All ranks have to come to the
- * same: where integrals may be kept, which goes by the memory of each, there are none. */
+/* Decides whether J of far pairs is computed with boxes, because it was requested or because it
+ * saves time, and makes the boxes. All ranks must decide alike. Ranks that may store integrals,
+ * which depends on the memory of each, therefore use no boxes. */
 static fmo_status choose_far(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     const fmo_fock_options *o = &plan->options;
@@ -45,7 +46,7 @@ static fmo_status choose_far(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_er
     return FMO_OK;
 }
 
-/* What depends on the plan's pairs. */
+/* Makes the data that depend on the plan's pairs. */
 static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     fmo_work_size size[FMO_PAIR_CLASS_COUNT];
@@ -62,7 +63,8 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
     if (status == FMO_OK && plan->options.coulomb != FMO_COULOMB_BOXES)
         status = fmo_cpu_store_prepare(plan, s, err);
     if (status == FMO_OK) status = choose_far(plan, s, err);
-    /* who is far goes by the last bits of numbers: ranks of one kind of processor agree */
+    /* The choice of far boxes depends on the last bits of numbers, which agree on ranks with the
+     * same kind of processor. */
     if (s->goes_far) plan->shared.fingerprint += (uint64_t)s->kernels->width;
     return status == FMO_OK ? fmo_cpu_choose_copies(plan, s, err) : status;
 }
@@ -100,9 +102,9 @@ static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return make_state(plan, s, err);
 }
 
-/* The cutoff of a build. Integrals are kept for all densities and cutoffs to come; those that are
- * kept are all added, but for a build with a looser cutoff than the plan's, for which the caller
- * wants no more than that. Under `fixed` all builds of a density have the same bits. */
+/* Returns the cutoff of a build. Integrals are stored for all later densities and cutoffs, and
+ * all stored integrals are used, except if the caller's cutoff for this build is looser than the
+ * plan's. Under `fixed` all builds of a density return the same bits. */
 static double cutoff_of_build(const fmo_fock_plan *plan, int fixed)
 {
     const fmo_cpu_state *const s = plan->state;
@@ -111,7 +113,7 @@ static double cutoff_of_build(const fmo_fock_plan *plan, int fixed)
     return fixed || plan->cutoff == plan->options.cutoff ? 0.0 : plan->cutoff;
 }
 
-/* What all parts of a build have in common. */
+/* Returns the members that all workloads of a build have in common. */
 static fmo_cpu_build common_build(const fmo_fock_plan *plan, int densities, int fixed, int atomic)
 {
     const fmo_cpu_build build = {.basis = plan->basis,
@@ -121,7 +123,7 @@ static fmo_cpu_build common_build(const fmo_fock_plan *plan, int densities, int 
     return build;
 }
 
-/* X^J of far pairs, and who is near, for a build. */
+/* Computes X^J of far pairs, and which leaves are near each other. */
 static fmo_status build_far(fmo_fock_plan *plan, fmo_cpu_build *build, fmo_cpu_far_build *far,
                             fmo_error *err)
 {
@@ -147,7 +149,7 @@ static fmo_status build_far(fmo_fock_plan *plan, fmo_cpu_build *build, fmo_cpu_f
     return FMO_OK;
 }
 
-/* J and K of the plan's own densities. */
+/* Builds J and K of the plan's own densities. */
 static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_cpu_state *s = plan->state;
@@ -210,8 +212,8 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-/* J of another plan's density: the plan's pairs are the bras of some tasks and the kets of others,
- * as classes have their heavier pair first. */
+/* Builds J from the density of another plan. The plan's pairs are the bras of some tasks and the
+ * kets of others, because the first pair of a class has the higher angular momentum. */
 static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
 {
     fmo_cpu_state *s = plan->state, *from = source->state;
@@ -239,7 +241,7 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
     const fmo_cpu_side sides[2] = {fmo_cpu_side_without_density(&s->pairs, memory + by_pair),
                                    fmo_cpu_side_with_density(source, &from->pairs, 1, memory)};
     for (int p = 0; p < 2 && status == FMO_OK; p++) {
-        const int other = 1 - p; /* the plan's pairs are bras, then kets */
+        const int other = 1 - p; /* the plan's pairs are bras (p = 0), then kets (p = 1) */
         part[p].work = &work[p];
         part[p].adds[FMO_CPU_BRA] = p == 0;
         part[p].adds[FMO_CPU_KET] = p == 1;

@@ -1,12 +1,13 @@
-/* J alone, without integrals: one bra pair against the ket pairs that survive, each side's Hermite
- * potential from the other's Hermite density, after Ahmadi and Almlof, Chem. Phys. Lett. 246, 364
- * (1995); docs/explanation/theory.md, "J alone". Screening, order and lanes are those of
- * cpu/kernel.c, as is what becomes of the sums, so that threads, ranks and `fixed` are no matter of
- * this file. Compiled once per instruction set, with FMO_CPU_COULOMBS set by CMake.
+/* J alone, without integrals: one bra pair with the ket pairs that pass screening. The Hermite
+ * potential of each side is computed from the Hermite density of the other: Ahmadi and Almlof,
+ * Chem. Phys. Lett. 246, 364 (1995); docs/explanation/theory.md, "J alone". Screening, sorting,
+ * lanes and sums are those of cpu/kernel.c, so that threads, ranks and `fixed` need no code here.
+ * Compiled once per instruction set, with FMO_CPU_COULOMBS set by CMake. Read next:
+ * coulomb_hermite.inc, coulomb_sweep.inc.
  *
- * Densities of the kets are folded, and their potentials unfolded, in the lanes, for each vector:
- * that takes fewer instructions than gathering and scattering them, as a Hermite density is larger
- * than the density that it comes from, times the number of primitives. */
+ * For each vector of kets, densities are converted to Hermite densities, and Hermite potentials
+ * are converted back, in the lanes. Gathering and scattering Hermite densities would take more
+ * instructions, because they are larger than the density by the number of primitives and more. */
 #include "accumulate/cpu/coulomb_hermite.inc"
 #include "accumulate/cpu/kernel_digest.inc"
 #include "accumulate/cpu/kernel_screen.inc"
@@ -16,32 +17,34 @@ extern coulomb_sweep_function
 
 extern const fmo_cpu_kernels FMO_CPU_KERNELS; /* cpu/kernel.c */
 
-/* A bra on its way. */
+/* A class and a bra. */
 typedef struct bra_task {
     int eri_class, bra_class, ket_class, bra;
     const fmo_cpu_build *build;
     fmo_cpu_worker *worker;
     const fmo_cpu_pair_list *bras, *kets;
     int bra_products, ket_products, bra_hermite, ket_hermite;
-    int what; /* the kind of sweep */
+    int what; /* the kind of sweep (TO_BRA ...) */
 } bra_task;
 
-/* What is made of it. */
+/* Working memory of a bra. */
 typedef struct bra_state {
     fmo_real AB[3];
-    coulomb_pairs own; /* the bra, in all lanes */
+    coulomb_pairs own; /* the bra, equal in all lanes */
     double *bra_density;
     fmo_real *bra_sum, *ket_density, *ket_sum;
 } bra_state;
 
-/* Is bra one of the kets? They are then gone through up to the bra itself. */
+/* True if bra and ket are of the same list; the kets then end with the bra itself. */
 static int is_same(const bra_task *t)
 {
     return t->bras == t->kets;
 }
 
-/* Where everything lies in worker->hermite: for a primitive of the bra its place and, of each
- * density, a number and a vector for each Hermite function; for one of the kets two vectors. */
+/* Lays out worker->hermite and computes the Hermite density of the bra. The layout is: packed
+ * primitives of the bra; Hermite potentials of the bra, densities and potentials of the kets (a
+ * vector for each Hermite function, primitive and density); Hermite density of the bra (a double
+ * for each). */
 static void begin_bra(const bra_task *t, bra_state *s)
 {
     const fmo_cpu_build *build = t->build;
@@ -80,6 +83,7 @@ static void begin_bra(const bra_task *t, bra_state *s)
     for (size_t k = 0; k < densities * of_bra; k++) s->bra_sum[k] = fmo_set(0.0);
 }
 
+/* Converts the Hermite potentials of the bra and adds its block of X^J to the sums. */
 static void end_bra(const bra_task *t, const bra_state *s)
 {
     const fmo_cpu_adding *how = &t->build->adding;
@@ -96,7 +100,8 @@ static void end_bra(const bra_task *t, const bra_state *s)
     }
 }
 
-/* The kets of worker->ordered in as many lanes as there are. */
+/* Computes the quartets of up to W kets, ordered[0 .. lanes-1]: Hermite densities of the kets,
+ * sweep, X^J of the kets. `family` is NULL if the kets are of several families. */
 static void do_lanes(const bra_task *t, const bra_state *s, const int *ordered, int lanes,
                      const fmo_cpu_family *family)
 {
@@ -157,7 +162,7 @@ static void do_lanes(const bra_task *t, const bra_state *s, const int *ordered, 
     }
 }
 
-/* All kets of a bra, as build_bra of cpu/kernel_bra.inc has them. */
+/* Processes all kets of a bra in the order of build_bra (cpu/kernel_bra.inc). */
 static void coulomb_bra(const bra_task *t)
 {
     const fmo_cpu_build *build = t->build;
@@ -204,6 +209,7 @@ static void coulomb_bra(const bra_task *t)
     if (begun) end_bra(t, &s);
 }
 
+/* Processes bra `bra` of a class, with the kind of sweep that the requested sums need. */
 static void coulomb_of_class(int eri_class, const fmo_cpu_build *build, fmo_cpu_worker *worker,
                              int bra)
 {
@@ -229,7 +235,7 @@ static void coulomb_of_class(int eri_class, const fmo_cpu_build *build, fmo_cpu_
     coulomb_bra(&t);
 }
 
-/* Classes that are faster with integrals go through those. */
+/* Classes that are faster with integrals use the kernels of cpu/kernel.c. */
 #define KERNEL(e, name, li, lj, lk, ll, ...)                                                \
     static void coulomb_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                       \

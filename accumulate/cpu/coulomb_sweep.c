@@ -1,5 +1,5 @@
-/* The sweeps of cpu/coulomb_kernel.c, one for each class and what it is to find. Compiled once per
- * instruction set, with FMO_CPU_SWEEPS set by CMake. */
+/* The sweeps of cpu/coulomb_kernel.c, one for each class and kind (coulomb_sweep.inc). Compiled
+ * once per instruction set, with FMO_CPU_SWEEPS set by CMake. */
 #include "accumulate/cpu/coulomb_sweep.inc"
 
 #define SWEEP(name, what, li, lj, lk, ll)                                                        \
@@ -17,7 +17,7 @@ FMO_ERI_CLASS_TABLE(SWEEPS_OF_CLASS)
 #undef SWEEPS_OF_CLASS
 #undef SWEEP
 
-/* NULL of classes that do without. */
+/* NULL for classes that use integrals. */
 coulomb_sweep_function *const FMO_CPU_SWEEPS[FMO_ERI_CLASS_COUNT][SWEEPS] = {
 #define ENTRY(e, name, order, what) [what] = COULOMB_SWEEPS(e, order) ? sweep_##name##_##what : NULL
 #define ROW(e, name, li, lj, lk, ll, ...)                                                        \

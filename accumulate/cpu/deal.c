@@ -1,5 +1,5 @@
-/* Mode cpu on several ranks: what all must agree on, and which pieces of the work stay with which
- * rank. */
+/* Mode cpu on several ranks: what all ranks must agree on, and how tasks are distributed when
+ * integrals are stored. */
 #include <stdlib.h>
 
 #include "accumulate/cpu/build.h"
@@ -11,7 +11,8 @@ static void mix(uint64_t *hash, const void *data, size_t bytes)
         *hash = (*hash ^ c[k]) * UINT64_C(1099511628211); /* FNV-1a */
 }
 
-/* Of what pieces are numbers of, and where bits count, of what bits come from. */
+/* Returns a hash of the list of pairs and tasks and, under `fixed`, of the numbers that the bits
+ * of the result depend on. */
 uint64_t fmo_cpu_fingerprint(const fmo_fock_plan *plan, const fmo_cpu_state *s)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -33,7 +34,8 @@ uint64_t fmo_cpu_fingerprint(const fmo_fock_plan *plan, const fmo_cpu_state *s)
     return hash;
 }
 
-/* Vectors of integrals in a piece: what it costs, within its class. */
+/* Returns the number of vectors of integrals in a task, which is its cost relative to others of
+ * its class. */
 static double vectors_in(const fmo_fock_plan *plan, const fmo_cpu_state *s, const fmo_task *task)
 {
     double vectors = 0.0;
@@ -42,8 +44,9 @@ static double vectors_in(const fmo_fock_plan *plan, const fmo_cpu_state *s, cons
     return vectors;
 }
 
-/* Integrals that are kept stay with one rank, so pieces are dealt once, to the rank that has least
- * of their class so far: all ranks deal alike, and each keeps its own. */
+/* Distributes the tasks once, because stored integrals stay with one rank. Each task goes to the
+ * rank with the least work of its class so far. All ranks compute the same distribution, and each
+ * keeps its own tasks. */
 fmo_status fmo_cpu_deal_work(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     const fmo_ranks *ranks = plan->options.ranks;
@@ -55,7 +58,8 @@ fmo_status fmo_cpu_deal_work(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_er
         double *const of_class = load + (size_t)ranks->size * (size_t)task.eri_class;
         int least = 0;
         for (int k = 1; k < ranks->size; k++) {
-            /* classes begin with different ranks, as some have fewer pieces than there are ranks */
+            /* Classes begin with different ranks, because some have fewer tasks than there are
+             * ranks. */
             const int r = (k + (int)task.eri_class) % ranks->size;
             if (of_class[r] < of_class[least]) least = r;
         }

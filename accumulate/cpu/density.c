@@ -1,9 +1,9 @@
-/* Densities as the kernels of mode cpu read them: pair by pair, block by block. */
+/* Densities as the kernels of mode cpu read them: pair by pair, block by block (build.h). */
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
 
-/* Doubles of the densities by pair and their maxima. */
+/* Returns the number of doubles of the densities by pair and their maxima. */
 size_t fmo_cpu_by_pair_size(const fmo_cpu_pairs *pairs, size_t densities)
 {
     size_t size = 0;
@@ -12,7 +12,8 @@ size_t fmo_cpu_by_pair_size(const fmo_cpu_pairs *pairs, size_t densities)
     return size;
 }
 
-/* Those of one class; `largest` stays 0 where only K is wanted. */
+/* Copies the density blocks of one class and their maxima; `largest` stays 0 if only K is
+ * requested. */
 static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *list, int c,
                             int with_J, double *density, double *largest)
 {
@@ -36,7 +37,8 @@ static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *
                             : 0.0;
 }
 
-/* A side with the plan's densities; they go to `memory`, fmo_cpu_by_pair_size of it. */
+/* Returns a side with the plan's densities, which are written to `memory` (fmo_cpu_by_pair_size
+ * doubles). */
 fmo_cpu_side fmo_cpu_side_with_density(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
                                        int with_J, double *memory)
 {

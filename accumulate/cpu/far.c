@@ -1,5 +1,7 @@
-/* The way through the boxes of far.h: multipoles upwards; then level by level downwards, which
- * boxes interact, and what their potential is; at the end X^J of the pairs of each leaf. */
+/* One pass through the boxes of far.h: multipoles are computed upwards; then, level by level
+ * downwards, it is decided which boxes interact, and their potentials are computed; finally the
+ * potential of each leaf is converted to X^J of its pairs. Equations:
+ * docs/explanation/far-field.md. */
 #include "accumulate/cpu/far.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@
 
 #include "accumulate/cpu/kernel.h"
 
-/* A list that grows. */
+/* A growing list. */
 typedef struct int_list {
     int num, capacity;
     int *at;
@@ -47,19 +49,21 @@ static int append_interaction(interaction_list *list, int box, int order)
 
 enum { STRENGTHS = FMO_BOX_ORDER_MAX + 1 };
 
-/* What all threads of a build work with. */
+/* Data of a build that all threads share. */
 typedef struct far_job {
     const fmo_cpu_far *far;
     const fmo_cpu_far_input *in;
     fmo_box_view view;
     fmo_box_load *load; /* [box] */
-    float *strength;    /* [box][STRENGTHS] of its multipoles, in the strongest density */
-    int_list *open;     /* [box] boxes that the box's children have to look at */
+    float *strength;    /* [box][STRENGTHS] strengths of its multipoles by order, maximum over the
+                         * densities */
+    int_list *open;     /* [box] boxes that are left to the children of the box */
     fmo_cpu_far_build *to;
     int failed;
 } far_job;
 
-/* Of the pairs of a leaf, class by class: their items begin to end of boxes.item. */
+/* Returns the end of the items of boxes.item, beginning with `begin`, that are of the same class;
+ * sets *c to that class. The items of a leaf are sorted by class. */
 static int next_class(const far_job *j, const fmo_box *box, int begin, int *c)
 {
     const fmo_boxes *boxes = &j->far->boxes;
@@ -82,7 +86,7 @@ static fmo_far_leaf leaf_of(const far_job *j, const fmo_box *box, int begin, int
     return leaf;
 }
 
-/* Multipoles and load of a leaf. */
+/* Computes multipoles and load (tree/decide.h) of a leaf. */
 static void collect_leaf(far_job *j, int b)
 {
     const fmo_box *box = &j->far->boxes.box[b];
@@ -98,7 +102,7 @@ static void collect_leaf(far_job *j, int b)
                                         to + (size_t)d * j->view.size);
         for (int n = begin; n < end; n++) {
             const int item = j->far->boxes.item[n], q = item - j->far->first[c];
-            const double D = j->in->largest[c][q]; /* as screening counts it */
+            const double D = j->in->largest[c][q]; /* includes the weight of J in screening */
             load.weighted = fmax(load.weighted, 4.0 * D * leaf.list->prim_bounds[q]);
             load.charge += D / j->in->weight * j->far->moment[item];
         }
@@ -106,6 +110,7 @@ static void collect_leaf(far_job *j, int b)
     j->load[b] = load;
 }
 
+/* Combines the loads of the two children of a box. */
 static void add_loads(far_job *j, int b)
 {
     const fmo_box *box = &j->far->boxes.box[b];
@@ -114,7 +119,8 @@ static void add_loads(far_job *j, int b)
                                 j->far->largest_moment[b], one->charge + two->charge};
 }
 
-/* What decisions want of a box whose multipoles are there. */
+/* Prepares what decisions need: the logarithms of a box's load and the strengths of its
+ * multipoles. */
 static void weigh_box(far_job *j, int b)
 {
     float *const strength = j->strength + (size_t)b * STRENGTHS;
@@ -127,8 +133,9 @@ static void weigh_box(far_job *j, int b)
     }
 }
 
-/* Boxes whose potential is this share's business: those below one of its boxes of a level with
- * some for everybody, and all above. */
+/* True if this share computes the potential of box b. On the first level with at least 8 boxes
+ * for each share, the boxes are distributed together with all boxes below them; boxes above that
+ * level are computed by all shares. */
 static int is_mine(const far_job *j, int b)
 {
     const fmo_boxes *boxes = &j->far->boxes;
@@ -138,12 +145,12 @@ static int is_mine(const far_job *j, int b)
            boxes->level[level + 1] - boxes->level[level] < 8 * j->in->shares)
         level++;
     while (own >= boxes->level[level + 1]) own = boxes->box[own].parent;
-    /* leaves above that level belong to somebody, too */
+    /* Leaves above that level are distributed, too. */
     if (own < boxes->level[level] && boxes->box[own].leaf < 0) return 1;
     return own % j->in->shares == j->in->share;
 }
 
-/* A thread's lists. */
+/* Lists of a thread. */
 typedef struct scratch {
     int_list stack;
     interaction_list interactions;
@@ -151,8 +158,8 @@ typedef struct scratch {
     int sorted_capacity;
 } scratch;
 
-/* Highest orders first, as boxes that interact together take the highest of theirs; equals as they
- * came. Returns 0 without memory. */
+/* Sorts interactions by descending order of expansion, because boxes that are processed together
+ * use the highest of their orders. The sort is stable. Returns 0 if memory is short. */
 static int sort_interactions(scratch *s)
 {
     int begin[FMO_BOX_ORDER_MAX + 2] = {0};
@@ -171,8 +178,9 @@ static int sort_interactions(scratch *s)
     return 1;
 }
 
-/* Box b and those that its parent left open: who interacts, who is near, whom its children look at.
- */
+/* Decides about box b and the boxes that its parent left open. Far boxes interact with b if b
+ * belongs to this share; near leaves are listed; larger boxes are replaced by their children; all
+ * others are left to the children of b. Returns 0 if memory is short. */
 static int settle_box(far_job *j, int b, scratch *s)
 {
     const fmo_box *boxes = j->far->boxes.box, *box = &boxes[b];
@@ -218,7 +226,7 @@ static int settle_box(far_job *j, int b, scratch *s)
     return 1;
 }
 
-/* X^J of the pairs of a leaf. */
+/* Adds the potential of a leaf to X^J of its pairs. */
 static void give_leaf(far_job *j, int b)
 {
     const fmo_box *box = &j->far->boxes.box[b];
@@ -235,7 +243,7 @@ static void give_leaf(far_job *j, int b)
     }
 }
 
-/* All of it, by each thread of a team. */
+/* Executes the complete pass; called by each thread of a team. */
 static void run(far_job *j)
 {
     const fmo_boxes *boxes = &j->far->boxes;
@@ -276,7 +284,7 @@ static void run(far_job *j)
     free(s.sorted);
 }
 
-/* Arrays of a job. */
+/* Allocates the arrays of a job; returns 0 if memory is short. */
 static int begin_job(far_job *j)
 {
     const size_t boxes = (size_t)j->far->boxes.num;
@@ -300,7 +308,7 @@ static void end_job(far_job *j)
     free(j->view.potential);
 }
 
-/* Doubles of X^J. */
+/* Returns the number of doubles of X^J. */
 static size_t sums_size(const fmo_cpu_pairs *pairs, size_t densities)
 {
     size_t size = 0;
@@ -309,6 +317,8 @@ static size_t sums_size(const fmo_cpu_pairs *pairs, size_t densities)
     return size;
 }
 
+/* Allocates the arrays of a build, runs the pass on all threads, and frees what the build does
+ * not need. */
 fmo_status fmo_cpu_far_build_coulomb(const fmo_cpu_far *far, const fmo_cpu_far_input *input,
                                      fmo_cpu_far_build *to, fmo_error *err)
 {
@@ -351,8 +361,9 @@ size_t fmo_cpu_far_bytes(const fmo_cpu_far *far, const fmo_cpu_pairs *pairs, siz
 {
     const size_t size = 2 * FMO_HARMONIC_TERMS(FMO_BOX_ORDER_MAX) * sizeof(double);
     const size_t boxes = (size_t)far->boxes.num, leaves = (size_t)far->boxes.leaf_num;
-    /* Lists of who is near, and of what is left to children: as many entries, in lists that have
-     * space to grow; of leaves about half as many are near as of the boxes of near_share. */
+    /* The lists of near leaves and the lists that are left to children have about the same number
+     * of entries and some unused capacity. About half as many leaves are near as of the larger
+     * boxes of near_share. */
     const double entries = 1.5 * far->near_share * (double)leaves * (double)leaves;
     return boxes * (2 * densities * size + sizeof(fmo_box_load) + STRENGTHS * sizeof(float) +
                     sizeof(int_list)) +

@@ -1,5 +1,7 @@
-/* J of pairs that are far from each other, in mode cpu: their multipoles, box by box (tree/). The
- * integrals are left with what is near, and with all of K. */
+/* Far field of J in mode cpu: multipole interactions between boxes, the cells of a binary tree
+ * over shell pairs (tree/boxes.h). Integrals contribute near quartets to J, and all quartets to
+ * K. Equations and errors: docs/explanation/far-field.md, "Boxes of far pairs". Read next:
+ * far_plan.c, far.c. */
 #ifndef FMO_CPU_FAR_H
 #define FMO_CPU_FAR_H
 
@@ -17,18 +19,17 @@ enum {
 /* Pairs of one class in a leaf. */
 typedef struct fmo_far_leaf {
     const fmo_cpu_pair_list *list;
-    const int *item; /* [num] pairs of the list, `first` added */
+    const int *item; /* [num] pairs of the list, as index + first */
     int first, num;
     const double *centre; /* of the leaf */
     int order;
-    /* [derivative][l m]: (d/dx)^t (d/dy)^u (d/dz)^v R_lm, l = t + u + v; for m > 0 with a factor of
-     * 2 in `twice`, as m < 0 gives the same to a real sum */
+    /* [derivative][l m]: (d/dx)^t (d/dy)^u (d/dz)^v R_lm with l = t + u + v. In `twice`, terms
+     * with m > 0 have a factor of 2, because m < 0 contributes the same to a real sum. */
     const double (*derivative)[FMO_FAR_TERMS], (*twice)[FMO_FAR_TERMS];
 } fmo_far_leaf;
 
 typedef struct fmo_far_kernels {
-    /* Adds the multipoles of the pairs, each with its density [pair][stride], to those of the leaf.
-     */
+    /* Adds the multipoles of the pairs with density [pair][stride] to those of the leaf. */
     void (*collect[FMO_PAIR_CLASS_COUNT])(const fmo_far_leaf *leaf, const double *density,
                                           double *multipole);
     /* Adds the leaf's potential to X^J of the pairs, [pair][stride]. */
@@ -36,67 +37,69 @@ typedef struct fmo_far_kernels {
                                        double *coulomb);
 } fmo_far_kernels;
 
-/* Each compiled from cpu/far_kernel.c. */
+/* Each is compiled from cpu/far_kernel.c. */
 extern const fmo_far_kernels fmo_far_kernels_baseline;
 extern const fmo_far_kernels fmo_far_kernels_avx2;   /* x86-64 */
 extern const fmo_far_kernels fmo_far_kernels_avx512; /* x86-64 */
 
-/* What a plan keeps: geometry. */
+/* Data of a plan, which depend on the geometry alone. */
 typedef struct fmo_cpu_far {
     fmo_boxes boxes;
-    int first[FMO_PAIR_CLASS_COUNT + 1];    /* of each class's pairs among the boxes' items */
-    double *moment;                         /* [item] the largest of a product of its functions */
-    double *largest_bound, *largest_moment; /* [box] */
+    int first[FMO_PAIR_CLASS_COUNT + 1];    /* first item of each class among the boxes' items */
+    double *moment;                         /* [item] largest moment of a product of its
+                                             * functions, as a charge */
+    double *largest_bound, *largest_moment; /* [box] maxima over its items */
     const fmo_box_kernels *box_kernels;
     const fmo_far_kernels *kernels;
     double derivative[FMO_FAR_DERIVATIVES][FMO_FAR_TERMS];
     double twice[FMO_FAR_DERIVATIVES][FMO_FAR_TERMS];
     size_t bytes;
-    double near_share; /* pairs of pairs that are near, of all, where D = 1 */
+    double near_share; /* fraction of pairs of pairs that are near if all D = 1 */
 } fmo_cpu_far;
 
-/* Leaves that a leaf is near to. */
+/* Leaves that are near a leaf. */
 typedef struct fmo_cpu_near {
     int num, capacity;
     int *leaf;
 } fmo_cpu_near;
 
-/* Of one build. */
+/* Data of one build. */
 typedef struct fmo_cpu_far_build {
     fmo_cpu_near *near;                    /* [leaf] */
-    double *coulomb[FMO_PAIR_CLASS_COUNT]; /* X^J of what is far: [density][pair][stride] */
+    double *coulomb[FMO_PAIR_CLASS_COUNT]; /* X^J of far pairs: [density][pair][stride] */
     double *memory;
-    int64_t interactions; /* of boxes, both directions */
+    int64_t interactions; /* number of box interactions, both directions counted */
 } fmo_cpu_far_build;
 
 /* ---- far_plan.c ---- */
 
-/* Boxes of a plan's pairs. FMO_OK or FMO_ERR_MEMORY, with *far empty. */
+/* Makes the boxes of a plan's pairs. Returns FMO_OK or FMO_ERR_MEMORY, with *far empty. */
 fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threads,
                             fmo_cpu_far *far, fmo_error *err);
 void fmo_cpu_far_free(fmo_cpu_far *far);
 
-/* For far->near_share: for densities of 1, by boxes of some leaves each. J weighs `weight` times as
- * much in screening. */
+/* Estimates far->near_share for densities of 1, with boxes of a few leaves each. `weight` is the
+ * weight of J in screening (rules/weight.h). */
 double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cutoff, int threads);
 
 /* ---- far.c ---- */
 
-/* What a build takes, about. */
+/* Returns the approximate number of bytes of a build. */
 size_t fmo_cpu_far_bytes(const fmo_cpu_far *far, const fmo_cpu_pairs *pairs, size_t densities);
 
 typedef struct fmo_cpu_far_input {
     const fmo_cpu_pairs *pairs;
-    const double *const *density; /* and largest, by class, as fmo_cpu_side has them */
+    const double *const *density; /* [class], and `largest`: as in fmo_cpu_side */
     const double *const *largest;
     int densities;
     double weight, cutoff;
     int threads;
-    int share, shares; /* one part of the potentials, as ranks deal them out; who is near is all */
+    int share, shares; /* This rank computes share `share` of `shares` of the potentials; near
+                        * leaves are found by all ranks. */
 } fmo_cpu_far_input;
 
-/* X^J of far pairs, and which leaves are near to each other. Bits do not depend on threads or
- * shares. FMO_OK or FMO_ERR_MEMORY, with *to empty. */
+/* Computes X^J of far pairs, and which leaves are near each other. The bits do not depend on the
+ * numbers of threads and shares. Returns FMO_OK or FMO_ERR_MEMORY, with *to empty. */
 fmo_status fmo_cpu_far_build_coulomb(const fmo_cpu_far *far, const fmo_cpu_far_input *input,
                                      fmo_cpu_far_build *to, fmo_error *err);
 void fmo_cpu_far_build_free(const fmo_cpu_far *far, fmo_cpu_far_build *build);

@@ -1,27 +1,30 @@
-/* From pairs to the expansions of their leaf and back, a primitive pair to a lane: cpu/far.h.
- * Compiled once per instruction set with FMO_SIMD_WIDTH and FMO_FAR_KERNELS (the name of the table
- * below) set by CMake.
+/* Conversion between pairs and the multipole expansions of their leaf, one primitive pair per
+ * lane (cpu/far.h). Compiled once per instruction set with FMO_SIMD_WIDTH and FMO_FAR_KERNELS
+ * (the name of the table below) set by CMake.
  *
- * A product of two primitives is a sum of Hermite Gaussians at P, and to who is far such a one is a
- * derivative of a point charge: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978). */
+ * A product of two primitives is a sum of Hermite Gaussians at P, and at a large distance a
+ * Hermite Gaussian is a derivative of a point charge: McMurchie and Davidson, J. Comput. Phys.
+ * 26, 218 (1978). */
 #include "accumulate/cpu/far.h"
 #include "accumulate/cpu/hermite_terms.h"
 #include "accumulate/cpu/kernel.h"
 
 enum { W = FMO_SIMD_WIDTH, SIZE = 2 * FMO_BOX_TERMS_MAX };
 
-/* Primitives of pairs, taken one after the other. */
+/* Position in the primitives of a leaf's pairs. */
 typedef struct cursor {
     int n, m; /* pair of the leaf, primitive of the pair */
 } cursor;
 
-/* Primitives in the lanes; those beyond `num` count nothing. */
+/* Primitives in the lanes; lanes beyond `num` contribute 0. */
 typedef struct lanes {
     int num;
-    size_t pair[W];                                    /* number in the list */
-    double K[W], half[W], PA[3][W], AB[3][W], P[3][W]; /* P seen from the leaf's centre */
+    size_t pair[W];                                    /* index in the list */
+    double K[W], half[W], PA[3][W], AB[3][W], P[3][W]; /* P relative to the leaf's centre */
 } lanes;
 
+/* Loads the next primitives with a prefactor other than 0 into the lanes and returns their
+ * number. */
 static int take(const fmo_far_leaf *leaf, cursor *at, lanes *to)
 {
     const fmo_cpu_pair_list *list = leaf->list;
@@ -71,7 +74,8 @@ static void shift_down(int order, const fmo_real *V, int L, const fmo_real *R, f
     fmo_potential_shift(order, V, L, R, to);
 }
 
-/* x[l m] += sum of c[t u v][l m] y[t u v], or the other way round, orders up to L. */
+/* x[l m] = sum over t u v of c[t u v][l m] y[t u v] for orders up to L; to_derivatives() is the
+ * transpose. */
 FMO_HD void from_derivatives(int L, const double (*c)[FMO_FAR_TERMS], const fmo_real *y,
                              fmo_real *x)
 {
@@ -97,7 +101,7 @@ FMO_HD void to_derivatives(int L, const double (*c)[FMO_FAR_TERMS], const fmo_re
     }
 }
 
-/* Of one density. */
+/* Adds the multipoles of a leaf's pairs with one density. */
 FMO_HD void collect(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *density,
                     double *multipole)
 {
@@ -128,6 +132,7 @@ FMO_HD void collect(int la, int lb, int stride, const fmo_far_leaf *leaf, const 
     for (int t = 0; t < size; t++) multipole[t] += fmo_sum_lanes(sums[t]);
 }
 
+/* Converts the potential of a leaf to X^J of its pairs, for one density. */
 FMO_HD void give(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *potential,
                  double *coulomb)
 {

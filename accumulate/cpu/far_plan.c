@@ -1,5 +1,5 @@
-/* What a plan keeps for cpu/far.h: where its pairs are and how far they reach, the boxes, and who
- * of them would be near. */
+/* Data of a plan for cpu/far.h: position and extent of its pairs, the boxes, and an estimate of
+ * how many are near. */
 #include "accumulate/cpu/far.h"
 
 #include <math.h>
@@ -12,9 +12,9 @@
 #include "accumulate/tuning.h"
 #include "base/vector.h"
 
-/* c = (d/dx)^t (d/dy)^u (d/dz)^v R_lm with l = t + u + v, a number, m of either sign. By the
- * addition theorem d/dz R_lm = R_(l-1)m, d/dx R_lm = (R_(l-1)(m+1) - R_(l-1)(m-1)) / 2,
- * d/dy R_lm = -i (R_(l-1)(m+1) + R_(l-1)(m-1)) / 2. */
+/* Computes the number c = (d/dx)^t (d/dy)^u (d/dz)^v R_lm with l = t + u + v and m of either
+ * sign. By the addition theorem d/dz R_lm = R_(l-1)m, d/dx R_lm = (R_(l-1)(m+1) - R_(l-1)(m-1)) /
+ * 2 and d/dy R_lm = -i (R_(l-1)(m+1) + R_(l-1)(m-1)) / 2. */
 static void differentiate(int t, int u, int v, int m, double c[2])
 {
     const int l = t + u + v;
@@ -51,7 +51,7 @@ static void make_derivatives(fmo_cpu_far *far)
     }
 }
 
-/* K E of each product of functions and Hermite function of a primitive pair. */
+/* Adds K E for each product of functions and each Hermite function of a primitive pair. */
 FMO_HD void add_terms(int la, int lb, fmo_hermite_product E, double K,
                       double sum[][FMO_HERMITE_MAX])
 {
@@ -74,8 +74,8 @@ static void add_moments(int c, fmo_hermite_product E, double K, double sum[][FMO
     }
 }
 
-/* Moments of a product of functions as a charge: a moment H of order k at a point leaves out no
- * more than a charge k! H / d^k at a distance d from it. */
+/* Returns the moments of a product of functions, converted to a charge. The truncation error of a
+ * moment H of order k at a point is at most that of a charge k! H / d^k at a distance d from it. */
 static double as_charge(const double *moment, int order, double d)
 {
     double all = 0.0;
@@ -87,8 +87,8 @@ static double as_charge(const double *moment, int order, double d)
     return all;
 }
 
-/* Where pair q of a list is, how far it reaches, and the largest moment of a product of its
- * functions, as a charge: the sums over primitives of its charge, dipole, ... */
+/* Describes pair q of a list: its position, its extent, and the largest moment of a product of
+ * its functions, converted to a charge. Moments are sums over the primitives. */
 static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff, fmo_box_item *item,
                      double *moment)
 {
@@ -97,7 +97,8 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     const fmo_cpu_family *family = &list->family[list->family_of[q]];
     const double *prim = list->prim + list->prim_begin[q] * FMO_CPU_PRIM_FIELDS;
     double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}};
-    double powers[FMO_PAIR_PRODUCTS_MAX] = {0.0}; /* of distances, with their charges */
+    double powers[FMO_PAIR_PRODUCTS_MAX] = {0.0}; /* distances to the power FMO_BOX_POWER,
+                                                   * weighted with charges */
     fmo_hermite_product E;
     memset(item, 0, sizeof *item);
     for (int x = 0; x < 3; x++) item->centre[x] = list->middle[x][q];
@@ -130,13 +131,14 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     }
     item->reach = sqrt(item->spread * fmo_box_T(log(list->prim_bounds[q] / cutoff)));
     item->radius = *moment > 0.0 ? pow(item->radius / *moment, 1.0 / FMO_BOX_POWER) : 0.0;
-    item->radius = fmin(item->radius, item->extent) + d; /* charges of both signs may cancel */
+    item->radius = fmin(item->radius, item->extent) + d; /* charges of opposite sign may cancel */
     item->extent += d;
 }
 
-/* A survey's boxes: no smaller ones than of so many leaves. */
+/* The survey for near_share does not go below boxes of this many leaves. */
 enum { SURVEY_LEAVES = 4 };
 
+/* Describes all pairs, makes the tree of boxes, and computes maxima for each box. */
 fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threads,
                             fmo_cpu_far *far, fmo_error *err)
 {

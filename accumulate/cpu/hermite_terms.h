@@ -1,15 +1,15 @@
-/* Products of two primitives in Hermite functions: for who makes Hermite densities of densities, or
- * the other way round (coulomb_hermite.inc, far_kernel.c, far_plan.c). */
+/* Expansion of products of two primitives in Hermite Gaussians, for code that converts densities
+ * and potentials between them (coulomb_hermite.inc, far_kernel.c, far_plan.c). */
 #ifndef FMO_CPU_HERMITE_TERMS_H
 #define FMO_CPU_HERMITE_TERMS_H
 
 #include "integrals/eri/eri_md.h"
 #include "integrals/one_electron/hermite.h"
 
-/* E of a pair of primitives in x, y and z (fmo_hermite_expand). */
+/* Expansion coefficients E of a primitive pair in x, y and z (fmo_hermite_expand). */
 typedef fmo_real fmo_hermite_product[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
 
-/* Every Hermite function in every product (a, b): body(ab, k, E_k). */
+/* Loops over all products (a, b) and their Hermite functions k: body(ab, k, E_k). */
 #define FMO_HERMITE_TERMS(la, lb, E, body)                                         \
     FMO_UNROLL                                                                     \
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {                                  \

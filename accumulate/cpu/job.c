@@ -1,5 +1,6 @@
-/* A build of mode cpu on its threads: they go through the parts task by task and share the bras of
- * each, or take whole pieces where several ranks do. */
+/* Executes a build of mode cpu on its threads. They process the workloads task by task and share
+ * the bras of each task; if several ranks share the build, each thread takes whole tasks
+ * instead. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +8,12 @@
 #include "accumulate/cpu/build.h"
 #include "base/threads.h"
 
-/* What a thread has done of a build. */
+/* How much of a build a thread has done. */
 typedef struct progress {
-    double done, all; /* weights */
+    double done, all; /* weights of tasks */
 } progress;
 
+/* Executes one task with all threads of the team, which share its bras. */
 static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
                      fmo_cpu_kernel *const *kernels, const fmo_task *task, fmo_cpu_worker *w,
                      const progress *at)
@@ -33,7 +35,7 @@ static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
     profile->prim_quartets += w->prim_quartets;
 }
 
-/* One thread's memory; 0 without. */
+/* Allocates one thread's memory; returns 0 if memory is short. */
 static int make_worker(fmo_cpu_job *j, int t)
 {
     const size_t size = fmo_cpu_sums_size(&j->shape);
@@ -42,11 +44,11 @@ static int make_worker(fmo_cpu_job *j, int t)
     if (j->arrays[t]) fmo_cpu_worker_arrays(&j->shape, j->arrays[t], w);
     if (t >= j->copies) return j->arrays[t] != NULL;
     j->own[t] = fmo_cpu_vector_alloc(size);
-    if (j->own[t]) memset(j->own[t], 0, size * sizeof **j->own); /* 0.0 is 0 in either form */
+    if (j->own[t]) memset(j->own[t], 0, size * sizeof **j->own); /* also the integer 0 */
     return j->arrays[t] && j->own[t];
 }
 
-/* One thread's share of all tasks, the lightest classes first. */
+/* Executes one thread's share of all tasks, those of the lowest angular momentum first. */
 static void run_parts(fmo_cpu_job *j, int t)
 {
     fmo_fock_plan *plan = j->plan;
@@ -76,7 +78,7 @@ static void run_parts(fmo_cpu_job *j, int t)
     }
 }
 
-/* The next piece of the work for one thread; NULL when there is none. */
+/* Returns the next task for a thread and its number, or NULL if there is none left. */
 static const fmo_task *next_piece(fmo_cpu_job *j, int64_t *number)
 {
     const fmo_work *work = j->part[0].work;
@@ -93,8 +95,8 @@ static const fmo_task *next_piece(fmo_cpu_job *j, int64_t *number)
     return fault || *number >= work->num ? NULL : &work->task[*number];
 }
 
-/* Pieces of the work, those of one thread: it takes the next one when it is done with one, and
- * waits for nobody. */
+/* Executes whole tasks on one thread, which takes the next one as soon as it has finished one,
+ * without barriers. */
 static void run_pieces(fmo_cpu_job *j, int t)
 {
     fmo_fock_plan *plan = j->plan;
@@ -127,7 +129,7 @@ static void run_pieces(fmo_cpu_job *j, int t)
     }
 }
 
-/* What each thread of a team does. */
+/* Body of the parallel region, executed by each thread of the team. */
 static void run_team(fmo_cpu_job *j, int *failed)
 {
 #pragma omp master
@@ -147,6 +149,8 @@ static void run_team(fmo_cpu_job *j, int *failed)
     j->ended = fmo_now();
 }
 
+/* Allocates the memory of the threads, runs the team, adds up the sets of sums and X^J of far
+ * pairs, and converts the result to plan->matrices. */
 fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
 {
     fmo_fock_plan *plan = j->plan;

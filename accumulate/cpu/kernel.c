@@ -1,12 +1,14 @@
-/* One bra pair against the ket pairs that survive: screen and order (kernel_screen.inc), compute
- * quartets lane by lane (kernel_contract.inc), digest (kernel_digest.inc), bra by bra
- * (kernel_bra.inc): included, so that all of it is inlined into a kernel for each class. Compiled
- * once per instruction set with FMO_SIMD_WIDTH and FMO_CPU_KERNELS (the name of the table below)
- * set by CMake; the arithmetic is that of integrals/eri/eri_*.h and digest.h.
+/* One bra pair with the ket pairs that pass screening: they are screened and sorted
+ * (kernel_screen.inc), quartets are computed, one per lane (kernel_contract.inc), and digested
+ * (kernel_digest.inc); kernel_bra.inc combines these steps. The files are included here so that
+ * all of it is inlined into one kernel for each class. Compiled once per instruction set with
+ * FMO_SIMD_WIDTH and FMO_CPU_KERNELS (the name of the table below) set by CMake. The arithmetic
+ * is that of integrals/eri/eri_*.h and digest.h.
  *
- * Where two charge distributions do not overlap, the Boys function is its asymptotic form and an
- * integral is that of point multipoles; four out of five primitive quartets of a molecule are such.
- * Ket pairs are therefore ordered by distance, so that whole vectors take the short way. */
+ * Where two charge distributions do not overlap, the Boys function has its asymptotic form, and
+ * an integral is that of point multipoles; this applies to four out of five primitive quartets of
+ * a molecule. Ket pairs are therefore sorted by distance, so that whole vectors take the short
+ * path. */
 #include "accumulate/cpu/kernel_bra.inc"
 
 #define TASK(e, name, li, lj, lk, ll, bra_class_, ket_class_)                                \
@@ -45,7 +47,7 @@ FMO_ERI_LOW_L_TABLE(KERNEL)
 #undef BUILD
 #undef REPLAY
 
-/* Not copied for each class by a compiler that means well. */
+/* Classes with d shells share one copy of the code; noipa keeps the compiler from cloning it. */
 __attribute__((noipa)) static void build_md(const bra_task *t)
 {
     build_bra(t, 1);

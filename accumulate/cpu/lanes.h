@@ -1,4 +1,4 @@
-/* Moving short rows of doubles, one row a lane, into vectors by column and back. */
+/* Transposition of short rows of doubles, one row per lane, into vectors by column and back. */
 #ifndef FMO_CPU_LANES_H
 #define FMO_CPU_LANES_H
 
@@ -6,7 +6,7 @@
 
 enum { W = FMO_SIMD_WIDTH }; /* lanes of a vector */
 
-/* out[lane] = base[at[lane]] */
+/* Returns out[lane] = base[at[lane]]. */
 FMO_HD fmo_real fmo_load_each(const double *base, const int *at)
 {
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
@@ -18,7 +18,7 @@ FMO_HD fmo_real fmo_load_each(const double *base, const int *at)
 #endif
 }
 
-/* out[c][lane] = base[at[lane] + c], c = 0..3 */
+/* Computes out[c][lane] = base[at[lane] + c] for c = 0..3. */
 FMO_HD void fmo_load_rows4(const double *base, const int *at, fmo_real *out)
 {
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
@@ -55,7 +55,8 @@ FMO_HD void fmo_load_rows4(const double *base, const int *at, fmo_real *out)
 #endif
 }
 
-/* base[at[lane] + c] += in[c][lane], lane after lane: rows may be the same. */
+/* Computes base[at[lane] + c] += in[c][lane], one lane after the other, so that rows may
+ * coincide. */
 FMO_HD void fmo_add_rows4(double *base, const int *at, const fmo_real *in)
 {
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
@@ -97,7 +98,7 @@ FMO_HD void fmo_add_rows4(double *base, const int *at, const fmo_real *in)
 #endif
 }
 
-/* The same with two columns. */
+/* fmo_load_rows4 with two columns. */
 FMO_HD void fmo_load_rows2(const double *base, const int *at, fmo_real *out)
 {
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
@@ -115,6 +116,7 @@ FMO_HD void fmo_load_rows2(const double *base, const int *at, fmo_real *out)
 #endif
 }
 
+/* fmo_add_rows4 with two columns. */
 FMO_HD void fmo_add_rows2(double *base, const int *at, const fmo_real *in)
 {
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
@@ -142,7 +144,7 @@ FMO_HD void fmo_add_rows2(double *base, const int *at, const fmo_real *in)
 #endif
 }
 
-/* Lanes with x >= limit as bits. */
+/* Returns the lanes with x >= limit as bits. */
 FMO_HD unsigned fmo_lanes_from(fmo_real x, double limit)
 {
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)

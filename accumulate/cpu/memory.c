@@ -1,5 +1,5 @@
-/* What a build of mode cpu allocates, and how many threads, sets of sums and densities at a time
- * there is memory for. */
+/* Memory of a build of mode cpu: what it allocates, and how many threads, sets of sums and
+ * densities at a time fit. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,8 @@ double *fmo_cpu_vector_alloc(size_t doubles)
     return aligned_alloc(64, (doubles * sizeof(double) + 127) / 64 * 64);
 }
 
-/* The executor out the next `num` items of `size` bytes; without memory it only counts. */
+/* Takes the next `num` items of `size` bytes, aligned to 64 bytes. If `memory` is NULL, it only
+ * adds their size to *used and returns NULL. */
 static void *take(char *memory, size_t *used, size_t num, size_t size)
 {
     void *const here = memory ? memory + *used : NULL;
@@ -23,7 +24,8 @@ static void *take(char *memory, size_t *used, size_t num, size_t size)
     return here;
 }
 
-/* Bytes of a worker's arrays, which lie in one piece of memory; NULL: just count. */
+/* Lays out the arrays of a worker in `memory` and returns their size in bytes. With NULL it only
+ * computes the size. */
 size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worker *w)
 {
     const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
@@ -69,7 +71,7 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     return used;
 }
 
-/* What a build allocates: for all, for each thread, for each set of sums. */
+/* Bytes of a build: common to all threads, per thread, and per set of sums. */
 typedef struct needs {
     size_t all, thread, sums;
 } needs;
@@ -87,16 +89,18 @@ static needs needs_of(const fmo_cpu_shape *s)
     return n;
 }
 
-/* Of J and K of so many of the plan's own densities. */
+/* Returns the bytes of a build of J and K of `densities` of the plan's own densities. */
 static needs needs_of_own(const fmo_fock_plan *plan, const fmo_cpu_state *s, int densities)
 {
     const fmo_cpu_shape shape = {plan, &s->pairs, &s->pairs, 0, (size_t)densities, 1};
     return needs_of(&shape);
 }
 
-/* Below this nobody asks the system what is free. */
+/* Below this size the system is not asked how much memory is free. */
 static const size_t always_there = (size_t)64 << 20;
 
+/* Reduces first the sets of sums, then the threads, until a build fits in the memory that may be
+ * used. Returns FMO_ERR_MEMORY if one thread with one set does not fit. */
 fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     const needs n = needs_of_own(plan, s, 1);
@@ -111,7 +115,7 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
                                  "mode cpu needs %.3f MB of work space with 1 thread, %.3f may be "
                                  "used; allow more memory, or use a GPU (mode fused)",
                                  1e-6 * (double)least, 1e-6 * (double)allowed);
-        const size_t left = allowed - n.all - n.sums; /* with one set */
+        const size_t left = allowed - n.all - n.sums; /* with one set of sums */
         if (threads > left / n.thread) threads = left / n.thread;
         const size_t fit = 1 + (left - threads * n.thread) / n.sums;
         if (copies > fit) copies = fit;
@@ -128,7 +132,7 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
     return FMO_OK;
 }
 
-/* Densities that there is memory for at a time. */
+/* Returns the number of densities at a time that fit in memory. */
 int fmo_cpu_densities(const fmo_fock_plan *plan)
 {
     const fmo_cpu_state *s = plan->state;

@@ -1,4 +1,5 @@
-/* Sorts the shell pairs of a plan into families of equal exponents, for the host's kernels. */
+/* Sorts the shell pairs of a plan into families of equal exponents, for the host's kernels
+ * (pairs.h). */
 #include "accumulate/cpu/pairs.h"
 
 #include <limits.h>
@@ -8,7 +9,8 @@
 
 #include "integrals/tables.h"
 
-/* set[s]: shells are of one set if their exponents are the same. */
+/* Assigns a number set[s] to each shell; shells have the same number if their exponents are
+ * equal. */
 static void exponent_sets(const fmo_basis *basis, int *set)
 {
     for (int s = 0; s < basis->shell_num; s++) {
@@ -26,7 +28,8 @@ static void exponent_sets(const fmo_basis *basis, int *set)
     }
 }
 
-/* A pair on its way into a list; shells in the order in which the kernels use them. */
+/* A pair while the list is being made; its shells are in the order in which the kernels use
+ * them. */
 typedef struct entry {
     int set_i, set_j, index;
     int i, j;
@@ -42,7 +45,7 @@ static int by_entry(const void *x, const void *y)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* A primitive pair by its place in the product of two shells. */
+/* A primitive pair, given by its position in the product of two shells. */
 typedef struct slot {
     double decay, p; /* a b/(a+b), a+b */
     int place;
@@ -69,14 +72,15 @@ static int make_slots(const fmo_basis *basis, int i, int j, slot *slots)
     return n;
 }
 
-/* Space for one pair unpruned: its primitives in the order of the product and which were kept. */
+/* Memory for one pair before pruning: its primitives in the order of the product, and which were
+ * kept. */
 typedef struct scratch {
     slot *slots;
     double *prim;
     char *kept;
 } scratch;
 
-/* Marks which primitives of pair (i, j) the list kept: those found in it, field by field. */
+/* Marks the primitives of pair n that the list kept. They are found by comparing all fields. */
 static void mark_kept(const fmo_basis *basis, const fmo_pair_list *from, int n, scratch *s)
 {
     const int i = from->i[n], j = from->j[n];
@@ -96,6 +100,7 @@ static void mark_kept(const fmo_basis *basis, const fmo_pair_list *from, int n, 
     }
 }
 
+/* Allocates the arrays of a list, except those of its primitives. Returns 0 if memory is short. */
 static int allocate(fmo_cpu_pair_list *list)
 {
     const size_t n = (size_t)list->num + 8; /* vectors read past the end */
@@ -172,7 +177,7 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
 
 fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err)
 {
-    /* kernel_contract.inc gathers rows of 4 by the number of their first element */
+    /* kernel_contract.inc gathers rows of 4 by the index of their first element */
     const size_t most = INT_MAX / FMO_CPU_PRIM_FIELDS;
     const char first = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 0));
     const char second = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 1));
@@ -185,12 +190,14 @@ fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_er
                          most);
 }
 
-/* FMO_OK, FMO_ERR_UNSUPPORTED, or FMO_ERR_MEMORY without a message. */
+/* Makes the list of a class. Returns FMO_OK, FMO_ERR_UNSUPPORTED, or FMO_ERR_MEMORY without a
+ * message. */
 static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_class,
                             const fmo_pair_list *from, scratch *s, fmo_cpu_pair_list *list,
                             fmo_error *err)
 {
-    /* What is kept is known before anything is allocated; what lies between comes on top. */
+    /* Checks the rows of kept primitives before anything is allocated; the rows of pruned
+     * primitives between them are counted at the end. */
     fmo_status status =
         fmo_cpu_pairs_check(pair_class, (size_t)from->num, (size_t)from->prim_num + 1, err);
     if (status != FMO_OK) return status;
@@ -202,7 +209,8 @@ static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_cla
     if (!good) goto done;
     for (int n = 0; n < from->num; n++) {
         int i = from->i[n], j = from->j[n];
-        if (basis->shell[i].ang_mom == 0 && set[i] < set[j]) { /* either order will do for ss */
+        if (basis->shell[i].ang_mom == 0 && set[i] < set[j]) { /* an ss pair may have either
+                                                                * order */
             const int swap = i;
             i = j;
             j = swap;
@@ -220,7 +228,7 @@ static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_cla
         }
         list->family[list->family_num - 1].end = n + 1;
         list->family_of[n] = list->family_num - 1;
-        rows += (size_t)all; /* at most */
+        rows += (size_t)all; /* an upper bound */
     }
     list->exponent = calloc((size_t)list->exponent_num + 1, sizeof *list->exponent);
     const size_t bytes = (rows * FMO_CPU_PRIM_FIELDS * sizeof *list->prim + 63) / 64 * 64;
@@ -248,6 +256,7 @@ done:
     return good ? status : FMO_ERR_MEMORY;
 }
 
+/* Frees all lists and clears the structure. */
 void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs)
 {
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
@@ -272,6 +281,7 @@ void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs)
     memset(pairs, 0, sizeof *pairs);
 }
 
+/* Makes the lists of all pair classes, with working memory for the longest contraction. */
 fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pairs,
                               fmo_cpu_pairs *to, fmo_error *err)
 {

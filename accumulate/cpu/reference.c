@@ -1,8 +1,8 @@
-/* `--mode reference`: the oracle. The whole ERI tensor by McMurchie and Davidson's algorithm
- * (integrals/eri/eri_reference.inc; nothing of it is shared with the classes, their pairs, their
- * screening or the digestion), J by dgemv and K by dgemm of OpenBLAS. Bra and ket are computed
- * independently, so that the symmetry of K is a test of its own: (ij|kl) and (kl|ij) are two
- * numbers. */
+/* Mode reference: an independent check of the other modes. The complete ERI tensor is computed by
+ * the McMurchie-Davidson algorithm (integrals/eri/eri_reference.inc), J by dgemv and K by dgemm
+ * of OpenBLAS. No classes, pair data, screening or digestion are shared with the other modes.
+ * (ij|kl) and (kl|ij) are computed independently, so that the symmetry of K is a test. See
+ * docs/explanation/theory.md, "Reference mode". */
 #define FMO_REF_REAL double
 #include "integrals/eri/eri_reference.inc"
 
@@ -18,14 +18,16 @@
 #include "base/free_memory.h"
 #include "base/threads.h"
 
-/* Products of primitives below this part of their shells' norms are left out of the tensor. */
+/* Products of primitives below this fraction of the norms of their shells are left out of the
+ * tensor. */
 static const double negligible = 1e-24;
 
-/* OpenBLAS keeps its thread count in a global of its own, so builds that set it take turns. */
+/* OpenBLAS has one global number of threads; the lock serialises builds that set it. */
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* weight[prim_num]: the norm of each primitive over that of its shell; infinite where that is 0, as
- * of coefficients that cancel, so that nothing is left out. */
+/* Computes weight[prim_num], the norm of each primitive divided by that of its shell. It is
+ * infinite if the norm of the shell is 0 because coefficients cancel, so that nothing is left
+ * out. */
 static void primitive_weights(const fmo_basis *b, double *weight)
 {
     for (int s = 0; s < b->shell_num; s++) {
@@ -59,7 +61,7 @@ static eri_reference_shell reference_shell(const fmo_basis *b, const double *wei
     return r;
 }
 
-/* Bytes of the tensor; 0 if that does not fit a size_t. */
+/* Returns the size of the tensor in bytes, or 0 if it does not fit a size_t. */
 static size_t tensor_bytes(size_t n)
 {
     const double bytes = 8.0 * (double)n * (double)n * (double)n * (double)n;
@@ -78,7 +80,7 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-/* T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
+/* Computes T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
 static void tensor_row(const fmo_basis *b, const double *weight, int si, int sj, double *T)
 {
     const size_t n = (size_t)b->function_num;
@@ -110,9 +112,10 @@ static void tensor_row(const fmo_basis *b, const double *weight, int si, int sj,
     }
 }
 
-/* M of density D becomes X with final (X + X^T) = M, as the plan expects; an error if the triangles
- * of M differ by more than 1e-12 of the largest element of M or D: where functions nearly depend on
- * each other, those of D are large, and cancel. */
+/* Converts M, computed from density D, to X with final (X + X^T) = M, as the plan expects.
+ * Returns an error if the triangles of M differ by more than 1e-12 of the largest element of M or
+ * D. D is included because its elements are large and cancel if functions are nearly linearly
+ * dependent. */
 static fmo_status fold_symmetric(const char *name, size_t n, double final, const double *D,
                                  double *M, fmo_error *err)
 {
@@ -131,9 +134,10 @@ static fmo_status fold_symmetric(const char *name, size_t n, double final, const
     return FMO_OK;
 }
 
+/* Computes the tensor, then J and K with OpenBLAS, and checks their symmetry. */
 static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
 {
-    (void)source; /* this mode takes none */
+    (void)source; /* this mode does not support it */
     const fmo_basis *b = plan->basis;
     const size_t n = (size_t)b->function_num;
     const int threads = plan->options.threads;
@@ -169,12 +173,12 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     }
     pthread_mutex_lock(&blas_lock);
     const int blas_threads = openblas_get_num_threads();
-    /* No more than there are processors, and none that cannot be started. */
+    /* at most the number of processors, and only threads that can be started */
     int blas = openblas_get_num_procs() < threads ? openblas_get_num_procs() : threads;
     if (blas > blas_threads) blas = fmo_threads(blas);
     openblas_set_num_threads(blas);
-    /* J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|lk) D_jl: row i of K is D as a vector times
-     * T[i] as an n^2 x n matrix. */
+    /* J_ij = sum_kl (ij|kl) D_kl and K_ik = sum_jl (ij|lk) D_jl: row i of K is D, as a row vector
+     * of n^2 elements, times T[i] as an n^2 x n matrix. */
     cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(n * n), (int)(n * n), 1.0, T, (int)(n * n),
                 plan->matrices.density, 1, 0.0, plan->matrices.coulomb, 1);
     for (size_t i = 0; i < n; i++)

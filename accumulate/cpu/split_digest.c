@@ -1,5 +1,5 @@
 /* The host's part of mode split: digests integrals that the GPU computed, several quartets at a
- * time. Compiled once per instruction set, as cpu/kernel.c; the arithmetic is digest.h's. */
+ * time. Compiled once per instruction set, like cpu/kernel.c; the terms are those of digest.h. */
 #include "accumulate/cpu/kernel.h"
 
 #include "accumulate/rules/digest.h"
@@ -16,7 +16,7 @@ static inline void add(double *to, double value, int atomic)
     }
 }
 
-/* The AO offsets of the four shells, lane by lane. */
+/* First functions of the four shells, lane by lane. */
 typedef struct lane_shells {
     int ao[4][W];
 } lane_shells;
@@ -47,7 +47,7 @@ FMO_HD void scatter_block(double *matrix, size_t n, const int *row_ao, const int
     }
 }
 
-/* One row of the digestion table, added to X^J or to X^K. */
+/* Adds one row of the digestion table to X^J or X^K. */
 FMO_HD void digest_term(const fmo_cpu_task *task, int to_J, int row, int column, int den_row,
                         int den_column, int n0, int n1, int n2, int n3, const lane_shells *at,
                         const fmo_real *eri, int lanes)
@@ -67,7 +67,7 @@ enum { TO_J = 1, TO_K = 0 };
     digest_term(task, TO_##matrix, row, column, den_row, den_column, NI, NJ, NK, NL, &at, eri, \
                 lanes);
 
-/* The digestion alone, of integrals computed elsewhere. */
+/* One digestion function for each class. */
 #define DIGEST(e, name, li, lj, lk, ll, bra_class, ket_class)                                     \
     static void digest_##name(const fmo_cpu_task *task, const fmo_cpu_batch *batch, size_t begin, \
                               size_t end)                                                         \

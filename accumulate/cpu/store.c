@@ -1,11 +1,12 @@
-/* Integrals that mode cpu keeps from build to build (options.integrals). */
+/* Integrals that mode cpu stores and reuses in later builds (options.integrals). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "accumulate/cpu/build.h"
 
-/* No density that the plan's pairs are good for has a larger density factor (screen.h). */
+/* Returns an upper bound on the density factor (screen.h) of all densities for which the plan's
+ * pairs are valid. */
 double fmo_cpu_store_factor(const fmo_fock_plan *plan)
 {
     return 4.0 * plan->coulomb_weight * plan->density_limit;
@@ -30,21 +31,22 @@ size_t fmo_cpu_count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, 
     return vectors + (left + (size_t)width - 1) / (size_t)width;
 }
 
-/* Large pages, if the system has them: gigabytes of small ones take longer to get than to fill. */
+/* Allocates with huge pages if the system has them, because allocating gigabytes of small pages
+ * takes longer than filling them. */
 static void *large_alloc(size_t bytes)
 {
     const size_t page = (size_t)2 << 20;
     if (bytes < 4 * page) return aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
     void *memory = aligned_alloc(page, (bytes + page - 1) / page * page);
 #if defined(MADV_HUGEPAGE)
-    if (memory) (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a wish */
+    if (memory) (void)madvise(memory, bytes, MADV_HUGEPAGE); /* ignored if it fails */
 #endif
     return memory;
 }
 
-/* ---- memory that plans of a thread hand on -------------------------------------------------- */
+/* ---- reuse pool: plans of a thread pass arrays on to later ones ------------------------------ */
 
-/* The system clears what it gives: docs/log/scf.md, "Many molecules". */
+/* Reuse saves the time in which the system clears new memory: docs/log/scf.md, "Many molecules". */
 enum { ARRAYS = 2 * FMO_ERI_CLASS_COUNT }; /* ket and eri of each class */
 typedef struct piece {
     void *at;
@@ -52,7 +54,7 @@ typedef struct piece {
 } piece;
 static _Thread_local struct {
     int on;
-    piece left[ARRAYS]; /* by the last plans that were destroyed */
+    piece left[ARRAYS]; /* of the plans destroyed last */
 } handed;
 
 int fmo_fock_reuse_memory(int on)
@@ -77,14 +79,14 @@ static void give_array(int array, void *at, size_t bytes)
     *left = (piece){at, bytes};
 }
 
-/* As malloc; bytes: asked for, and got. What is there already is taken unless most of it would lie
- * idle. */
+/* Like malloc; *bytes is the size requested on entry and the size obtained on return. An array of
+ * the pool is used if it is large enough and at most IDLE times the size requested. */
 static void *take_array(int array, size_t *bytes)
 {
     enum { IDLE = 4 };
     piece *const left = &handed.left[array];
     if (!left->at || left->bytes < *bytes || left->bytes / IDLE > *bytes) {
-        free(left->at); /* a plan's limit knows nothing of it */
+        free(left->at); /* The limit of the new plan does not include it. */
         *left = (piece){NULL, 0};
         return large_alloc(*bytes);
     }
@@ -107,7 +109,8 @@ void fmo_cpu_store_free(fmo_cpu_state *s)
     s->stored = s->filled = 0;
 }
 
-/* The vectors of each bra, those of bras outside the work left out: begin[0..bras], ascending. */
+/* Computes begin[0..bras], the first vector of each bra, ascending. Bras outside the plan's work
+ * have no vectors. */
 static void count_store(const fmo_fock_plan *plan, const fmo_cpu_state *s, int c, int bras,
                         size_t *begin)
 {
@@ -121,12 +124,14 @@ static void count_store(const fmo_fock_plan *plan, const fmo_cpu_state *s, int c
     for (int b = 0; b < bras; b++) begin[b + 1] += begin[b];
 }
 
+/* Counts the vectors of all classes and allocates the store if it fits. If it does not fit,
+ * integrals are computed in each build (`auto`), or FMO_ERR_MEMORY is returned (`stored`). */
 fmo_status fmo_cpu_store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     const int automatic = plan->options.integrals == FMO_INTEGRALS_AUTO;
     const size_t width = (size_t)s->kernels->width;
     if (plan->options.integrals == FMO_INTEGRALS_DIRECT) return FMO_OK;
-    /* Without a limit `auto` leaves half of what is free to others. */
+    /* Without a limit `auto` uses at most half of the free memory. */
     const size_t allowed = fmo_plan_memory(plan) / (automatic && !plan->options.memory ? 2 : 1);
     int good = 1;
     for (int c = 0; good && c < FMO_ERI_CLASS_COUNT; c++) {

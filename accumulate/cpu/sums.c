@@ -1,18 +1,18 @@
-/* The sums of mode cpu: how they lie in memory, what makes them integers (`fixed`), how those of
- * several threads are added up, and how they become J and K. */
+/* The sums of mode cpu: their layout in memory, the scales that make them integers (`fixed`), the
+ * reduction over threads, and the conversion to J and K. */
 #include <math.h>
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
 
-/* Elements of X^K, all densities. */
+/* Returns the number of elements of X^K of all densities. */
 static size_t exchange_size(const fmo_cpu_shape *s)
 {
     const size_t n = (size_t)s->plan->basis->function_num;
     return s->exchange ? s->densities * n * n : 0;
 }
 
-/* Doubles in a set of sums: X^K, then X^J by pair class. */
+/* Returns the number of doubles in a set of sums: X^K, then X^J by pair class. */
 size_t fmo_cpu_sums_size(const fmo_cpu_shape *s)
 {
     size_t size = exchange_size(s);
@@ -32,8 +32,8 @@ fmo_cpu_sums fmo_cpu_sums_at(const fmo_cpu_shape *s, double *memory)
     return sums;
 }
 
-/* The power of two by which values below `bound` in sum fill 61 bits; at most 2^1022, so that its
- * inverse is the smallest number that a double has with all digits. */
+/* Returns the power of two by which sums bounded by `bound` fill 61 bits. It is at most 2^1022,
+ * so that its inverse is not below the smallest normal double. */
 static double fixed_scale(double bound)
 {
     return bound > 0.0 ? ldexp(1.0, (int)fmin(60 - ilogb(bound), 1022)) : 1.0;
@@ -48,9 +48,9 @@ static double largest_bound(const fmo_cpu_pairs *pairs)
     return largest;
 }
 
-/* Bounds of any partial sum of X^J and X^K elements, from (ij|kl) <= Q_ij Q_kl:
- * sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2; twice that, for good measure. max Q is
- * that of the pairs whose sums these are. */
+/* Derives the scales from bounds on any partial sum of elements of X^J and X^K. With (ij|kl) <=
+ * Q_ij Q_kl these are sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2, both doubled as a
+ * margin. max Q is taken over the pairs to which the sums belong. */
 fmo_status fmo_cpu_set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
                               const fmo_cpu_pairs *of_sums, double *row, fmo_cpu_adding *adding,
                               fmo_error *err)
@@ -138,13 +138,15 @@ void fmo_cpu_add_far(const fmo_cpu_shape *s, const fmo_cpu_far_build *far,
     }
 }
 
+/* Converts X^K and the blocks of X^J to matrices in internal order; on several ranks under
+ * `fixed` the integers are copied instead. */
 void fmo_cpu_give_sums(fmo_fock_plan *plan, const fmo_cpu_shape *shape, const fmo_cpu_sums *sums,
                        const fmo_cpu_adding *adding)
 {
     fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->function_num;
     const double J = 1.0 / adding->coulomb_scale, K = 1.0 / adding->exchange_scale;
-    /* integers stay what they are until those of all ranks are added up */
+    /* Integers are kept until the sums of all ranks have been added. */
     const int raw = adding->fixed && plan->shared.pieces > 0;
     m->coulomb_unit = raw ? J : 0.0;
     m->exchange_unit = raw ? K : 0.0;
