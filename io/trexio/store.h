@@ -40,7 +40,7 @@ fmo_status fmo_store_check_names(fmo_store *store);
 /* Checks type, shape (against store->count) and storage of a dataset that exists. */
 fmo_status fmo_store_check(fmo_store *store, const fmo_field *field);
 
-/* Number of values of a field: the product of its dimensions. */
+/* Returns the number of values of a field: the product of its dimensions. */
 size_t fmo_store_values(const fmo_store *store, const fmo_field *field);
 
 /* Returns true if an array of `bytes` bytes is plausible for `stored` bytes in the file. See
