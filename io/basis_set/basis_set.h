@@ -55,8 +55,8 @@ typedef enum fmo_functions {
 
 /** "set", "cartesian", "spherical"; NULL for an invalid value. */
 FMO_API const char *fmo_functions_name(fmo_functions functions);
-FMO_API const char *
-fmo_functions_text(fmo_functions functions); /**< one-line description; NULL for an invalid value */
+/** One-line description of a form; NULL for an invalid value. */
+FMO_API const char *fmo_functions_text(fmo_functions functions);
 
 /** Overrides the form of the functions of a set. Does nothing if set is NULL. */
 FMO_API void fmo_basis_set_choose_functions(fmo_basis_set *set, fmo_functions functions);

@@ -12,7 +12,7 @@ enum {
     FMO_ANG_MOM_MOST = 20,       /* larger values in a file are errors */
     FMO_SHELL_PRIMITIVES = 100,  /* of one shell; published sets have fewer than 40 */
     FMO_SHELL_LINES = 10000,     /* lines of one shell, including coefficients of 0 */
-    FMO_SET_SHELLS_MOST = 100000 /* of all elements */
+    FMO_SET_SHELLS_MOST = 100000 /* shells of all elements together */
 };
 
 /* Form of the functions of a shell above p in the file; FMO_FORM_OPEN: not specified. */
@@ -32,9 +32,8 @@ typedef struct fmo_set_shell {
 struct fmo_basis_set {
     char name[64];
     char *path;
-    fmo_functions functions; /* the caller's choice */
-    bool has_ecp[FMO_ELEMENT_MOST +
-                 1]; /* [z]: the set has an effective core potential for the element */
+    fmo_functions functions;            /* the caller's choice */
+    bool has_ecp[FMO_ELEMENT_MOST + 1]; /* has an effective core potential for element [z] */
     int shell_num, prim_num;
     int shell_capacity, prim_capacity;
     fmo_set_shell *shell; /* [shell_num]; the shells of an element are consecutive */

@@ -59,8 +59,7 @@ FMO_API const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *datas
 /** Nuclear repulsion energy in hartree; not finite if charged nuclei coincide, and then no total
  * energy exists. */
 FMO_API double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset);
-FMO_API int fmo_dataset_electron_num(
-    const fmo_dataset *dataset); /**< number of electrons; -1 if the file has none */
+FMO_API int fmo_dataset_electron_num(const fmo_dataset *dataset); /**< -1 if the file has none */
 
 /* Reference values of the file's group /fmo, in hartree; NULL (NaN for the energy) if absent. */
 FMO_API const double *fmo_dataset_reference_coulomb(const fmo_dataset *dataset);  /**< [nao][nao] */

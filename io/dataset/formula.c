@@ -98,8 +98,7 @@ fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, c
         int z = labels ? number_of_label(labels + (size_t)i * slot) : 0;
         if (!z) z = number_of_charge(charge[i]);
         dataset->number[i] = z;
-        if (charge[i] != 0.0)
-            counts[z]++; /* a centre without charge only carries basis functions */
+        if (charge[i] != 0.0) counts[z]++; /* centres without charge only carry functions */
     }
     dataset->formula = hill_formula(counts);
     return dataset->formula ? FMO_OK : FMO_ERR_MEMORY;

@@ -28,8 +28,7 @@ static const fmo_key_row rows[] = {
     FMO_PASSED("CNTRL",
                "TITLE NPRINT MEMORY MPIMEMSIZE TEIBUF VLENGTH VECTOR FLUSH LOGFILE "
                "DEBUG_MEMORY WRITEGEOM WRITEIFIE WRITEMO WRITEMLDATA MLFRAGLIMIT CPFVER CPFBIN"),
-    FMO_PASSED("CNTRL",
-               "INITIALGUESS THOVL E_THSWZ G_THSWZ"), /* starting orbitals, small thresholds */
+    FMO_PASSED("CNTRL", "INITIALGUESS THOVL E_THSWZ G_THSWZ"), /* initial guess, thresholds */
     /* For open shells, and for dispersion, which is off. */
     FMO_PASSED("CNTRL", "UHFDIIS ROFOCKCOEFF DISPERSIONCUTOFF DISPERSIONGRIMMED2_S6 "
                         "DISPERSIONGRIMMED2_D DISPERSIONGRIMMED2_SR6"),

@@ -64,8 +64,7 @@ typedef struct fmo_gamess {
     long whole_charge;
     char title[81];
     /* $BASIS, or the corresponding words of $DATA */
-    char gbasis[FMO_GAMESS_WORD],
-        polar[FMO_GAMESS_WORD]; /* polar: exponents of the functions counted by ndfunc and npfunc */
+    char gbasis[FMO_GAMESS_WORD], polar[FMO_GAMESS_WORD]; /* polar: exponents of ndfunc, npfunc */
     int ngauss, ndfunc, npfunc, diffsp, diffs;
     bool other_basis; /* a basis set whose name is not known here */
     fmo_gamess_hybrids hybrids[FMO_GAMESS_SETS];

@@ -180,8 +180,7 @@ fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
         }
         status = begin_key(g, &a, word);
         if (status != FMO_OK) return status;
-        const bool once =
-            !memchr(word.at, '(', word.size); /* a key with an index continues a list */
+        const bool once = !memchr(word.at, '(', word.size); /* an index continues a list */
         for (int k = 0; once && k < keys; k++)
             if (strcmp(seen[k], a.key) == 0)
                 return INPUT(g, "%s: %s is there twice; keep one", group, a.key);

@@ -10,9 +10,8 @@
 typedef struct grid {
     const double *coord;
     double edge;
-    uint32_t mask; /* number of buckets - 1 */
-    int *first,
-        *next; /* linked lists of the nuclei of each bucket: [mask + 1], [n]; -1 at the end */
+    uint32_t mask;     /* number of buckets - 1 */
+    int *first, *next; /* list of the nuclei in each bucket: [mask + 1], [n]; -1 at the end */
 } grid;
 
 static uint32_t bucket(const grid *g, const double *r, const int shift[3])

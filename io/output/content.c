@@ -14,12 +14,12 @@ enum { DEPTH_MOST = 3, PATH_SIZE = 160 };
 #define PROVENANCE "/fmo", "/fmo@format_version", "/fmo@fmo_version"
 #define INPUT      "/fmo@input", "/fmo@input_sha256"
 
-/* result.c */
+/* written by result.c */
 static const char *const matrices[] = {
     PROVENANCE,      INPUT,          "/fmo@mode", "/fmo@cutoff", "/fmo/coulomb",
     "/fmo/exchange", "/fmo/fock_2e", "/fmo/fock", "/fmo/energy", NULL};
 
-/* trexio.c */
+/* written by trexio.c */
 static const char *const orbitals[] = {PROVENANCE,
                                        INPUT,
                                        "/fmo@method",
@@ -83,7 +83,7 @@ static const char *const orbitals[] = {PROVENANCE,
                                        "/state",
                                        NULL};
 
-/* molecules.c */
+/* written by molecules.c */
 static const char *const molecules[] = {PROVENANCE,
                                         "/fmo@mode",
                                         "/fmo@method",

@@ -58,8 +58,7 @@ static void group_primitives(writer *w)
     const fmo_basis_input *in = &w->d->input;
     for (int k = 0; k < in->prim_num; k++) w->prim_begin[in->prim_shell[k] + 1]++;
     for (int s = 0; s < in->shell_num; s++) w->prim_begin[s + 1] += w->prim_begin[s];
-    for (int k = in->prim_num - 1; k >= 0;
-         k--) /* moves each end down to the beginning of its shell */
+    for (int k = in->prim_num - 1; k >= 0; k--) /* moves the ends of shells to their beginnings */
         w->prim[--w->prim_begin[in->prim_shell[k] + 1]] = k;
     for (int s = 0; s < in->shell_num; s++) w->prim_begin[s] = w->prim_begin[s + 1];
     w->prim_begin[in->shell_num] = in->prim_num;
@@ -189,8 +188,7 @@ fmo_status fmo_wavefunction_write_molden(const char *path, const fmo_dataset *da
     fmo_output output;
     char *text = NULL;
     size_t size = 0;
-    locale_t plain =
-        newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the decimal separator must be a point */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* for decimal points */
     locale_t before = plain ? uselocale(plain) : (locale_t)0;
     status = fmo_output_open(&output, path, dataset, err);
     if (status == FMO_OK) {

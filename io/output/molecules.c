@@ -61,9 +61,8 @@ void fmo_molecules_file_destroy(fmo_molecules_file *file)
 {
     if (!file) return;
     fmo_h5_quiet quiet;
-    if (file->image >= 0 &&
-        fmo_h5_quiet_begin(&quiet,
-                           0)) { /* without memory the image leaks instead of crashing HDF5 */
+    /* If there is no memory, the image leaks instead of crashing HDF5. */
+    if (file->image >= 0 && fmo_h5_quiet_begin(&quiet, 0)) {
         if (file->molecules >= 0) H5Gclose(file->molecules);
         H5Fclose(file->image);
         fmo_h5_quiet_end(&quiet);

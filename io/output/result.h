@@ -57,17 +57,16 @@ FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, 
 
 /** Result of one molecule in a file of many; arrays that are NULL are left out. */
 typedef struct fmo_molecule_result {
-    const char *input; /**< path of the file it came from; not NULL */
-    int frame;         /**< number of the molecule in that file, from 1; 0: the only one */
-    const char *mode;  /**< mode in which it was computed; NULL: left out */
-    const char
-        *status;   /**< one line: "converged in 9 cycles", or the reason of a failure; not NULL */
-    int converged; /**< 1 or 0 */
-    int cycles;    /**< number of Fock builds */
-    double energy; /**< hartree; NaN if there is none */
-    int nao;       /**< number of AOs; 0 if there is no result */
-    int mo_num;    /**< number of orbitals; 0 if there is no result */
-    int occupied_num; /**< number of doubly occupied orbitals; 0 if there is no result */
+    const char *input;  /**< path of the file it came from; not NULL */
+    int frame;          /**< number of the molecule in that file, from 1; 0: the only one */
+    const char *mode;   /**< mode in which it was computed; NULL: left out */
+    const char *status; /**< "converged in 9 cycles", or why not, in one line; not NULL */
+    int converged;      /**< 1 or 0 */
+    int cycles;         /**< number of Fock builds */
+    double energy;      /**< hartree; NaN if there is none */
+    int nao;            /**< number of AOs; 0 if there is no result */
+    int mo_num;         /**< number of orbitals; 0 if there is no result */
+    int occupied_num;   /**< number of doubly occupied orbitals; 0 if there is no result */
     const double *orbital_energy; /**< [mo_num] hartree */
     const double *coefficient;    /**< [mo_num][nao] */
     const double *density;        /**< [nao][nao] */

@@ -11,16 +11,15 @@ extern "C" {
 
 /** Closed-shell orbitals over the AOs of a data set, in its AO order and normalisation. */
 typedef struct fmo_wavefunction {
-    int mo_num;                /**< 1 to nao */
-    const double *coefficient; /**< [mo_num][nao], one orbital per row */
-    const double *energy;      /**< [mo_num] hartree */
-    const double *occupation;  /**< [mo_num] 0 to 2 */
-    const double *overlap;     /**< [nao][nao]; NULL: computed by the writer */
-    const double
-        *core_hamiltonian; /**< [nao][nao] hartree; NULL: core Hamiltonian of the data set */
-    double total_energy;   /**< hartree, including nuclear repulsion; NaN: left out */
-    int converged;         /**< 1 or 0 */
-    const char *method;    /**< "RHF", at most 60000 bytes; NULL: left out */
+    int mo_num;                     /**< 1 to nao */
+    const double *coefficient;      /**< [mo_num][nao], one orbital per row */
+    const double *energy;           /**< [mo_num] hartree */
+    const double *occupation;       /**< [mo_num] 0 to 2 */
+    const double *overlap;          /**< [nao][nao]; NULL: computed by the writer */
+    const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: that of the data set */
+    double total_energy;            /**< hartree, including nuclear repulsion; NaN: left out */
+    int converged;                  /**< 1 or 0 */
+    const char *method;             /**< "RHF", at most 60000 bytes; NULL: left out */
 } fmo_wavefunction;
 
 /** Writes a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,

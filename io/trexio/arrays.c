@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ASYMMETRY_TOLERANCE \
-    1e-10 /* relative to the largest element: averaged out below, rejected above */
+#define ASYMMETRY_TOLERANCE 1e-10 /* of the largest element: averaged out below, rejected above */
 
 const char *fmo_field_title(fmo_field_id id)
 {

@@ -16,8 +16,7 @@ enum {
 typedef struct basis_arrays {
     double *charge, *coord, *shell_factor, *exponent, *coefficient, *prim_factor, *normalization;
     int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell, *ao_component;
-    int *
-        used; /* [shell_num] number of functions, later of primitives, of each shell found so far */
+    int *used; /* [shell_num] number of functions, then of primitives, found so far */
 } basis_arrays;
 
 static bool in_range(int value, int64_t count)

@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <fmo/one_electron.h>
 
-#define OVERLAP_TOLERANCE \
-    1e-8 /* relative to sqrt(S_ii S_jj): difference of the file's and the computed overlap */
-#define OCCUPATION_TOLERANCE \
-    1e-8                     /* deviation of an occupation from 0 or 2 that counts as rounding */
-#define TRACE_TOLERANCE 1e-6 /* electrons */
+#define OVERLAP_TOLERANCE    1e-8 /* of the file and ours, relative to sqrt(S_ii S_jj) */
+#define OCCUPATION_TOLERANCE 1e-8 /* for an occupation of 0 or 2 */
+#define TRACE_TOLERANCE      1e-6 /* electrons */
 
 /* Computes the overlap matrix and compares it with that of the file, if any: a difference reveals
  * wrong factors, AO order or coordinates. */

@@ -61,8 +61,7 @@ fmo_status fmo_trexio_read_references(fmo_reader *r)
     if (status == FMO_OK && r->has[FIELD_fmo_energy]) {
         double *energy = NULL;
         status = fmo_trexio_read_reals(r, FIELD_fmo_energy, &energy);
-        if (status == FMO_OK &&
-            *energy == 0.0) /* no density has this energy: the value was never written */
+        if (status == FMO_OK && *energy == 0.0) /* no density has it: never written */
             status = INPUT(r, fmo_field_title(FIELD_fmo_energy),
                            "0 hartree; write the energy, or copy the file again");
         if (status == FMO_OK) r->d->energy = *energy;

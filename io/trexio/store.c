@@ -104,8 +104,7 @@ void fmo_store_close(fmo_store *store)
 static const fmo_h5_node *group_of(const fmo_store *store, const char *name)
 {
     const fmo_h5_link *link = fmo_h5_tree_link(&store->tree.node[0], name);
-    return link ? &store->tree.node[link->node]
-                : NULL; /* check_root ensured a hard link to a group */
+    return link ? &store->tree.node[link->node] : NULL; /* check_root: a hard link to a group */
 }
 
 static const fmo_h5_link *link_of(const fmo_store *store, const fmo_field *field)
