@@ -14,14 +14,14 @@ extern "C" {
 /** A basis set in memory. */
 typedef struct fmo_basis_set fmo_basis_set;
 
-/** Reads a basis set by name or from a file.
- *  A text that contains '/' or ends in .json, .gbs, .g94 or .bas is a path. Anything else is a name
- *  ("6-31G", "sto3g": case, '-', '_' and blanks are ignored), looked up in the directories of the
- *  environment variable FMO_BASIS_PATH (separated by ':'), in datasets/basis of the source tree the
- *  library was built from, and in the installed fmo/basis, in this order.
+/** Reads a basis set by name or from a file. A text that contains '/' or ends in .json, .gbs, .g94
+ *  or .bas is a path. Anything else is a name ("6-31G", "sto3g": case, '-', '_' and blanks are
+ *  ignored), looked up in the directories of the environment variable FMO_BASIS_PATH (separated by
+ *  ':'), in datasets/basis of the source tree the library was built from, and in the installed
+ *  fmo/basis, in this order.
  *  @param[out] set  free with fmo_basis_set_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line or element and shell, and the cure; for
- * an unknown name it lists the known ones), FMO_ERR_MEMORY */
+ *          an unknown name it lists the known ones), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **set,
                                       fmo_error *err);
 FMO_API void fmo_basis_set_destroy(fmo_basis_set *set); /**< NULL is allowed */
@@ -34,7 +34,7 @@ FMO_API const char *fmo_basis_set_path(const fmo_basis_set *set); /**< path of t
 FMO_API int fmo_basis_set_shell_num(const fmo_basis_set *set, int number);
 
 /** Writes the names that fmo_basis_set_read finds, sorted, as "3-21g, 6-31g, sto-3g", truncated to
- * fit.
+ *  fit.
  *  @param[out] text  of size bytes */
 FMO_API void fmo_basis_set_list(char *text, size_t size);
 
@@ -46,8 +46,8 @@ FMO_API void fmo_basis_set_list(char *text, size_t size);
 
 #define FMO_FUNCTIONS_ROW(e, name, text) e,
 /** Form of the functions of shells above p in a data set made with a basis set. FMO_FUNCTIONS_SET:
- * the form that the file of the set specifies; where it specifies none (Gaussian's format), d
- * shells are spherical, as in Gaussian. A data set without shells above p is Cartesian. */
+ *  the form that the file of the set specifies; where it specifies none (Gaussian's format), d
+ *  shells are spherical, as in Gaussian. A data set without shells above p is Cartesian. */
 typedef enum fmo_functions {
     FMO_FUNCTIONS_TABLE(FMO_FUNCTIONS_ROW) FMO_FUNCTIONS_COUNT
 } fmo_functions;

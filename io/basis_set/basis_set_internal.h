@@ -1,5 +1,5 @@
-/* The members of a basis set, and the functions by which its two readers fill it.
- * Next: set.c (shells), json.c and gaussian.c (readers). */
+/* The members of a basis set, and the functions by which its two readers fill it. Next: set.c
+ * (shells), json.c and gaussian.c (readers). */
 #ifndef FMO_IO_BASIS_SET_INTERNAL_H
 #define FMO_IO_BASIS_SET_INTERNAL_H
 
@@ -41,8 +41,8 @@ struct fmo_basis_set {
     double *coefficient;  /* [prim_num] of unnormalised Gaussians; includes all normalisation */
 };
 
-/* "spdf...", indexed by angular momentum, 0 to FMO_ANG_MOM_MOST; the function returns '?' outside.
- */
+/* "spdf...", indexed by angular momentum, 0 to FMO_ANG_MOM_MOST; the function returns '?'
+ * outside. */
 extern const char fmo_ang_mom_letters[FMO_ANG_MOM_MOST + 2];
 char fmo_ang_mom_letter(int ang_mom);
 

@@ -73,8 +73,8 @@ static fmo_status read_elements(parser *p)
     return FMO_OK;
 }
 
-/* Returns the number of angular momenta of a shell type ("S", "SP", "L=7"); 0 if it is not a type.
- */
+/* Returns the number of angular momenta of a shell type ("S", "SP", "L=7"); 0 if it is not a
+ * type. */
 static int ang_moms_of(fmo_word word, int ang_mom[8])
 {
     long l;
@@ -92,8 +92,8 @@ static int ang_moms_of(fmo_word word, int ang_mom[8])
     return (int)word.size;
 }
 
-/* Reads one line of a shell: an exponent and one coefficient for each of `columns` angular momenta.
- */
+/* Reads one line of a shell: an exponent and one coefficient for each of `columns` angular
+ * momenta. */
 static fmo_status read_primitive(parser *p, int columns, double *exponent, double **coefficient)
 {
     fmo_word word;

@@ -9,8 +9,8 @@
 size_t fmo_basis_file_stem(const char *file);
 
 /* Returns the path of the file with this name, or a copy if a path is passed; to be freed by the
- * caller. FMO_OK, FMO_ERR_INPUT (unknown name; the message lists the known ones) or FMO_ERR_MEMORY.
- */
+ * caller. FMO_OK, FMO_ERR_INPUT (unknown name; the message lists the known ones) or
+ * FMO_ERR_MEMORY. */
 fmo_status fmo_basis_file_find(const char *name_or_path, char **path, fmo_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Norms of primitives and contractions, for the readers of basis sets and the writers of orbitals.
- */
+/* Norms of Gaussian primitives and contractions, for the readers of basis sets and the writers of
+ * orbitals. Next: norm.c. */
 #ifndef FMO_IO_BASIS_SET_NORM_H
 #define FMO_IO_BASIS_SET_NORM_H
 

@@ -1,5 +1,5 @@
-/* Reads a basis set: finds the file of a name and calls the reader of its format.
- * Next: names.c, json.c and gaussian.c, set.c. */
+/* Reads a basis set: finds the file of a name and calls the reader of its format. Next: names.c,
+ * json.c and gaussian.c, set.c. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/names.h"
 #include "base/arguments.h"

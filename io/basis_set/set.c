@@ -43,8 +43,8 @@ static fmo_status make_capacity(fmo_basis_set *set, const fmo_text *text, int n)
     return FMO_OK;
 }
 
-/* Checks the primitives, drops those with coefficient 0, normalises the contraction and stores it.
- */
+/* Checks the primitives, drops those with coefficient 0, normalises the contraction and stores
+ * it. */
 fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
                                    int number, int ang_mom, fmo_set_form form, int n,
                                    const double *exponent, const double *coefficient)

@@ -1,6 +1,6 @@
 /* The data set object: creation, destruction, accessors, and the quantities computed on demand
- * (core Hamiltonian and nuclear repulsion). Next: io/trexio, which reads data sets, and formula.c.
- */
+ * (core Hamiltonian and nuclear repulsion). Next: io/trexio, which reads data sets, and
+ * formula.c. */
 #include "io/dataset/dataset_internal.h"
 #include "base/harmless.h"
 #include "integrals/tables.h"

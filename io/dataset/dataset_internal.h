@@ -53,8 +53,8 @@ fmo_dataset *fmo_dataset_new(void);
 void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Stores a notice that casts doubt on the file: it contradicts itself or is physically implausible.
- */
+/* Stores a notice that casts doubt on the file: it contradicts itself or is physically
+ * implausible. */
 void fmo_dataset_doubt(fmo_dataset *dataset, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,6 @@
 /* Elements of nuclei and the formula in Hill order: carbon, hydrogen, then the other elements
- * alphabetically; without carbon all alphabetically (E. A. Hill, J. Am. Chem. Soc. 22, 478 (1900)).
- */
+ * alphabetically; without carbon all alphabetically (E. A. Hill, J. Am. Chem. Soc. 22, 478
+ * (1900)). */
 #include "io/dataset/dataset_internal.h"
 #include "io/molecule/molecule_internal.h"
 

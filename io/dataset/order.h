@@ -1,6 +1,6 @@
 /* The order of the functions of a shell in a TREXIO file, and so in a data set. Cartesian functions
- * are ordered as in the library: x y z, xx xy xz yy yz zz, ... Spherical functions are ordered by
- * m = 0, +1, -1, ...: p shells are z x y, where the library has x y z
+ * are ordered as in the library: x y z, xx xy xz yy yz zz, ... Spherical functions are ordered by m
+ * = 0, +1, -1, ...: p shells are z x y, where the library has x y z
  * (fmo_basis_input.ao_component). */
 #ifndef FMO_IO_DATASET_ORDER_H
 #define FMO_IO_DATASET_ORDER_H
@@ -9,8 +9,8 @@
 
 #include "integrals/tables.h"
 
-/* Returns true if Cartesian and spherical shells of this angular momentum have different functions.
- */
+/* Returns true if Cartesian and spherical shells of this angular momentum have different
+ * functions. */
 static inline bool fmo_shell_has_forms(int ang_mom)
 {
     return fmo_shell_functions(ang_mom) != fmo_shell_spherical(ang_mom);

@@ -72,8 +72,7 @@ typedef struct fmo_abinitmp {
 } fmo_abinitmp;
 
 /* Reads the next word, text in quotation marks (without them), "=", or the end of the group, which
- * is
- * "/" or, as in ABINIT-MP, the line with which the next group begins. */
+ * is "/" or, as in ABINIT-MP, the line with which the next group begins. */
 fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word);
 /* Copies a word in capitals, truncated to fit and with unprintable characters replaced. */
 void fmo_abinitmp_capitals(fmo_word word, char capitals[FMO_ABINITMP_NAME]);

@@ -1,6 +1,6 @@
 /* Keys of inputs of ABINIT-MP and their treatment (keys.h): those that ABINIT-MP prints with their
- * defaults after reading them (Open Ver. 1 Rev. 23), and those in files written by other programs.
- */
+ * defaults after reading them (Open Ver. 1 Rev. 23), and those in files written by other
+ * programs. */
 #include "io/fragment/abinitmp.h"
 
 #include <stddef.h>
@@ -63,7 +63,7 @@ static const fmo_key_row rows[] = {
                "WRITE_MONOMER_MP2 DIMER_DIR WRITEMOELEVEL WRITEMOEFRAG CHECKFRAGMENT"),
     FMO_PASSED("FMOCNTRL", "MAXSCCENERGY MAXSCCCYC MONOMER_SCC_ALGORITHM"),
     /* For gradients; for multipoles, hybrids from files and automatic fragments, which are not
-       supported. */
+     * supported. */
     FMO_PASSED("FMOCNTRL", "HOPGRD MCGRAD LDIMER_CMM FMTREADLMO FRAGSIZERESIDUE FRAGSIZEAMINOACID "
                            "FRAGSIZENUCLEOTIDE LIGANDCHARGE RSOLV HYBRIDSORT"),
 

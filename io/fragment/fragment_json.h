@@ -9,8 +9,8 @@
  * are. */
 const char *fmo_json_unknown(const json_t *object, const char *const *known);
 
-/* Copies a text for a message, truncated and with unprintable characters replaced. Returns quote.
- */
+/* Copies a text for a message, truncated and with unprintable characters replaced. Returns
+ * quote. */
 const char *fmo_json_quote(const char *text, char quote[FMO_QUOTE_SIZE]);
 
 /* Read an array of `count` integers from low to high, or of finite numbers of magnitude at most

@@ -1,8 +1,8 @@
 /* A molecule divided into fragments for the fragment molecular orbital (FMO) method: its atoms, the
  * fragment of each atom, the cut bonds, the distances beyond which the field of a fragment is
  * approximated, and the hybrid orbitals at cut bonds. Read from a file, or filled in by the caller.
- * Formats and rejected inputs: docs/reference/fmo.md. Next: fragment.h, which runs the calculation.
- */
+ * Formats and rejected inputs: docs/reference/fmo.md. Next: fragment.h, which runs the
+ * calculation. */
 #ifndef FMO_FRAGMENT_SYSTEM_H
 #define FMO_FRAGMENT_SYSTEM_H
 
@@ -13,14 +13,14 @@ extern "C" {
 #endif
 
 /** One bohr in angstrom as in GAMESS and OpenFMO, with which published FMO energies were computed;
- * used for fragment files that do not specify another value. */
+ *  used for fragment files that do not specify another value. */
 #define FMO_FRAGMENT_BOHR 0.52917724924
 
 /** A threshold larger than the distance of any two fragments: turns its approximation off. */
 #define FMO_FRAGMENT_NOWHERE 1e30
 
 /** A fragmented molecule. The distance of two fragments is the smallest distance of an atom of one
- * from an atom of the other, relative to the sum of the van der Waals radii of the two atoms. */
+ *  from an atom of the other, relative to the sum of the van der Waals radii of the two atoms. */
 typedef struct fmo_fragment_system {
     int atom_num;     /**< >= 1 */
     int *number;      /**< [atom_num] atomic numbers */
@@ -49,7 +49,7 @@ typedef struct fmo_fragment_system {
 } fmo_fragment_system;
 
 /** Reads a fragmented molecule: a PDB file (.pdb, .ent), which is cut into one fragment per
- * residue, an input of GAMESS or OpenFMO (.inp) or of ABINIT-MP (.ajf), or JSON (any other name).
+ *  residue, an input of GAMESS or OpenFMO (.inp) or of ABINIT-MP (.ajf), or JSON (any other name).
  *  @param[out] system  free with fmo_fragment_system_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, field or line, and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system,
@@ -68,13 +68,13 @@ FMO_API void fmo_fragment_system_destroy(fmo_fragment_system *system); /**< NULL
 FMO_API fmo_status fmo_fragment_system_check(const fmo_fragment_system *system, fmo_error *err);
 
 /** Returns the number of electrons of a fragment, or -1 if there is no such fragment. At each cut
- * bond, one unit of nuclear charge of the bond-detached atom and one electron belong to the
- * fragment of the bond-attached atom. */
+ *  bond, one unit of nuclear charge of the bond-detached atom and one electron belong to the
+ *  fragment of the bond-attached atom. */
 FMO_API int fmo_fragment_electron_num(const fmo_fragment_system *system, int fragment);
 
 /** Hybrid orbitals of an atom at cut bonds. Row 0 is the hybrid along the bond, which lies along z;
- * the other rows are the remaining hybrids and the core. Columns are the functions of the atom: its
- *  s shells, then its p shells, each x, y, z. */
+ *  the other rows are the remaining hybrids and the core. Columns are the functions of the atom:
+ *  its s shells, then its p shells, each x, y, z. */
 typedef struct fmo_hybrids {
     int orbital_num;     /**< number of rows */
     int function_num;    /**< number of columns */

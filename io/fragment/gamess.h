@@ -40,8 +40,7 @@ typedef struct fmo_gamess_list {
 typedef struct fmo_gamess_hybrids {
     char name[FMO_GAMESS_WORD];
     int function_num, orbital_num, line;
-    double *coefficient; /* [orbital_num][2 + function_num]; the first two numbers of a row are
-                            flags of the two fragments */
+    double *coefficient; /* [orbital_num][2 + function_num]; a row begins with 1 0 or 0 1 */
 } fmo_gamess_hybrids;
 
 typedef struct fmo_gamess {
@@ -55,8 +54,7 @@ typedef struct fmo_gamess {
     char (*name)[FMO_GAMESS_WORD]; /* [name_num] names of fragments */
     int name_num, name_capacity;
     double *place;  /* [number.num][3] coordinates, in the unit of the file */
-    int label_line; /* line of the first atom whose label is the symbol of another element; 0: none
-                     */
+    int label_line; /* first atom whose label is the symbol of another element; 0: none */
     int place_capacity;
     double respap, resppc, resdim; /* NaN: not given */
     /* $CONTRL, $DATA */
@@ -81,8 +79,8 @@ fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long valu
 
 /* Reads the next line without its comment; returns false at the end of the file. */
 bool fmo_gamess_line(fmo_gamess *g);
-/* Reads the next word of the group; "=" is a word by itself. Returns false at the end of the file.
- */
+/* Reads the next word of the group; "=" is a word by itself. Returns false at the end of the
+ * file. */
 bool fmo_gamess_word(fmo_gamess *g, fmo_word *word);
 /* Reads up to `most` words of the next line that is not empty; returns their number, 0 at $END or
  * the end of the file. */

@@ -65,8 +65,8 @@ static const fmo_key_row rows[] = {
     FMO_PASSED("$GDDI", "NGROUP NSUBGR NODES PAROUT BALTYP NUMDLB MANNOD NODINP MODOUT"),
     FMO_PASSED("$GDDI", "NIOGROUP NIOPROCS MASTER IOPOS"), /* of OpenFMO */
 
-    /* Convergence and printing. RSTRCT and MOM restrict occupations, VTSCAL scales the basis set.
-     */
+    /* Convergence and printing. RSTRCT and MOM restrict occupations, VTSCAL scales the basis
+     * set. */
     FMO_PASSED("$SCF",
                "DIRSCF FDIFF DIIS SOSCF EXTRAP DAMP SHIFT DEM LOCOPT CONV NCONV SOGTOL ETHRSH "
                "MAXDII SWDIIS DEMCUT DMPCUT NPUNCH NPREO UHFNOS VVOS MVOQ ACAVO PACAVO"),

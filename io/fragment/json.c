@@ -1,5 +1,5 @@
-/* Reads fragmented molecules from JSON; the fields are listed in docs/reference/fmo.md.
- * Next: fragment_json.h. */
+/* Reads fragmented molecules from JSON; the fields are listed in docs/reference/fmo.md. Next:
+ * fragment_json.h. */
 #include "io/fragment/fragment_json.h"
 #include "io/fragment/reader.h"
 #include "io/molecule/molecule_internal.h"

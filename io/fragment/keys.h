@@ -1,6 +1,6 @@
 /* Treatment of the keys of another program's input: one table per program (gamess_table.c,
- * abinitmp_table.c), which its reader and the tests use. A key without a row is rejected.
- * Next: keys.c. */
+ * abinitmp_table.c), which its reader and the tests use. A key without a row is rejected. Next:
+ * keys.c. */
 #ifndef FMO_IO_FRAGMENT_KEYS_H
 #define FMO_IO_FRAGMENT_KEYS_H
 
@@ -45,8 +45,8 @@ typedef struct fmo_key_table {
 
 extern const fmo_key_table fmo_gamess_keys_table, fmo_abinitmp_keys_table;
 
-/* Return true if the table has the group, and if it accepts all keys of the group with any value.
- */
+/* Return true if the table has the group, and if it accepts all keys of the group with any
+ * value. */
 bool fmo_keys_have(const fmo_key_table *table, const char *group);
 bool fmo_keys_pass_all(const fmo_key_table *table, const char *group);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest bonds that are recognised, in angstrom; a peptide bond is 1.33, a disulfide bridge 2.05.
- */
+/* Longest bonds that are recognised, in angstrom; a peptide bond is 1.33, a disulfide bridge
+ * 2.05. */
 #define PEPTIDE_MOST 2.0
 #define BRIDGE_MOST  2.5
 
@@ -31,8 +31,8 @@ static bool in_chain(const fmo_pdb_residue *r)
     return r->kind == FMO_PDB_AMINO || r->kind == FMO_PDB_FIRST || r->kind == FMO_PDB_LAST;
 }
 
-/* Adds the peptide bond between two consecutive residues, unless one chain ends and another begins.
- */
+/* Adds the peptide bond between two consecutive residues, unless one chain ends and another
+ * begins. */
 static fmo_status link_peptide(fmo_pdb *pdb, int i, int j)
 {
     fmo_pdb_residue *a = &pdb->residue[i], *b = &pdb->residue[j];
@@ -104,16 +104,16 @@ fmo_status fmo_pdb_link(fmo_pdb *pdb)
 
 /* ---- fragments ------------------------------------------------------------------------------- */
 
-/* Returns the representative (first) residue of a joined set, halving the path to it (union-find).
- */
+/* Returns the representative (first) residue of a joined set, halving the path to it
+ * (union-find). */
 static int root(int *joined, int k)
 {
     while (joined[k] != k) k = joined[k] = joined[joined[k]];
     return k;
 }
 
-/* Joins the residues of each fragment, then numbers the fragments. Returns the number of fragments.
- */
+/* Joins the residues of each fragment, then numbers the fragments. Returns the number of
+ * fragments. */
 static int number_fragments(fmo_pdb *pdb, int residues, int *joined)
 {
     int count = 0, fragments = 0;

@@ -1,5 +1,5 @@
-/* Memory of a fragmented molecule, and small functions shared by all readers; declared in reader.h.
- */
+/* Memory of a fragmented molecule, and small functions shared by all readers; declared in
+ * reader.h. */
 #include "io/fragment/reader.h"
 
 #include <stdlib.h>

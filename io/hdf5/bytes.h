@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A position in a structure. Reading past the end returns 0 and sets `bad`, which is never cleared.
- */
+/* A position in a structure. Reading past the end returns 0 and sets `bad`, which is never
+ * cleared. */
 typedef struct fmo_bytes {
     const unsigned char *at, *end;
     bool bad;

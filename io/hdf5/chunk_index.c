@@ -21,8 +21,8 @@ typedef struct array {
     unsigned offset_bytes, block_least, slow; /* slow: the unlimited dimension */
 } array;
 
-/* Returns the number of chunks along dimension i in the maximum shape of the dataset; 0: no limit.
- */
+/* Returns the number of chunks along dimension i in the maximum shape of the dataset; 0: no
+ * limit. */
 static uint64_t most_chunks(const fmo_h5_dataset *d, unsigned i)
 {
     return d->space.most[i] == UINT64_MAX ? 0 : (d->space.most[i] - 1) / d->chunk_dim[i] + 1;
@@ -165,8 +165,8 @@ static uint64_t pages_of(const array *a, unsigned s)
     return n > page ? n / page : 0;
 }
 
-/* Reads data block of super block s, with or without pages; an undefined address skips its entries.
- */
+/* Reads data block of super block s, with or without pages; an undefined address skips its
+ * entries. */
 static fmo_h5_code read_data_block(fmo_h5_file *file, array *a, uint64_t address, unsigned s,
                                    const unsigned char *map, uint64_t bit)
 {

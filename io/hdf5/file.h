@@ -78,8 +78,8 @@ fmo_h5_code fmo_h5_load(fmo_h5_file *file, uint64_t address, uint64_t size, cons
 fmo_h5_code fmo_h5_load_checked(fmo_h5_file *file, uint64_t address, uint64_t size,
                                 const char *signature, unsigned char **bytes);
 
-/* Claims bytes for a structure; they must be inside the file. what: constant string for messages.
- */
+/* Claims bytes for a structure; they must be inside the file. what: constant string for
+ * messages. */
 fmo_h5_code fmo_h5_own(fmo_h5_file *file, uint64_t address, uint64_t size, const char *what);
 
 /* Sorts the claims and checks that they do not overlap. */

@@ -65,8 +65,8 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
     return FMO_H5_OK;
 }
 
-/* Reads the blocks of an indirect block, row by row; offset: that of its first block in the heap.
- */
+/* Reads the blocks of an indirect block, row by row; offset: that of its first block in the
+ * heap. */
 static fmo_h5_code read_indirect(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t address,
                                  uint64_t rows, uint64_t offset, int level)
 {

@@ -130,8 +130,8 @@ static fmo_h5_code visit_dense(fmo_h5_file *file, const unsigned char *record, s
     return code == FMO_H5_OK ? read_link(file, d->group, object) : code;
 }
 
-/* Reads links from a fractal heap via the B-tree of link names, and checks that they are complete.
- */
+/* Reads links from a fractal heap via the B-tree of link names, and checks that they are
+ * complete. */
 static fmo_h5_code read_dense(fmo_h5_file *file, fmo_h5_node *group, const fmo_h5_message *info)
 {
     fmo_bytes b = fmo_bytes_of(info->bytes, info->size);

@@ -143,8 +143,8 @@ static fmo_h5_code index_collection(fmo_h5_file *file, fmo_h5_strings *strings, 
     return FMO_H5_OK;
 }
 
-/* Loads a collection. Collections must not overlap, so that at most the size of the file is read.
- */
+/* Loads a collection. Collections must not overlap, so that at most the size of the file is
+ * read. */
 static fmo_h5_code load_collection(fmo_h5_file *file, fmo_h5_strings *strings, uint64_t address)
 {
     unsigned char header[COLLECTION_HEADER];

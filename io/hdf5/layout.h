@@ -61,8 +61,8 @@ typedef struct fmo_h5_dataset {
 uint64_t fmo_h5_chunks_most(const fmo_h5_file *file);
 
 /* Reads type, shape and storage of the dataset of an object, and claims its data. Unsupported
- * features are recorded in dataset->code instead of returned. Call fmo_h5_dataset_free in any case.
- */
+ * features are recorded in dataset->code instead of returned. Call fmo_h5_dataset_free in any
+ * case. */
 fmo_h5_code fmo_h5_dataset_of(fmo_h5_file *file, const fmo_h5_object *object,
                               fmo_h5_dataset *dataset);
 void fmo_h5_dataset_free(fmo_h5_dataset *dataset);

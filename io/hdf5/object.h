@@ -1,5 +1,5 @@
-/* Object headers and the content of their messages: types, shapes, attributes.
- * Next: object.c, attribute.h, layout.h. */
+/* Object headers and the content of their messages: types, shapes, attributes. Next: object.c,
+ * attribute.h, layout.h. */
 #ifndef FMO_IO_HDF5_OBJECT_H
 #define FMO_IO_HDF5_OBJECT_H
 
@@ -65,8 +65,7 @@ typedef enum fmo_h5_class {
 typedef struct fmo_h5_type {
     fmo_h5_class class;
     size_t size; /* size of a value in the file, in bytes */
-    bool plain;  /* supported: integers of 1, 2, 4 or 8 bytes without padding, IEEE float64, strings
-                  */
+    bool plain;  /* supported: integers of 1, 2, 4 or 8 bytes, IEEE float64, strings */
     bool big, is_signed;
 } fmo_h5_type;
 

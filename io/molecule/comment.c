@@ -103,9 +103,8 @@ fmo_status fmo_comment_check(const fmo_text *text, const char *comment)
 }
 
 /* Parses a value that is a whole number, perhaps in quotes, with its sign before or after the
- * digits
- * ("2-") or with zeros after a decimal point. Returns 1 and *number; 0 if the value is a word; -1
- * if it begins like a number but is not a whole number. */
+ * digits ("2-") or with zeros after a decimal point. Returns 1 and *number; 0 if the value is a
+ * word; -1 if it begins like a number but is not a whole number. */
 static int whole_number(const char *value, fmo_word *word, double *number)
 {
     const char quote = *value == '"' || *value == '\'' ? *value : '\0';
@@ -129,8 +128,8 @@ static int whole_number(const char *value, fmo_word *word, double *number)
 }
 
 /* Reads the number that any of the keys gives, at any place in the comment. A value that is not a
- * number is part of a title and is skipped, and so is one after a colon that is not a whole number.
- */
+ * number is part of a title and is skipped, and so is one after a colon that is not a whole
+ * number. */
 static fmo_status read_number(const fmo_text *text, int line, const char *comment,
                               const char *const *keys, int least, int *number)
 {

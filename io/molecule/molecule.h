@@ -10,11 +10,11 @@ extern "C" {
 #endif
 
 /** One bohr in angstrom: the CODATA 2010 value, which PySCF also uses, so that both programs see
- * the same geometry. */
+ *  the same geometry. */
 #define FMO_BOHR_IN_ANGSTROM 0.52917721092
 
 /** Two nuclei closer than this (bohr) are taken for one nucleus written twice; the input is
- * rejected. */
+ *  rejected. */
 #define FMO_NUCLEUS_DISTANCE_LEAST 1e-3
 
 /** A molecule made by fmo_molecule_read_xyz or fmo_xyz_next is freed with fmo_molecule_destroy. A
@@ -28,10 +28,9 @@ typedef struct fmo_molecule {
     char *path;        /**< path of the file; NULL if there is none */
     char sha256[65];   /**< SHA-256 of the file, 64 hex digits; "" if there is no file */
     int frame;         /**< number of this molecule in a file of several, from 1; 0: the only one */
-    int charge; /**< charge in units of e from the comment: charge= or total_charge=, or the first
-                   number of a comment that consists of two whole numbers ("-2 1"); 0 if not given
-                 */
-    int multiplicity; /**< multiplicity from the comment: multiplicity= or spin_multiplicity=, or
+    int charge; /**< from the comment, in units of e: charge= or total_charge=, or the first number
+                   of a comment that consists of two whole numbers ("-2 1"); 0 if not given */
+    int multiplicity; /**< from the comment: multiplicity= or spin_multiplicity=, or
                          the second of the two numbers; 0 if not given */
     char notice[160]; /**< a warning about the comment, in one line; "" if there is none */
 } fmo_molecule;
@@ -39,7 +38,7 @@ typedef struct fmo_molecule {
 /** Reads one molecule from a .xyz file: the number of atoms, a comment, then one line for each atom
  *  with its element (symbol in any case, or atomic number) and x, y, z in angstrom. Further columns
  *  are ignored, and so are the lines that follow the atoms in files of the QM9 data set. Inputs
- * that are rejected are listed in docs/reference/basis-sets.md.
+ *  that are rejected are listed in docs/reference/basis-sets.md.
  *  @param[out] molecule  free with fmo_molecule_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err);
@@ -47,9 +46,9 @@ FMO_API void fmo_molecule_destroy(fmo_molecule *molecule); /**< NULL is allowed 
 
 /** An open .xyz file with any number of molecules, each in the format above, one after the other;
  *  blank lines may separate them. After a molecule that cannot be read, the next call of
- * fmo_xyz_next continues at the next line that holds a number of atoms; the failed molecule still
- * counts as a frame. The whole file (at most 256 MiB) is in memory while it is open; molecules are
- * made one at a time. */
+ *  fmo_xyz_next continues at the next line that holds a number of atoms; the failed molecule still
+ *  counts as a frame. The whole file (at most 256 MiB) is in memory while it is open; molecules are
+ *  made one at a time. */
 typedef struct fmo_xyz fmo_xyz;
 
 /** Opens a .xyz file.

@@ -91,8 +91,8 @@ static void name_of(long pid, unsigned long long inode, char name[NAME_SIZE])
 }
 
 /* Returns true if a name is that of a temporary file of this library, .fmo-result-PID-INODE.tmp,
- * owned by this user. Foreign files and copies have another inode number than such a name states.
- */
+ * owned by this user. Foreign files and copies have another inode number than such a name
+ * states. */
 static bool is_ours(const char *name, const struct stat *info)
 {
     unsigned long long inode = 0;

@@ -13,8 +13,8 @@ enum {
     TEXT_MOST = 60000   /* an object header holds at most 64 KiB */
 };
 
-/* HDF5 has global state and is usually not built thread-safe: a lock admits one thread at a time.
- */
+/* HDF5 has global state and is usually not built thread-safe: a lock admits one thread at a
+ * time. */
 static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Returns true if this much memory could be allocated now. */

@@ -51,7 +51,7 @@ static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
             kind = FMO_FILE_MOLECULES;
         else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_mode]))
             kind = FMO_FILE_MATRICES;
-        if (!fmo_content_is_ours(&store.tree, kind)) kind = FMO_FILE_OTHER; /* changed */
+        if (!fmo_content_is_ours(&store.tree, kind)) kind = FMO_FILE_OTHER; /* modified */
     }
     fmo_store_close(&store);
     return kind;

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** Contents of a result file; matrices are [nao][nao] float64 in hartree, and NULL ones are left
- * out. */
+ *  out. */
 typedef struct fmo_result {
     int nao;                /**< number of AOs */
     const double *coulomb;  /**< /fmo/coulomb */
@@ -34,7 +34,7 @@ FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset
                                     const fmo_result *result, fmo_error *err);
 
 /** One array of an FMO result: a dataset of group /fmo. Initialise the struct to 0, since members
- * may be added. */
+ *  may be added. */
 typedef struct fmo_result_array {
     const char *name;   /**< name of the dataset */
     const char *units;  /**< attribute "units"; NULL: none */
@@ -73,8 +73,8 @@ typedef struct fmo_molecule_result {
 } fmo_molecule_result;
 
 /** A file of many molecules, in memory until it is written: groups /molecules/0, /molecules/1, ...
- * and tables of all molecules in /summary (docs/reference/results.md). Not thread-safe: only one
- * thread at a time may use an object. */
+ *  and tables of all molecules in /summary (docs/reference/results.md). Not thread-safe: only one
+ *  thread at a time may use an object. */
 typedef struct fmo_molecules_file fmo_molecules_file;
 
 /** Creates an empty file in memory.
@@ -91,7 +91,7 @@ FMO_API fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_da
                                           const fmo_molecule_result *molecule, fmo_error *err);
 
 /** Writes the file in the way of fmo_result_write. Further molecules may be added and the file
- * written again afterwards.
+ *  written again afterwards.
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path,
                                             fmo_error *err);
@@ -121,13 +121,13 @@ typedef enum fmo_file_kind { FMO_FILE_TABLE(FMO_FILE_ROW) FMO_FILE_KIND_COUNT } 
 FMO_API const char *fmo_file_kind_text(fmo_file_kind kind); /**< NULL if out of range */
 
 /** Returns the kind of the file at a path. A file that cannot be read, is damaged or is not regular
- * is FMO_FILE_OTHER, and so is an HDF5 file with a group, dataset or attribute that fmo does not
- * write. fmo_result_write and similar functions replace any regular file; a program that wants to
- * protect the files of others calls this function first, as fmo-driver does. */
+ *  is FMO_FILE_OTHER, and so is an HDF5 file with a group, dataset or attribute that fmo does not
+ *  write. fmo_result_write and similar functions replace any regular file; a program that wants to
+ *  protect the files of others calls this function first, as fmo-driver does. */
 FMO_API fmo_file_kind fmo_file_kind_of(const char *path);
 
 /** Writes any bytes to a file, so that path always holds either the old or the complete new
- * content.
+ *  content.
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_file_write(const char *path, const void *bytes, size_t size, fmo_error *err);
 

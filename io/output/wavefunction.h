@@ -1,5 +1,5 @@
-/* Writes orbitals to files for other programs: TREXIO (HDF5 back end) and Molden.
- * Next: trexio.c, molden.c. */
+/* Writes orbitals to files for other programs: TREXIO (HDF5 back end) and Molden. Next: trexio.c,
+ * molden.c. */
 #ifndef FMO_WAVEFUNCTION_H
 #define FMO_WAVEFUNCTION_H
 
@@ -23,9 +23,9 @@ typedef struct fmo_wavefunction {
 } fmo_wavefunction;
 
 /** Writes a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,
- * and provenance in the additional group /fmo (docs/reference/dataset-format.md). fmo_dataset_read
- * can read it. It is written under a temporary name, synced and renamed: path always holds either
- * the old or the complete new content.
+ *  and provenance in the additional group /fmo (docs/reference/dataset-format.md). fmo_dataset_read
+ *  can read it. It is written under a temporary name, synced and renamed: path always holds either
+ *  the old or the complete new content.
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, mo_num out of range, method too long), FMO_ERR_OUTPUT
  *          (cannot write, or path is the data set itself), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dataset *dataset,
@@ -33,8 +33,8 @@ FMO_API fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dat
                                                  fmo_error *err);
 
 /** Writes a Molden file: [Atoms] in bohr, [GTO], [MO]. Molden's functions are normalised and
- * ordered nucleus by nucleus; the coefficients are converted. Written in the same way, and with the
- * same errors, as a TREXIO file. */
+ *  ordered nucleus by nucleus; the coefficients are converted. Written in the same way, and with
+ *  the same errors, as a TREXIO file. */
 FMO_API fmo_status fmo_wavefunction_write_molden(const char *path, const fmo_dataset *dataset,
                                                  const fmo_wavefunction *wavefunction,
                                                  fmo_error *err);

@@ -125,8 +125,8 @@ static fmo_status read_cartesian(fmo_reader *r)
     return status;
 }
 
-/* Reads all arrays of the basis, also passing them to the data set on error, and creates the basis.
- */
+/* Reads all arrays of the basis, also passing them to the data set on error, and creates the
+ * basis. */
 fmo_status fmo_trexio_read_basis(fmo_reader *r)
 {
     basis_arrays b = {0};

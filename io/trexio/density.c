@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <fmo/one_electron.h>
 
-#define OVERLAP_TOLERANCE    1e-8 /* of the file and ours, relative to sqrt(S_ii S_jj) */
-#define OCCUPATION_TOLERANCE 1e-8 /* for an occupation of 0 or 2 */
+#define OVERLAP_TOLERANCE    1e-8 /* difference relative to sqrt(S_ii S_jj) */
+#define OCCUPATION_TOLERANCE 1e-8 /* deviation from 0 or 2 */
 #define TRACE_TOLERANCE      1e-6 /* electrons */
 
 /* Computes the overlap matrix and compares it with that of the file, if any: a difference reveals

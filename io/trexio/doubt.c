@@ -19,8 +19,8 @@
  * unless a molecule has thousands of atoms, and the least number of shells. */
 enum { WORK_MOST = 4000, SHELLS_LEAST = 8 };
 
-/* A basis of a subset of the shells with all nuclei, and the indices of its functions in the file.
- */
+/* A basis of a subset of the shells with all nuclei, and the indices of its functions in the
+ * file. */
 typedef struct part {
     fmo_basis *basis;
     int shells, nao;

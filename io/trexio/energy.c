@@ -83,8 +83,8 @@ fmo_status fmo_trexio_note_convergence(fmo_reader *r)
     return status;
 }
 
-/* Computes the nuclear repulsion and compares it with that of the file, if any, which is then used.
- */
+/* Computes the nuclear repulsion and compares it with that of the file, if any, which is then
+ * used. */
 fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
 {
     const fmo_attribute *attribute = &fmo_attributes[ATTR_nucleus_repulsion];

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names of the dimensions of arrays, and the attributes that hold their values. DIM_3 is always 3.
- */
+/* Names of the dimensions of arrays, and the attributes that hold their values. DIM_3 is always
+ * 3. */
 /* X(enumerator, group, attribute, largest accepted value) */
 #define FMO_COUNT_TABLE(X)                 \
     X(DIM_NUCLEUS, nucleus, num, 46340)    \

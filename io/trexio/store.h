@@ -28,8 +28,8 @@ fmo_status fmo_store_fail(const fmo_store *store, fmo_status status, const char 
 fmo_status fmo_store_open(fmo_store *store);
 void fmo_store_close(fmo_store *store);
 
-/* Sets *found if the dataset exists. A soft or external link, or a group, in its place is an error.
- */
+/* Sets *found if the dataset exists. A soft or external link, or a group, in its place is an
+ * error. */
 fmo_status fmo_store_find(fmo_store *store, const fmo_field *field, bool *found);
 
 /* Searches for names that differ in one character from that of a missing field or attribute, and
