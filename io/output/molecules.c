@@ -1,5 +1,5 @@
-/* A file of many molecules: an HDF5 file with one group per molecule and tables of all molecules. It
- * is built in memory and written by file.c. Next: docs/reference/results.md. */
+/* A file of many molecules: an HDF5 file with one group per molecule and tables of all molecules.
+ * It is built in memory and written by file.c. Next: docs/reference/results.md. */
 #include <limits.h>
 #include <fmo/result.h>
 #include "io/output/file.h"
