@@ -1,6 +1,6 @@
-/* A data set of a molecule and a basis set: on each nucleus the shells of its element. The
- * functions of a shell are ordered as in a TREXIO file (io/dataset/order.h), in which it may be
- * written. */
+/* Creates a data set from a molecule and a basis set: each nucleus gets the shells of its element.
+ * The functions of a shell are ordered as in a TREXIO file (io/dataset/order.h), so that the data
+ * set can be written as one. Next: norm.h. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
@@ -15,16 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_MOST = 128 }; /* bytes of a path that messages show */
+enum { PATH_MOST = 128 }; /* bytes of a path shown in messages */
 
 typedef struct maker {
     const fmo_molecule *molecule;
     const fmo_basis_set *set;
-    fmo_functions functions;          /* above p */
-    int first[FMO_ELEMENT_MOST + 1];  /* its first shell */
-    int shells[FMO_ELEMENT_MOST + 1]; /* number of its shells, all neighbours */
+    fmo_functions functions;          /* requested form of the functions above p */
+    int first[FMO_ELEMENT_MOST + 1];  /* first shell of each element */
+    int shells[FMO_ELEMENT_MOST + 1]; /* number of shells of each element, which are consecutive */
     bool cartesian;
-    char label[PATH_MOST + 32]; /* the molecule, for messages */
+    char label[PATH_MOST + 32]; /* name of the molecule, for messages */
     fmo_dataset *d;
     fmo_error *err;
 } maker;
@@ -36,6 +36,8 @@ static fmo_status no_memory(const maker *m)
     return fmo_error_set(m->err, FMO_ERR_MEMORY, "%s: no memory for a data set", m->label);
 }
 
+/* Checks the atomic numbers and coordinates of a molecule, which the caller may have filled in, and
+ * that no two nuclei coincide. */
 static fmo_status check_molecule(maker *m)
 {
     const fmo_molecule *mol = m->molecule;
@@ -64,7 +66,8 @@ static fmo_status check_molecule(maker *m)
     return FMO_OK;
 }
 
-/* Every element of the molecule is in the set, with shells that there are. */
+/* Finds the shells of each element, and checks that every element of the molecule is in the set and
+ * has only supported shells. */
 static fmo_status check_set(maker *m)
 {
     for (int s = m->set->shell_num - 1; s >= 0; s--) {
@@ -97,7 +100,7 @@ static fmo_status check_set(maker *m)
     return FMO_OK;
 }
 
-/* Cartesian or spherical, for all shells of a data set. */
+/* Chooses Cartesian or spherical functions for all shells of the data set. */
 static fmo_status choose_form(maker *m)
 {
     int elements[] = {[FMO_FORM_OPEN] = 0, [FMO_FORM_CARTESIAN] = 0, [FMO_FORM_SPHERICAL] = 0};
@@ -154,7 +157,7 @@ static sizes count_functions(const maker *m)
     return n;
 }
 
-/* Arrays that the data set's fmo_basis_input, which only reads them, will own. */
+/* Writable pointers to the arrays of the data set's fmo_basis_input, whose members are const. */
 typedef struct arrays {
     double *charge, *coord, *exponent, *coefficient, *factor;
     int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell, *ao_component;
@@ -192,12 +195,14 @@ static void fill_functions(const maker *m, arrays *a)
     memcpy(a->coord, m->molecule->coord, 3 * (size_t)m->molecule->nucleus_num * sizeof(double));
 }
 
+/* Allocates the arrays of the basis input, which the data set owns even on error, fills them and
+ * creates the basis. */
 static fmo_status make_basis(maker *m)
 {
     sizes n = count_functions(m);
     size_t nuclei = (size_t)m->molecule->nucleus_num;
     if (n.shells >
-        FMO_NUCLEUS_MOST) /* as fmo_basis_create has it; primitives and functions follow */
+        FMO_NUCLEUS_MOST) /* limit of fmo_basis_create; primitives and functions follow */
         return INPUT(m, "%s: %lld shells: expected 1 to %d; choose a smaller basis set", m->label,
                      n.shells, FMO_NUCLEUS_MOST);
     size_t prims = (size_t)n.prims, shells = (size_t)n.shells, aos = (size_t)n.aos;
@@ -254,7 +259,8 @@ static fmo_status finish(maker *m)
     return fmo_dataset_note_close(d) == FMO_OK ? FMO_OK : no_memory(m);
 }
 
-/* fmo_dataset_create_with, as `call`. */
+/* Implements fmo_dataset_create and fmo_dataset_create_with; call: name of the function, for
+ * messages. */
 static fmo_status create(const char *call, const fmo_molecule *molecule, const fmo_basis_set *set,
                          fmo_functions functions, int charge, fmo_dataset **dataset, fmo_error *err)
 {

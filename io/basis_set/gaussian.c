@@ -1,7 +1,7 @@
-/* Basis sets in the format of Gaussian (.gbs, .g94): blocks of one or several elements, each ended
- * by "****"; shells of a type (S, P, SP, ...), a number of primitives and a scale factor, whose
- * square multiplies the exponents (gaussian.com/gen). "!" begins a comment. Effective core
- * potentials may follow; which elements have one is all that is read of them. */
+/* Reads basis sets in Gaussian's format (.gbs, .g94): blocks for one or several elements, each
+ * ended by "****"; a shell has a type (S, P, SP, ...), a number of primitives and a scale factor,
+ * whose square multiplies the exponents (gaussian.com/gen). "!" begins a comment. Of effective core
+ * potentials that follow, only the elements that have one are recorded. Next: set.c. */
 #include "io/basis_set/basis_set_internal.h"
 
 #include <stdio.h>
@@ -12,15 +12,15 @@
 typedef struct parser {
     fmo_basis_set *set;
     fmo_text *text;
-    fmo_word line;                 /* what is left of the line taken last */
-    int element[FMO_ELEMENT_MOST]; /* of the block */
+    fmo_word line;                 /* rest of the line read last */
+    int element[FMO_ELEMENT_MOST]; /* atomic numbers of the current block */
     int element_num;
     bool seen[FMO_ELEMENT_MOST + 1];
 } parser;
 
 #define INPUT(p, ...) fmo_text_fail((p)->text, (p)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* The next line that has something in it besides a comment. */
+/* Reads the next line that is not empty apart from a comment; returns false at the end. */
 static bool next_line(parser *p)
 {
     while (fmo_text_line(p->text, &p->line)) {
@@ -42,7 +42,8 @@ static bool is_end(fmo_word word)
     return word.size >= 4 && strncmp(word.at, "****", 4) == 0;
 }
 
-/* "H 0" or "C N O 0"; "-H" means: where there is one. */
+/* Reads the first line of a block, "H 0" or "C N O 0". Gaussian's "-H" (use it if the element is
+ * present) is read as "H". */
 static fmo_status read_elements(parser *p)
 {
     fmo_word word;
@@ -72,7 +73,8 @@ static fmo_status read_elements(parser *p)
     return FMO_OK;
 }
 
-/* "S", "SP", "L=7": the angular momenta of a shell; 0 of them if it is none. */
+/* Returns the number of angular momenta of a shell type ("S", "SP", "L=7"); 0 if it is not a
+ * type. */
 static int ang_moms_of(fmo_word word, int ang_mom[8])
 {
     long l;
@@ -90,6 +92,8 @@ static int ang_moms_of(fmo_word word, int ang_mom[8])
     return (int)word.size;
 }
 
+/* Reads one line of a shell: an exponent and one coefficient for each of `columns` angular
+ * momenta. */
 static fmo_status read_primitive(parser *p, int columns, double *exponent, double **coefficient)
 {
     fmo_word word;
@@ -111,6 +115,8 @@ static fmo_status read_primitive(parser *p, int columns, double *exponent, doubl
     return FMO_OK;
 }
 
+/* Reads a shell of the given type and adds one shell for each of its angular momenta to the first
+ * element of the block. */
 static fmo_status read_shell(parser *p, fmo_word type)
 {
     double scale = 1.0;
@@ -132,7 +138,7 @@ static fmo_status read_shell(parser *p, fmo_word type)
         return INPUT(p, "'%s': expected a type, a number of primitives and one scale factor",
                      fmo_text_quote(word, quote));
     double *const values = malloc((size_t)n * (size_t)(1 + columns) * sizeof *values);
-    double *const exponent = values; /* then [columns][n] coefficients */
+    double *const exponent = values; /* followed by coefficients [columns][n] */
     fmo_status status = FMO_OK;
     if (!values) return fmo_text_fail(p->text, 0, FMO_ERR_MEMORY, "no memory to read it");
     for (long k = 0; status == FMO_OK && k < n; k++) {
@@ -154,7 +160,7 @@ static fmo_status read_shell(parser *p, fmo_word type)
     return status;
 }
 
-/* The shells of a block from the first on are those of its other elements, too. */
+/* Copies the shells added since `first` to the other elements of the block. */
 static fmo_status repeat_shells(parser *p, int first)
 {
     fmo_status status = FMO_OK;
@@ -181,14 +187,14 @@ static fmo_status read_block(parser *p)
     return status;
 }
 
-/* Is it "O-ECP 2 10"? Then the element has a potential. */
+/* Returns the atomic number of an ECP header such as "O-ECP 2 10"; 0 for any other word. */
 static int ecp_element(fmo_word word)
 {
     if (word.size < 5 || strncasecmp(word.at + word.size - 4, "-ecp", 4) != 0) return 0;
     return fmo_element_number(word.at, word.size - 4);
 }
 
-/* From here to the end of the file there are potentials. */
+/* Records the elements of all potentials from here to the end of the file. */
 static void note_ecps(parser *p)
 {
     do {
@@ -197,7 +203,7 @@ static void note_ecps(parser *p)
     } while (next_line(p));
 }
 
-/* "Zn 0", and in the next line "ZN-ECP 2 18": the potentials begin. */
+/* Returns true if the next line is an ECP header ("Zn 0", then "ZN-ECP 2 18"). Consumes nothing. */
 static bool ecps_begin(parser *p)
 {
     parser ahead = *p;

@@ -1,7 +1,7 @@
-/* Basis sets as the Basis Set Exchange writes them: JSON, schema "component" or "complete" (B. P.
+/* Reads basis sets in the JSON of the Basis Set Exchange, schema "component" or "complete" (B. P.
  * Pritchard, D. Altarawy, B. Didier, T. D. Gibson, T. L. Windus, J. Chem. Inf. Model. 59, 4814
- * (2019)). Numbers are strings there. An entry of coefficients for each angular momentum of a
- * shared shell (sp), or for each function of a general contraction. */
+ * (2019)). Numbers are strings there. A shell has one array of coefficients for each angular
+ * momentum of a shared (sp) shell, or for each function of a general contraction. Next: set.c. */
 #include "io/basis_set/basis_set_internal.h"
 #include "base/harmless.h"
 #include "io/text/json.h"
@@ -14,13 +14,13 @@
 typedef struct parser {
     fmo_basis_set *set;
     const fmo_text *text;
-    int number;      /* element */
+    int number;      /* atomic number */
     char where[128]; /* "elements/8 (O)/electron_shells[0]" */
 } parser;
 
 #define INPUT(p, ...) fmo_text_fail((p)->text, 0, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* A number, which is a string or, in files written by others, a number. */
+/* Reads a number, which is a string or, in files written by other programs, a JSON number. */
 static bool real_of(const fmo_text *text, const json_t *value, double *real)
 {
     if (json_is_string(value))
@@ -49,11 +49,11 @@ static fmo_status read_reals(const parser *p, const char *name, const json_t *ar
     return FMO_OK;
 }
 
-/* The angular momenta of a shell, 1 to 8 of them. */
+/* Reads the 1 to 8 angular momenta of a shell. */
 static fmo_status read_ang_moms(const parser *p, const json_t *shell, int ang_mom[8], int *n)
 {
     const json_t *array = json_object_get(shell, "angular_momentum");
-    size_t size = json_array_size(array); /* 0 when it is no array */
+    size_t size = json_array_size(array); /* 0 if it is not an array */
     if (size < 1 || size > 8)
         return INPUT(p, "%s/angular_momentum: expected an array such as [0] (s) or [0, 1] (sp)",
                      p->where);
@@ -87,6 +87,7 @@ static fmo_status read_function_type(const parser *p, const json_t *shell, fmo_s
                  fmo_text_quote((fmo_word){text ? text : "", text ? strlen(text) : 0}, quote));
 }
 
+/* Reads a shell and adds one contracted shell for each array of coefficients. */
 static fmo_status read_shell(parser *p, const json_t *shell)
 {
     int ang_mom[8], shared = 0;
@@ -119,6 +120,7 @@ static fmo_status read_shell(parser *p, const json_t *shell)
     return status;
 }
 
+/* Reads all shells of an element, and records whether it has an effective core potential. */
 static fmo_status read_element(parser *p, const char *key, const json_t *element)
 {
     long number = 0;

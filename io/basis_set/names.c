@@ -1,4 +1,5 @@
-/* Names of basis sets, and the directories in which their files are: basis_set.h. */
+/* Names of basis sets, and the directories that hold their files; the search order is in
+ * basis_set.h. */
 #define _GNU_SOURCE /* strcasestr */
 #include "io/basis_set/names.h"
 #include "base/harmless.h"
@@ -17,8 +18,8 @@ enum { NAME_SIZE = 64, NAMES_MOST = 512 };
 static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas"};
 enum { SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0] };
 
-/* "STO-3G", "sto 3g" -> "sto3g"; "6-31G*", "6-31G**" -> "631g(d)", "631g(d,p)". A text that is too
- * long is cut. */
+/* Normalises a name: "STO-3G" and "sto 3g" become "sto3g"; "6-31G*" and "6-31G**" become "631g(d)"
+ * and "631g(d,p)". Truncates names that are too long. */
 static void plain_name(const char *name, size_t size, char plain[NAME_SIZE])
 {
     size_t n = 0;
@@ -46,7 +47,7 @@ size_t fmo_basis_file_stem(const char *file)
     return 0;
 }
 
-/* Directory i of those to look in, in *size characters; NULL after the last. */
+/* Returns directory i of the search order, *size characters long; NULL after the last. */
 static const char *directory_at(int i, size_t *size)
 {
     static const char *const built_in[] = {FMO_BASIS_SOURCE_DIR, FMO_BASIS_INSTALL_DIR};
@@ -61,7 +62,7 @@ static const char *directory_at(int i, size_t *size)
     return built_in[i];
 }
 
-/* Calls visit with each file of a basis set, its directory, and the number of that. */
+/* Calls visit for each file of a basis set, with its directory and the index of that directory. */
 static void visit_sets(void (*visit)(int i, const char *directory, const char *file, void *data),
                        void *data)
 {
@@ -80,9 +81,9 @@ static void visit_sets(void (*visit)(int i, const char *directory, const char *f
 
 typedef struct search {
     char plain[NAME_SIZE];
-    int directory; /* that path is in */
-    char *path;    /* found so far; the first in alphabetical order of the first directory */
-    bool failed;   /* no memory */
+    int directory; /* index of the directory of path */
+    char *path;    /* best match so far: the alphabetically first file of the first directory */
+    bool failed;   /* out of memory */
 } search;
 
 static void note_match(int i, const char *directory, const char *file, void *data)
@@ -140,7 +141,7 @@ void fmo_basis_set_list(char *text, size_t size)
     free(list);
 }
 
-/* Whether the name is of a set with f shells on first-row atoms, by its usual marks. */
+/* Returns true if a name has one of the usual marks of sets with f shells on first-row atoms. */
 static bool has_f_shells(const char *name)
 {
     static const char *const marks[] = {"tz",   "qz",   "5z",   "6z",      "2df",    "3df",
@@ -151,6 +152,7 @@ static bool has_f_shells(const char *name)
     return found;
 }
 
+/* Sets the error for a name that matches no file. */
 static fmo_status unknown_name(const char *name, fmo_error *err)
 {
     char known[320], shown[44];

@@ -1,10 +1,10 @@
-/* See norm.h. */
+/* Norms of Gaussian primitives and contractions; declared in norm.h. */
 #include "io/basis_set/norm.h"
 #include "integrals/tables.h"
 
 #include <math.h>
 
-/* <g|g> = (pi / 2a)^(3/2) (2l - 1)!! / (4a)^l; of spherical functions of l the same */
+/* <g|g> = (pi / 2a)^(3/2) (2l - 1)!! / (4a)^l, also for spherical functions of l */
 double fmo_primitive_norm(int ang_mom, double exponent)
 {
     double norm = pow(2.0 * exponent / M_PI, 0.75);
@@ -26,7 +26,7 @@ double fmo_contraction_overlap(int ang_mom, int n, const double *exponent,
     return sum;
 }
 
-/* <x^a y^b z^c g|x^a y^b z^c g> goes as (2a - 1)!! (2b - 1)!! (2c - 1)!! */
+/* <x^a y^b z^c g|x^a y^b z^c g> is proportional to (2a - 1)!! (2b - 1)!! (2c - 1)!! */
 double fmo_function_norm(int ang_mom, int c, bool cartesian)
 {
     double ratio = 1.0;

@@ -1,4 +1,4 @@
-/* Reading a basis set: the file of a name, and the reader of its format. Down from here: names.c,
+/* Reads a basis set: finds the file of a name and calls the reader of its format. Next: names.c,
  * json.c and gaussian.c, set.c. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/names.h"
@@ -29,6 +29,7 @@ static fmo_status parse(fmo_basis_set *set, fmo_text *text)
     return status;
 }
 
+/* Finds, reads and parses the file; frees everything on error. */
 fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **set, fmo_error *err)
 {
     if (set) *set = NULL;

@@ -1,4 +1,4 @@
-/* A basis set: its shells, normalised as they are added. */
+/* The basis set object: its shells, which are normalised as they are added, and its accessors. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/norm.h"
 #include "integrals/tables.h"
@@ -18,7 +18,7 @@ static fmo_status no_memory(const fmo_text *text)
     return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
 }
 
-/* Space for one more shell and n primitives. */
+/* Ensures space for one more shell and n primitives. */
 static fmo_status make_capacity(fmo_basis_set *set, const fmo_text *text, int n)
 {
     if (set->shell_num == FMO_SET_SHELLS_MOST)
@@ -43,6 +43,8 @@ static fmo_status make_capacity(fmo_basis_set *set, const fmo_text *text, int n)
     return FMO_OK;
 }
 
+/* Checks the primitives, drops those with coefficient 0, normalises the contraction and stores
+ * it. */
 fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
                                    int number, int ang_mom, fmo_set_form form, int n,
                                    const double *exponent, const double *coefficient)

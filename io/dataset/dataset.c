@@ -1,6 +1,6 @@
-/* The data set object: life, accessors, and what is computed late, the core Hamiltonian and
- * the repulsion of the nuclei.
- * Reading is in io/trexio, the formula in formula.c. */
+/* The data set object: creation, destruction, accessors, and the quantities computed on demand
+ * (core Hamiltonian and nuclear repulsion). Next: io/trexio, which reads data sets, and
+ * formula.c. */
 #include "io/dataset/dataset_internal.h"
 #include "base/harmless.h"
 #include "integrals/tables.h"
@@ -117,7 +117,7 @@ bool fmo_dataset_is_doubtful(const fmo_dataset *dataset, int i)
     return dataset && i >= 0 && i < dataset->notice_num && dataset->doubt[i];
 }
 
-/* T + V; NULL without memory. */
+/* Returns T + V, or NULL if there is no memory. */
 static double *compute_core(const fmo_dataset *dataset)
 {
     size_t n = (size_t)dataset->nao * (size_t)dataset->nao;
@@ -137,8 +137,9 @@ const double *fmo_dataset_core_hamiltonian(const fmo_dataset *dataset)
 {
     if (!dataset) return NULL;
     if (dataset->core_source != FMO_CORE_COMPUTED) return dataset->core;
-    /* Nuclear attraction costs as much as a Fock build, and J and K do without: made on demand. A
-     * data set is never a const object, so the cast is sound; the lock makes two threads agree. */
+    /* Nuclear attraction costs as much as a Fock build, and J and K do not need it, so it is
+     * computed on demand. A data set is never a const object, so the cast is valid; the lock
+     * serialises threads. */
     fmo_dataset *d = (fmo_dataset *)dataset;
     pthread_mutex_lock(&d->core_lock);
     if (!d->core && !d->core_failed) {
@@ -164,7 +165,7 @@ const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *dataset)
 double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset)
 {
     if (!dataset) return NAN;
-    fmo_dataset *d = (fmo_dataset *)dataset; /* as above */
+    fmo_dataset *d = (fmo_dataset *)dataset; /* see above */
     pthread_mutex_lock(&d->core_lock);
     if (!d->repulsion_known) d->nuclear_repulsion = fmo_basis_nuclear_repulsion(d->basis);
     d->repulsion_known = true;

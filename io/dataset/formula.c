@@ -1,5 +1,6 @@
-/* Elements of nuclei and the formula in Hill order: carbon, hydrogen, then the alphabet; the
- * alphabet alone without carbon (E. A. Hill, J. Am. Chem. Soc. 22, 478 (1900)). */
+/* Elements of nuclei and the formula in Hill order: carbon, hydrogen, then the other elements
+ * alphabetically; without carbon all alphabetically (E. A. Hill, J. Am. Chem. Soc. 22, 478
+ * (1900)). */
 #include "io/dataset/dataset_internal.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -9,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENTS = FMO_ELEMENT_MOST + 1 /* and 0 for none */ };
+enum { ELEMENTS = FMO_ELEMENT_MOST + 1 /* including 0, no element */ };
 
-/* Atomic number from a label such as "O", "c1", "CL_2"; 0 if it is none ("ghost", "X", ""). */
+/* Returns the atomic number of a label such as "O", "c1", "CL_2"; 0 if it names no element
+ * ("ghost", "X", ""). */
 static int number_of_label(const char *label)
 {
     size_t letters = 0;
@@ -30,7 +32,8 @@ static int compare_symbols(const void *a, const void *b)
     return strcmp(fmo_element_symbol(*(const int *)a), fmo_element_symbol(*(const int *)b));
 }
 
-/* counts[z] atoms of element z; an upper bound of its text is 2 + 11 characters an element */
+/* Returns the formula of counts[z] atoms of each element z, or NULL. It needs at most 2 + 11
+ * characters per element. */
 static char *hill_formula(const int counts[ELEMENTS])
 {
     int order[ELEMENTS], n = 0, first = 0;
@@ -57,6 +60,7 @@ static char *hill_formula(const int counts[ELEMENTS])
     return formula;
 }
 
+/* Searches only the charged nuclei, since ghost centres may lie anywhere. */
 fmo_status fmo_dataset_note_close(fmo_dataset *dataset)
 {
     const fmo_basis_input *input = &dataset->input;
@@ -94,7 +98,7 @@ fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, c
         int z = labels ? number_of_label(labels + (size_t)i * slot) : 0;
         if (!z) z = number_of_charge(charge[i]);
         dataset->number[i] = z;
-        if (charge[i] != 0.0) counts[z]++; /* a centre without charge only carries functions */
+        if (charge[i] != 0.0) counts[z]++; /* centres without charge only carry functions */
     }
     dataset->formula = hill_formula(counts);
     return dataset->formula ? FMO_OK : FMO_ERR_MEMORY;

@@ -1,6 +1,7 @@
-/* The order in which a TREXIO file, and with it a data set, has the functions of a shell: Cartesian
- * ones x y z, xx xy xz yy yz zz, ... as the library does; spherical ones by m = 0, +1, -1, ..., of
- * p shells z x y, which the library has as x y z everywhere (fmo_basis_input.ao_component). */
+/* The order of the functions of a shell in a TREXIO file, and so in a data set. Cartesian functions
+ * are ordered as in the library: x y z, xx xy xz yy yz zz, ... Spherical functions are ordered by m
+ * = 0, +1, -1, ...: p shells are z x y, where the library has x y z
+ * (fmo_basis_input.ao_component). */
 #ifndef FMO_IO_DATASET_ORDER_H
 #define FMO_IO_DATASET_ORDER_H
 
@@ -8,13 +9,14 @@
 
 #include "integrals/tables.h"
 
-/* Whether the two forms have different functions. */
+/* Returns true if Cartesian and spherical shells of this angular momentum have different
+ * functions. */
 static inline bool fmo_shell_has_forms(int ang_mom)
 {
     return fmo_shell_functions(ang_mom) != fmo_shell_spherical(ang_mom);
 }
 
-/* The component that function k of a shell in the file is. */
+/* Returns the component (fmo_basis_input.ao_component) of function k of a shell in the file. */
 static inline int fmo_file_component(int ang_mom, int k, bool cartesian)
 {
     static const int place[FMO_SHELL_KIND_COUNT][5] = {{0}, {2, 0, 1}, {0, 1, 2, 3, 4}};

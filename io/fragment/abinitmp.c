@@ -1,5 +1,6 @@
-/* Inputs of ABINIT-MP (.ajf): groups "&NAME ... /" that hold "Key=value", or the list of fragments,
- * or atoms. The format as programs around it write and read it: docs/reference/fmo.md. */
+/* Reads inputs of ABINIT-MP (.ajf): groups "&NAME ... /" that hold "Key=value", the list of
+ * fragments, or atoms. The format, as written and read by programs that support it, is in
+ * docs/reference/fmo.md. Next: abinitmp_keys.c, abinitmp_system.c. */
 #include "io/fragment/abinitmp.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -32,6 +33,7 @@ static void skip_blanks(fmo_word *rest)
     while (rest->size && separates(*rest->at)) rest->at++, rest->size--;
 }
 
+/* Skips comments and empty lines. A line that begins with '&' ends the group and remains unread. */
 fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word)
 {
     for (;;) {
@@ -47,7 +49,7 @@ fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word)
     a->rest.at++, a->rest.size--;
     const char first = *word->at;
     if (first == '/') {
-        a->rest.size = 0; /* what stands behind it is for people */
+        a->rest.size = 0; /* text after the / is a comment */
         return FMO_ABINITMP_END;
     }
     if (first == '=') return FMO_ABINITMP_EQUALS;
@@ -65,6 +67,7 @@ fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
+/* Reads the list of integers of &FRAGMENT; abinitmp_system.c interprets it. */
 static fmo_status read_list(fmo_abinitmp *a)
 {
     char quote[FMO_QUOTE_SIZE];
@@ -106,7 +109,7 @@ fmo_status fmo_abinitmp_add_atom(const fmo_text *text, int line, fmo_abinitmp *a
 
 enum { ATOM_WORDS = 7 };
 
-/* "NUMBER ELEMENT 1 X Y Z 1", the last of which may be left out. */
+/* Adds an atom of &XYZ: "NUMBER ELEMENT 1 X Y Z 1"; the last word may be missing. */
 static fmo_status take_atom(fmo_abinitmp *a, const fmo_word *words, int num, int line)
 {
     char quote[FMO_QUOTE_SIZE];
@@ -131,6 +134,7 @@ static fmo_status take_atom(fmo_abinitmp *a, const fmo_word *words, int num, int
     return fmo_abinitmp_add_atom(a->text, line, a, atom);
 }
 
+/* Reads the atoms of &XYZ, one per line. */
 static fmo_status read_atoms(fmo_abinitmp *a)
 {
     char quote[FMO_QUOTE_SIZE];
@@ -179,13 +183,14 @@ static fmo_status read_group(fmo_abinitmp *a, const char *name)
     return INPUT(a, "the group &%s is not known; remove it if the energy does not need it", name);
 }
 
+/* Reads all groups, then makes the system. */
 fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *s)
 {
     fmo_abinitmp a = {.text = text,
                       .path = s->path,
                       .atom_num = -1,
                       .fragment_num = -1,
-                      .laoc = 0.0, /* ABINIT-MP's own */
+                      .laoc = 0.0, /* defaults of ABINIT-MP */
                       .lptc = 2.0,
                       .ldimer = 2.0};
     char name[FMO_ABINITMP_NAME];
@@ -193,7 +198,7 @@ fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *s)
     while (status == FMO_OK && (a.waits || fmo_text_line(text, &a.rest))) {
         a.waits = false;
         skip_blanks(&a.rest);
-        if (!a.rest.size || *a.rest.at != '&') continue; /* between groups: for people */
+        if (!a.rest.size || *a.rest.at != '&') continue; /* text between groups is a comment */
         fmo_word word = {a.rest.at + 1, 0};
         while (word.size + 1 < a.rest.size && !separates(word.at[word.size]) &&
                word.at[word.size] != '/' && word.at[word.size] != '!')

@@ -1,4 +1,4 @@
-/* Groups of keys and values of an input of ABINIT-MP, by the table of abinitmp_table.c. */
+/* Reads groups of keys and values of an input of ABINIT-MP, using the table of abinitmp_table.c. */
 #include "io/fragment/abinitmp.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -58,7 +58,7 @@ static fmo_status take_diffuse(fmo_abinitmp *a, fmo_word word)
     return INPUT(a, "&BASIS: DiffuseOn='%s': expected 'YES' or 'NO'", fmo_text_quote(word, quote));
 }
 
-/* A value of a key that is taken, by its row. */
+/* Stores the value of a key according to its row. */
 static fmo_status take_row(fmo_abinitmp *a, const fmo_key_row *row, const char *key, fmo_word word)
 {
     char quote[FMO_QUOTE_SIZE];
@@ -90,10 +90,10 @@ static fmo_status take_row(fmo_abinitmp *a, const fmo_key_row *row, const char *
     return FMO_OK;
 }
 
-/* A group's keys and values, to behind its end; each key at most once. */
+/* Reads the keys and values of a group, including its end; each key may occur once. */
 fmo_status fmo_abinitmp_keys(fmo_abinitmp *a, const char *group)
 {
-    enum { KEYS = 96 }; /* more than there are */
+    enum { KEYS = 96 }; /* more than all tables have */
     const fmo_key_table *const table = &fmo_abinitmp_keys_table;
     char key[FMO_ABINITMP_NAME], seen[KEYS][FMO_ABINITMP_NAME];
     int keys = 0;

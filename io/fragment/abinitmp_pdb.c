@@ -1,5 +1,5 @@
-/* Atoms of the PDB file that an input of ABINIT-MP names: all of them, in their order, whatever
- * their residues are; the list of fragments counts them. */
+/* Reads the PDB file named by an input of ABINIT-MP: all atoms in file order, whatever their
+ * residues, since the list of fragments refers to their numbers. */
 #include "io/fragment/abinitmp.h"
 #include "io/fragment/pdb.h"
 #include "io/molecule/molecule_internal.h"
@@ -12,9 +12,9 @@ enum { LINE_LEAST = 54 };
 
 #define INPUT(text, ...) fmo_text_fail(text, (text)->line, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* Atomic number of an atom without an element in columns 77 and 78: that which its name has in a
- * residue that is known, or its letter in column 14; 0 where column 13 has one, too, which programs
- * use for more than they should. */
+/* Returns the atomic number of an atom without an element in columns 77 and 78: from its name if
+ * the residue is known, else from its letter in column 14; 0 if column 13 also has a letter, since
+ * programs do not use that column consistently. */
 static int element_of(fmo_word line, const char *residue, const char *name)
 {
     fmo_pdb_kind kind = FMO_PDB_AMINO;
@@ -26,6 +26,8 @@ static int element_of(fmo_word line, const char *residue, const char *name)
     return line.at[13] == 'D' ? 1 : fmo_element_number(line.at + 13, 1);
 }
 
+/* Reads an ATOM or HETATM line. Atoms must be numbered without gaps and have no alternative
+ * locations. */
 static fmo_status read_atom(fmo_text *text, fmo_abinitmp *a, fmo_word line, int *residue)
 {
     fmo_abinitmp_atom atom = {.residue = *residue};
@@ -82,7 +84,8 @@ static fmo_status read_records(fmo_text *text, fmo_abinitmp *a)
     return status;
 }
 
-/* A path from the folder of the input. */
+/* Returns the path of a file relative to the folder of the input, to be freed; NULL if there is no
+ * memory. */
 static char *beside(const char *input, const char *name)
 {
     const char *slash = *name == '/' ? NULL : strrchr(input, '/');

@@ -1,4 +1,4 @@
-/* The system of fragments that the groups of an input of ABINIT-MP say together. */
+/* Makes a fragmented molecule from the groups of an input of ABINIT-MP. */
 #include "io/fragment/abinitmp.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -7,14 +7,15 @@
 
 #define LINE(a, line, ...) fmo_text_fail((a)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
-/* Where the parts of the list begin: of each fragment its number of atoms, its charge and how many
- * cut bonds' electrons it has; then the atoms of each, then pairs of atoms, one for each cut bond.
- */
+/* Sections of the list in &FRAGMENT: for each fragment its number of atoms, its charge, and the
+ * number of cut bonds whose electrons it has; then the atoms of all fragments, then a pair of atoms
+ * for each cut bond. */
 typedef struct parts {
     const fmo_abinitmp_number *atoms, *charge, *bonds, *members, *pairs;
     int bond_num;
 } parts;
 
+/* Checks that fragments and geometry are given, each in one way. */
 static fmo_status check_groups(const fmo_abinitmp *a)
 {
     if (a->automatic)
@@ -41,6 +42,8 @@ static fmo_status check_groups(const fmo_abinitmp *a)
     return FMO_OK;
 }
 
+/* Finds the sections of the list, and checks that its length and the number of atoms are
+ * consistent. */
 static fmo_status find_parts(const fmo_abinitmp *a, parts *p)
 {
     const int n = (int)a->fragment_num, heads = 3 * n;
@@ -94,10 +97,11 @@ static fmo_status take_members(const fmo_abinitmp *a, const parts *p, fmo_fragme
             *fragment = f;
         }
     }
-    return FMO_OK; /* as many as there are, none twice: none is left over */
+    return FMO_OK; /* the number is right and none occurs twice, so none is missing */
 }
 
-/* Each pair: the detached atom, the attached one, whose fragment has the bond's electrons. */
+/* Stores the cut bonds: pairs of the detached and the attached atom, whose fragment has the
+ * electrons of the bond. */
 static fmo_status take_bonds(const fmo_abinitmp *a, const parts *p, fmo_fragment_system *s)
 {
     int *found = calloc((size_t)s->fragment_num, sizeof *found);
@@ -126,9 +130,9 @@ static fmo_status take_bonds(const fmo_abinitmp *a, const parts *p, fmo_fragment
     return status;
 }
 
-/* In the list a charge is that of a fragment's nuclei and its electrons, whoever's bond they are
- * of: +1 for each cut bond whose electrons are elsewhere, -1 for each whose electrons it got. Here
- * it is that of the fragment with whole bonds. */
+/* Stores the charges. In the list, the charge of a fragment counts +1 for each cut bond whose
+ * electrons belong to the other fragment, and -1 for each whose electrons it has. In
+ * fmo_fragment_system it is the charge of the fragment with whole bonds. */
 static fmo_status take_charges(const fmo_abinitmp *a, const parts *p, fmo_fragment_system *s)
 {
     fmo_status status = FMO_OK;
@@ -159,7 +163,7 @@ static fmo_status take_charges(const fmo_abinitmp *a, const parts *p, fmo_fragme
     return status;
 }
 
-/* Each fragment has the name of the residue that most of its atoms are of. */
+/* Names each fragment after the residue with the longest run of atoms in it. */
 static fmo_status name_fragments(const fmo_abinitmp *a, fmo_fragment_system *s)
 {
     typedef struct best {
@@ -175,13 +179,14 @@ static fmo_status name_fragments(const fmo_abinitmp *a, fmo_fragment_system *s)
     }
     for (int f = 0; f < s->fragment_num && status == FMO_OK; f++) {
         const char *label = a->atom[names[f].best_atom].label;
-        if (label[0] && label[2]) /* behind "A:" */
+        if (label[0] && label[2]) /* after "A:" */
             status = fmo_fragment_set_name(a->text, s, f, a->chains ? label : label + 2);
     }
     free(names);
     return status;
 }
 
+/* Checks and combines all groups, and reads the PDB file if there is one. */
 fmo_status fmo_abinitmp_system(fmo_abinitmp *a, fmo_fragment_system *s)
 {
     parts p = {0};

@@ -1,6 +1,6 @@
-/* Keys of inputs of ABINIT-MP and what becomes of each (keys.h): those that it prints with their
- * defaults when it has read them (Open Ver. 1 Rev. 23), and those of files that programs around it
- * write. */
+/* Keys of inputs of ABINIT-MP and their treatment (keys.h): those that ABINIT-MP prints with their
+ * defaults after reading them (Open Ver. 1 Rev. 23), and those in files written by other
+ * programs. */
 #include "io/fragment/abinitmp.h"
 
 #include <stddef.h>
@@ -28,8 +28,8 @@ static const fmo_key_row rows[] = {
     FMO_PASSED("CNTRL",
                "TITLE NPRINT MEMORY MPIMEMSIZE TEIBUF VLENGTH VECTOR FLUSH LOGFILE "
                "DEBUG_MEMORY WRITEGEOM WRITEIFIE WRITEMO WRITEMLDATA MLFRAGLIMIT CPFVER CPFBIN"),
-    FMO_PASSED("CNTRL", "INITIALGUESS THOVL E_THSWZ G_THSWZ"), /* ways there, small thresholds */
-    /* Of open shells, and of dispersion, which is off. */
+    FMO_PASSED("CNTRL", "INITIALGUESS THOVL E_THSWZ G_THSWZ"), /* initial guess, thresholds */
+    /* For open shells, and for dispersion, which is off. */
     FMO_PASSED("CNTRL", "UHFDIIS ROFOCKCOEFF DISPERSIONCUTOFF DISPERSIONGRIMMED2_S6 "
                         "DISPERSIONGRIMMED2_D DISPERSIONGRIMMED2_SR6"),
 
@@ -62,12 +62,12 @@ static const fmo_key_row rows[] = {
                "MESSAGENODEPACK SCFREPORT WRITE_SCC WRITE_DIMER_ES WRITE_DIMER "
                "WRITE_MONOMER_MP2 DIMER_DIR WRITEMOELEVEL WRITEMOEFRAG CHECKFRAGMENT"),
     FMO_PASSED("FMOCNTRL", "MAXSCCENERGY MAXSCCCYC MONOMER_SCC_ALGORITHM"),
-    /* Of gradients; of multipoles, hybrids from files and automatic fragments, which there are not.
-     */
+    /* For gradients; for multipoles, hybrids from files and automatic fragments, which are not
+     * supported. */
     FMO_PASSED("FMOCNTRL", "HOPGRD MCGRAD LDIMER_CMM FMTREADLMO FRAGSIZERESIDUE FRAGSIZEAMINOACID "
                            "FRAGSIZENUCLEOTIDE LIGANDCHARGE RSOLV HYBRIDSORT"),
 
-    FMO_MUST("SCF", "CDHF IFCD", "NO"), /* Cholesky decompositions */
+    FMO_MUST("SCF", "CDHF IFCD", "NO"), /* Cholesky decomposition */
     FMO_MUST("SCF", "BDA_LMO", "OFF"),
     FMO_MUST("SCF", "MO1 MO2", "0"),
     FMO_MUST("SCF", "MOTRUNCATIONTHRESHOLD", "1E-4"),
@@ -79,7 +79,7 @@ static const fmo_key_row rows[] = {
                "EDIISPDIPINNERMAXCYC EDIISPDIPALPHAMAXCYC EDIISPDIPINITY EDIISPDIPINITMU "
                "EDIISPDIPINITTAU EDIISPDIPINITALPHA EDIISPDIPALPHASCALE EDIISPDIPEPS "
                "EDIISPDIPTOLSCALE UHFALGORITHM"),
-    /* Of localised orbitals, which are made afterwards, and of Cholesky decompositions. */
+    /* For localised orbitals, which are made after the SCF, and for Cholesky decomposition. */
     FMO_PASSED("SCF",
                "MODLOC_LOC METHOD_LOC LPRINT_LOC THRLOC_LOC LIMITR_LOC THCDINT THCDLD NCDBLK "
                "DEBUG_CDAM CDGRAD CDTYPE CDGENV"),
@@ -88,7 +88,7 @@ static const fmo_key_row rows[] = {
     TAKEN("BASIS", "DIFFUSEON", DIFFUSEON),
     FMO_ONLY("BASIS", "READBS", "", "remove it, and give the set as a file with --basis"),
 
-    /* Groups with a switch, whose other keys say nothing while it is off. */
+    /* Groups with a switch; their other keys have no effect while it is off. */
     FMO_MUST("OPTCNTRL", "OPT HOPT SIDEOPT", "OFF"),
     FMO_PASSED("OPTCNTRL", "*"),
     FMO_MUST("SOLVATION", "EFFECT", "OFF"),
@@ -100,7 +100,7 @@ static const fmo_key_row rows[] = {
     FMO_MUST("LRD", "DISP", "OFF"),
     FMO_PASSED("LRD", "*"),
 
-    /* Groups of methods that are refused, and of analyses of what has been computed. */
+    /* Groups for methods that are rejected elsewhere, and for analyses after the calculation. */
     FMO_PASSED("MP2", "*"),
     FMO_PASSED("MP2DNS", "*"),
     FMO_PASSED("MP2GRD", "*"),
@@ -121,7 +121,7 @@ static const fmo_key_row rows[] = {
     FMO_PASSED("NHC", "*"),
     FMO_PASSED("ANALYSIS", "*"),
 
-    /* Groups that may be there, empty. */
+    /* Groups that are accepted if they are empty. */
     FMO_PASSED("MFMO", ""),
     FMO_PASSED("MLFMO", ""),
     FMO_PASSED("XUFF", ""),

@@ -1,4 +1,5 @@
-/* Is a system of fragments one that can be computed? Every refusal names the field and the cure. */
+/* Checks that a fragmented molecule can be computed. Every error message names the field and the
+ * cure. Declared in fragment_system.h. */
 #include <fmo/fragment_system.h>
 #include "io/molecule/molecule_internal.h"
 #include "io/text/file.h"
@@ -9,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Longer, in bohr (3 angstrom), and it is no bond. */
+/* Longest distance, in bohr, of two bonded atoms (3 angstrom). */
 #define BOND_MOST 5.67
 
 enum { CHARGE_MOST = 1000, BONDS_PER_ATOM = 8 };
@@ -26,6 +27,8 @@ static double distance(const fmo_fragment_system *s, int a, int b)
     return sqrt(r2);
 }
 
+/* Checks the numbers of atoms and fragments, the elements and coordinates, and that no two atoms
+ * coincide. */
 static fmo_status check_atoms(const fmo_fragment_system *s, const char *label, fmo_error *err)
 {
     if (s->atom_num < 1 || s->atom_num > FMO_NUCLEUS_MOST)
@@ -54,6 +57,7 @@ static fmo_status check_atoms(const fmo_fragment_system *s, const char *label, f
     return FMO_OK;
 }
 
+/* Checks that each cut bond joins two fragments, is short enough to be a bond, and occurs once. */
 static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, fmo_error *err)
 {
     if (s->bond_num < 0 || s->bond_num > BONDS_PER_ATOM * s->atom_num)
@@ -82,7 +86,8 @@ static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, f
     return FMO_OK;
 }
 
-/* Whether arrays and counts of a system can be gone through at all. */
+/* Returns true if all arrays are present and all counts are in range, so that loops over them are
+ * safe. */
 static int is_whole(const fmo_fragment_system *s)
 {
     return s && s->number && s->coord && s->fragment && s->charge && s->atom_num >= 1 &&
@@ -91,7 +96,7 @@ static int is_whole(const fmo_fragment_system *s)
            s->bond_num <= BONDS_PER_ATOM * s->atom_num && (s->bond || s->bond_num == 0);
 }
 
-/* The fragment of an atom of a bond; -1 if there is no such atom. */
+/* Returns the fragment of an atom of a bond; -1 if there is no such atom. */
 static int fragment_of(const fmo_fragment_system *s, int atom)
 {
     return atom >= 0 && atom < s->atom_num ? s->fragment[atom] : -1;
@@ -110,6 +115,8 @@ int fmo_fragment_electron_num(const fmo_fragment_system *s, int fragment)
     return electrons >= INT_MIN && electrons <= INT_MAX ? (int)electrons : -1;
 }
 
+/* Checks that each fragment has atoms, a plausible charge and an even number of at least 2
+ * electrons. */
 static fmo_status check_fragments(const fmo_fragment_system *s, const char *label, fmo_error *err)
 {
     for (int f = 0; f < s->fragment_num; f++) {
@@ -152,6 +159,7 @@ static fmo_status check_thresholds(const fmo_fragment_system *s, const char *lab
     return FMO_OK;
 }
 
+/* Checks the arguments, atoms, bonds, fragments and thresholds, in this order. */
 fmo_status fmo_fragment_system_check(const fmo_fragment_system *system, fmo_error *err)
 {
     char label[260] = "";

@@ -1,4 +1,4 @@
-/* See fragment_json.h. */
+/* Helpers for reading JSON documents; declared in fragment_json.h. */
 #include "io/fragment/fragment_json.h"
 #include "base/harmless.h"
 

@@ -1,17 +1,20 @@
-/* JSON documents of ours that are read: fields by name, with one line for each way to be wrong. */
+/* Helpers for reading JSON documents: fields by name, and arrays of numbers with a specific error
+ * message for each kind of mistake. Next: json.c, hybrids.c. */
 #ifndef FMO_IO_FRAGMENT_JSON_H
 #define FMO_IO_FRAGMENT_JSON_H
 
 #include "io/text/json.h"
 
-/* The first field of an object that is not in `known`, a list that NULL ends; NULL: all are. */
+/* Returns the first key of an object that is not in `known`, a NULL-terminated list; NULL if all
+ * are. */
 const char *fmo_json_unknown(const json_t *object, const char *const *known);
 
-/* A copy of a text for a message: cut, harmless. */
+/* Copies a text for a message, truncated and with unprintable characters replaced. Returns
+ * quote. */
 const char *fmo_json_quote(const char *text, char quote[FMO_QUOTE_SIZE]);
 
-/* An array of `count` integers from low to high, or of finite numbers up to `most` in size.
- * FMO_OK, or FMO_ERR_INPUT that names the element. */
+/* Read an array of `count` integers from low to high, or of finite numbers of magnitude at most
+ * `most`. Return FMO_OK, or FMO_ERR_INPUT with a message that names the element. */
 fmo_status fmo_json_integers(const fmo_text *text, const char *name, const json_t *array, int count,
                              int low, int high, int *values);
 fmo_status fmo_json_reals(const fmo_text *text, const char *name, const json_t *array, int count,

@@ -1,5 +1,5 @@
-/* Inputs of GAMESS and OpenFMO: groups "$NAME ... $END", which hold "KEY=VALUES" or lines. What is
- * read and refused: docs/reference/fmo.md. Next: gamess_keys.c, gamess_system.c. */
+/* Reads inputs of GAMESS and OpenFMO: groups "$NAME ... $END" that hold "KEY=VALUES" or lines.
+ * Accepted and rejected inputs: docs/reference/fmo.md. Next: gamess_keys.c, gamess_system.c. */
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -18,7 +18,8 @@ static fmo_status unfinished(const fmo_gamess *g, const char *group)
     return g->at_end ? FMO_OK : INPUT(g, "%s has no $END", group);
 }
 
-/* "LABEL CHARGE X Y Z"; the charge may be a symbol, or the first word one. */
+/* Reads $FMOXYZ: "LABEL CHARGE X Y Z"; the charge may also be an element symbol. A label that is
+ * the symbol of another element is recorded (label_line). */
 static fmo_status read_atoms(fmo_gamess *g)
 {
     fmo_word w[6];
@@ -49,7 +50,8 @@ static fmo_status read_atoms(fmo_gamess *g)
     return unfinished(g, "$FMOXYZ");
 }
 
-/* "-BDA BAA NAME ...": the detached atom, the attached one, the set of hybrids. */
+/* Reads $FMOBND: "-BDA BAA NAME ...", the detached atom, the attached atom, the set of hybrid
+ * orbitals. */
 static fmo_status read_bonds(fmo_gamess *g)
 {
     fmo_word w[4];
@@ -73,7 +75,7 @@ static fmo_status read_bonds(fmo_gamess *g)
     return unfinished(g, "$FMOBND");
 }
 
-/* A kind of atom, "O-1 8": its symbol, "-" and a layer, the charge of its nucleus. */
+/* Checks a kind of atom, "O-1 8": element symbol, "-" and layer, nuclear charge. */
 static fmo_status check_kind(const fmo_gamess *g, fmo_word name, fmo_word charge)
 {
     char quote[2][FMO_QUOTE_SIZE];
@@ -86,7 +88,8 @@ static fmo_status check_kind(const fmo_gamess *g, fmo_word name, fmo_word charge
                  fmo_text_quote(charge, quote[1]), z);
 }
 
-/* Title, C1, and for each kind of atom its line and, without $BASIS, the words of one. */
+/* Reads $DATA: the title, C1, and for each kind of atom its line and, if there is no $BASIS, its
+ * basis set. */
 static fmo_status read_data(fmo_gamess *g)
 {
     fmo_word w[3];
@@ -109,7 +112,7 @@ static fmo_status read_data(fmo_gamess *g)
             memcpy(g->gbasis, name, sizeof name);
             g->ngauss = (int)ngauss;
         } else if (n != 2 || basis || name[0] < 'A')
-            g->other_basis = true; /* functions themselves, or a set of another name */
+            g->other_basis = true; /* explicit functions, or a set with another name */
         const fmo_status status = n == 2 ? check_kind(g, w[0], w[1]) : FMO_OK;
         if (status != FMO_OK) return status;
     }
@@ -118,7 +121,7 @@ static fmo_status read_data(fmo_gamess *g)
 
 /* ---- all groups ------------------------------------------------------------------------------ */
 
-/* Groups of keys, each at most once. */
+/* Reads a group of keys; each may occur once. */
 static fmo_status read_keys(fmo_gamess *g, const char *name)
 {
     static const char *const once[] = {"$FMO", "$CONTRL", "$BASIS",  "$SYSTEM", "$GDDI",
@@ -149,6 +152,7 @@ static fmo_status read_group(fmo_gamess *g, const char *name)
     return INPUT(g, "the group %s is not known; remove it if the energy does not need it", name);
 }
 
+/* Reads all groups, makes the system, and checks the hybrid orbitals. */
 fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *s)
 {
     fmo_gamess g = {.text = text, .respap = NAN, .resppc = NAN, .resdim = NAN};
@@ -156,7 +160,7 @@ fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *s)
     fmo_word word;
     fmo_status status = FMO_OK;
     while (status == FMO_OK && fmo_gamess_word(&g, &word)) {
-        if (*word.at != '$') continue; /* text between groups is for people */
+        if (*word.at != '$') continue; /* text between groups is a comment */
         fmo_gamess_capitals(word, name);
         status = read_group(&g, name);
     }

@@ -1,17 +1,19 @@
-/* $FMOHYB, or $FMOLMO: hybrid orbitals. They are not taken, but must be those that are. */
+/* Reads the hybrid orbitals of $FMOHYB or $FMOLMO. They are not used, but must agree with those
+ * that a calculation uses (hybrids.c). */
 #include "io/fragment/gamess.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* More than the last digits of published ones, less than the difference of two basis sets. */
+/* Larger than the rounding of published coefficients, smaller than the difference of two basis
+ * sets. */
 #define NEAR 2e-4
 
 #define INPUT(g, ...) fmo_text_fail((g)->text, (g)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* A set that is complete: the bond's own orbital, "1 0", is brought to the front; all others are
- * the atom's, "0 1", in whatever order. */
+/* Moves the orbital of the bond, which begins with "1 0", to the front of a complete set; all
+ * others must begin with "0 1" and may be in any order. */
 static fmo_status sort_rows(const fmo_gamess *g, const fmo_gamess_hybrids *h)
 {
     const int size = h->function_num + 2;
@@ -37,6 +39,7 @@ static fmo_status sort_rows(const fmo_gamess *g, const fmo_gamess_hybrids *h)
                  bonds, h->name);
 }
 
+/* Reads sets, each with a line "NAME FUNCTIONS ORBITALS" followed by all coefficients. */
 fmo_status fmo_gamess_hybrids_read(fmo_gamess *g)
 {
     enum { WORDS = FMO_GAMESS_FUNCTIONS + 2 };
@@ -75,7 +78,8 @@ fmo_status fmo_gamess_hybrids_read(fmo_gamess *g)
     return FMO_OK;
 }
 
-/* Where a function of ours, s shells before p shells, stands in shells s, sp, sp, ... */
+/* Returns the index of function `function` of fmo_hybrids (s shells before p shells) in GAMESS's
+ * order of shells: s, sp, sp, ... */
 static int place_of(int function, int functions)
 {
     const int shells = 1 + (functions - 1) / 4; /* s shells */
@@ -83,8 +87,8 @@ static int place_of(int function, int functions)
     return 2 + 4 * ((function - shells) / 3) + (function - shells) % 3;
 }
 
-/* Sum over orbitals from..to of the product of two coefficients: the space that they span, however
- * they are turned. The file's where there is no h. */
+/* Returns the sum over orbitals from..to of the products of coefficients i and j. It depends only
+ * on the space that the orbitals span, not on their rotation. h = NULL: of the file's orbitals. */
 static double product(const fmo_gamess_hybrids *f, const fmo_hybrids *h, int from, int to, int i,
                       int j)
 {
@@ -111,6 +115,7 @@ static bool same(const fmo_gamess_hybrids *f, const fmo_hybrids *h)
     return true;
 }
 
+/* Compares the orbitals of the file with those of the installed hybrids, if both exist. */
 fmo_status fmo_gamess_check_hybrids(const fmo_gamess *g, const fmo_fragment_system *s)
 {
     const fmo_gamess_hybrids *f = NULL;
@@ -119,9 +124,10 @@ fmo_status fmo_gamess_check_hybrids(const fmo_gamess *g, const fmo_fragment_syst
     for (int i = 0; i < g->hybrids_num && !f; i++)
         if (!*g->used_name || strcmp(g->hybrids[i].name, g->used_name) == 0) f = &g->hybrids[i];
     if (!s->bond_num || !f || f->function_num % 4 != 1) return FMO_OK;
-    const int bda = s->bond[0]; /* checked later: bonds are as the file has them */
+    const int bda = s->bond[0]; /* bonds are checked later */
     const int number = bda >= 0 && bda < s->atom_num ? s->number[bda] : 0;
-    /* None of ours: said when the bond is cut, unless --hybrids has them. */
+    /* If there are none, the error is reported when the bond is cut, unless --hybrids provides
+     * them. */
     if (fmo_hybrids_read(NULL, s->basis ? s->basis : f->name, number, &h, NULL) != FMO_OK)
         return FMO_OK;
     if (!same(f, h))

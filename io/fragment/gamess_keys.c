@@ -1,4 +1,4 @@
-/* Groups of keys and values, by the table of gamess_table.c. */
+/* Reads groups of keys and values of an input of GAMESS, using the table of gamess_table.c. */
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -8,15 +8,15 @@
 
 #define INPUT(g, ...) fmo_text_fail((g)->text, (g)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* What is being read: a key, and how many values it had so far. */
+/* The key being read, and the number of its values so far. */
 typedef struct at {
     const char *group;
-    char key[FMO_GAMESS_WORD]; /* "": none so far */
+    char key[FMO_GAMESS_WORD]; /* "": no key yet */
     const fmo_key_row *row;
     int values;
 } at;
 
-/* "KEY" or "KEY(3)". The number, 1 without one; 0: no key. */
+/* Splits "KEY" or "KEY(3)". Returns the number, 1 if there is none, 0 if it is invalid. */
 static long split_key(fmo_word word, char key[FMO_GAMESS_WORD])
 {
     const char *open = memchr(word.at, '(', word.size);
@@ -46,7 +46,7 @@ static fmo_status take_integer(const fmo_gamess *g, const at *a, fmo_word word,
     return fmo_gamess_push(g, list, value);
 }
 
-/* A fragment's name, cut to fit. */
+/* Appends the name of a fragment, truncated to fit. */
 static fmo_status take_name(fmo_gamess *g, fmo_word word)
 {
     if (g->name_num >= FMO_NUCLEUS_MOST) return INPUT(g, "FRGNAM has too many values");
@@ -71,7 +71,7 @@ static fmo_status take_flag(const fmo_gamess *g, const at *a, fmo_word word, int
                : expected(g, a, word, ".TRUE. or .FALSE.");
 }
 
-/* A value of a key that is taken, by its row. */
+/* Stores the value of a key according to its row. */
 static fmo_status take_row(fmo_gamess *g, const at *a, fmo_word word)
 {
     void *const into = (char *)g + a->row->at;
@@ -137,7 +137,7 @@ static fmo_status has_value(const fmo_gamess *g, const at *a)
     return INPUT(g, "%s: %s has no value; write one, or remove it", a->group, a->key);
 }
 
-/* Begins with another key: "KEY" or "KEY(3)". */
+/* Begins a new key: "KEY" or "KEY(3)", which continues a list at that element. */
 static fmo_status begin_key(const fmo_gamess *g, at *a, fmo_word word)
 {
     char quote[FMO_QUOTE_SIZE];
@@ -157,10 +157,10 @@ static fmo_status begin_key(const fmo_gamess *g, at *a, fmo_word word)
                  fmo_text_quote(word, quote), from, from < 1 ? 1 : next);
 }
 
-/* A group's keys and values, to behind its $END. */
+/* Reads the keys and values of a group, including its $END. */
 fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
 {
-    enum { KEYS = 64 }; /* more than there are */
+    enum { KEYS = 64 }; /* more than all groups have */
     char seen[KEYS][FMO_GAMESS_WORD];
     int keys = 0;
     at a = {.group = group};
@@ -180,12 +180,12 @@ fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
         }
         status = begin_key(g, &a, word);
         if (status != FMO_OK) return status;
-        const bool once = !memchr(word.at, '(', word.size); /* others go on */
+        const bool once = !memchr(word.at, '(', word.size); /* an index continues a list */
         for (int k = 0; once && k < keys; k++)
             if (strcmp(seen[k], a.key) == 0)
                 return INPUT(g, "%s: %s is there twice; keep one", group, a.key);
         if (once && keys < KEYS) memcpy(seen[keys++], a.key, sizeof a.key);
-        fmo_gamess_word(g, &word); /* the = */
+        fmo_gamess_word(g, &word); /* the "=" */
     }
     return status != FMO_OK ? status : INPUT(g, "%s has no $END", group);
 }

@@ -1,4 +1,4 @@
-/* The system of fragments that the groups of an input say together. */
+/* Makes a fragmented molecule from the groups of an input of GAMESS or OpenFMO. */
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -9,7 +9,7 @@
 
 #define INPUT(g, ...) fmo_text_fail((g)->text, 0, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* The name of a basis set; "": none that is known. */
+/* Writes the name of the basis set; "" if it is not a known one. */
 static void name_basis(const fmo_gamess *g, char *name, size_t size)
 {
     static const struct {
@@ -36,7 +36,8 @@ static void name_basis(const fmo_gamess *g, char *name, size_t size)
     }
 }
 
-/* POLAR names exponents of functions above the valence: those that are GBASIS' own. */
+/* Checks that POLAR, which selects the exponents of polarisation functions, is the default of
+ * GBASIS. */
 static fmo_status check_polarisation(const fmo_gamess *g)
 {
     const char *const own = strcmp(g->gbasis, "N31") == 0    ? "POPN31"
@@ -47,7 +48,7 @@ static fmo_status check_polarisation(const fmo_gamess *g)
                  g->gbasis);
 }
 
-/* Fragments written as atoms and ranges, "1 -6" for 1 to 6, each ended by a 0. */
+/* Reads INDAT as atoms and ranges: "1 -6" means 1 to 6, and a 0 ends each fragment. */
 static fmo_status take_ranges(const fmo_gamess *g, fmo_fragment_system *s)
 {
     const fmo_gamess_list *list = &g->indat;
@@ -75,7 +76,7 @@ static fmo_status take_ranges(const fmo_gamess *g, fmo_fragment_system *s)
         }
         from = v > 0 ? v : 0;
     }
-    if (list->value[list->num - 1]) fragment++; /* the last 0 was left out */
+    if (list->value[list->num - 1]) fragment++; /* the last 0 is missing */
     if (fragment != s->fragment_num)
         return INPUT(g, "INDAT has %d fragments, NFRAG=%d", fragment, s->fragment_num);
     for (int a = 0; a < s->atom_num; a++)
@@ -116,8 +117,8 @@ static fmo_status take_fragments(const fmo_gamess *g, fmo_fragment_system *s)
     return FMO_OK;
 }
 
-/* Inputs of GAMESS have a $DATA, which OpenFMO does not need; there 0 switches an approximation
- * off, and RESPAP is off unless it is given. */
+/* Stores the thresholds. Inputs of GAMESS, unlike those of OpenFMO, have a $DATA; there, 0 turns an
+ * approximation off, and RESPAP is off by default. */
 static void take_thresholds(const fmo_gamess *g, fmo_fragment_system *s)
 {
     const double pap = isnan(g->respap) ? g->has_data ? 0.0 : s->aoc_from : g->respap;
@@ -128,6 +129,7 @@ static void take_thresholds(const fmo_gamess *g, fmo_fragment_system *s)
     s->es_dimers_from = g->has_data && dim == 0.0 ? FMO_FRAGMENT_NOWHERE : dim;
 }
 
+/* Checks and combines the content of all groups; the hybrid orbitals are checked later. */
 fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
 {
     char basis[32];
@@ -135,7 +137,7 @@ fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
     if (!atoms)
         return INPUT(g, "no $FMOXYZ with atoms; expected an FMO input of GAMESS or OpenFMO");
     if (!g->fragment_num) return INPUT(g, "$FMO: NFRAG is missing");
-    if (g->label_line && !g->has_data) /* GAMESS goes by the charge */
+    if (g->label_line && !g->has_data) /* GAMESS uses the charge, OpenFMO the label */
         return fmo_text_fail(g->text, g->label_line, FMO_ERR_INPUT,
                              "$FMOXYZ: the label is the symbol of another element than the charge "
                              "says, and OpenFMO goes by the label: make them agree");
@@ -146,7 +148,7 @@ fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
         for (int x = 0; x < 3; x++)
             s->coord[3 * a + x] = g->place[3 * a + x] / (g->bohr ? 1.0 : s->bohr);
     }
-    s->spherical = g->spherical ? 1 : -1; /* Cartesian, unless ISPHER asks for the others */
+    s->spherical = g->spherical ? 1 : -1; /* Cartesian, unless ISPHER=1 */
     status = take_charges(g, s);
     if (status == FMO_OK) status = take_fragments(g, s);
     if (status == FMO_OK) status = check_polarisation(g);

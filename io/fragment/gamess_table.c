@@ -1,5 +1,6 @@
-/* Keys of inputs of GAMESS and OpenFMO, which reads a part of GAMESS' format, and what becomes of
- * each (keys.h). After GAMESS' manual, section "Input Description", and OpenFMO's ofmo-input.c. */
+/* Keys of inputs of GAMESS, and of OpenFMO, which reads a subset of GAMESS's format, and their
+ * treatment (keys.h). Based on the section "Input Description" of GAMESS's manual, and OpenFMO's
+ * ofmo-input.c. */
 #include "io/fragment/gamess.h"
 
 #define TAKEN(group, key, kind)                                     \
@@ -25,7 +26,7 @@ static const fmo_key_row rows[] = {
     FMO_MUST("$FMO", "NLAYER LAYER MULT", "1"),
     FMO_MUST("$FMO", "IEFMO MODESP MPLEVL MODFD MODMOL NDUALB SCREEN RAFO NOPFRG", "0"),
     FMO_PASSED("$FMO",
-               "RCORSD RITRIM MODGRD MAXKND MAXCAO MAXBND"), /* MP2, FMO3, gradients, memory */
+               "RCORSD RITRIM MODGRD MAXKND MAXCAO MAXBND"), /* for MP2, FMO3, gradients, memory */
 
     TAKEN("$CONTRL", "UNITS", UNITS),
     TAKEN("$CONTRL", "ISPHER", ISPHER),
@@ -62,10 +63,10 @@ static const fmo_key_row rows[] = {
                "MWORDS MEMORY MEMDDI TIMLIM PARALL KDIAG COREFL BALTYP MXSEQ2 MXSEQ3 NODEXT "
                "IOSMP MODIO MEM10 MEM22"),
     FMO_PASSED("$GDDI", "NGROUP NSUBGR NODES PAROUT BALTYP NUMDLB MANNOD NODINP MODOUT"),
-    FMO_PASSED("$GDDI", "NIOGROUP NIOPROCS MASTER IOPOS"), /* OpenFMO's */
+    FMO_PASSED("$GDDI", "NIOGROUP NIOPROCS MASTER IOPOS"), /* of OpenFMO */
 
-    /* Ways to the same energy, and what is printed. RSTRCT and MOM keep occupations, VTSCAL scales
-     * the basis set. */
+    /* Convergence and printing. RSTRCT and MOM restrict occupations, VTSCAL scales the basis
+     * set. */
     FMO_PASSED("$SCF",
                "DIRSCF FDIFF DIIS SOSCF EXTRAP DAMP SHIFT DEM LOCOPT CONV NCONV SOGTOL ETHRSH "
                "MAXDII SWDIIS DEMCUT DMPCUT NPUNCH NPREO UHFNOS VVOS MVOQ ACAVO PACAVO"),
@@ -82,7 +83,7 @@ static const fmo_key_row rows[] = {
     FMO_MUST("$GUESS", "NORDER", "0"),
     FMO_MUST("$GUESS", "MIX", ".FALSE."),
 
-    /* Properties, and runs that RUNTYP does not ask for. */
+    /* Properties, and runs that RUNTYP=ENERGY does not perform. */
     FMO_PASSED("$GRID", "*"),
     FMO_PASSED("$ELMOM", "*"),
     FMO_PASSED("$ELPOT", "*"),

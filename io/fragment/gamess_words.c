@@ -1,4 +1,4 @@
-/* Words of an input of GAMESS or OpenFMO, one by one or line by line. */
+/* Splits an input of GAMESS or OpenFMO into words and lines; declared in gamess.h. */
 #include "io/fragment/gamess.h"
 
 #include <string.h>

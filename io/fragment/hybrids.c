@@ -1,5 +1,6 @@
-/* Hybrid orbitals at cut bonds, from one JSON file: {"source": ..., "sets": [{"basis", "element",
- * "orbitals": [[...], ...]}]}. Made by datasets/hybrids/make_hybrids.py. */
+/* Reads hybrid orbitals at cut bonds from a JSON file: {"source": ..., "sets": [{"basis",
+ * "element", "orbitals": [[...], ...]}]}, written by datasets/hybrids/make_hybrids.py. Declared in
+ * fragment_system.h. */
 #include <fmo/fragment_system.h>
 #include "base/arguments.h"
 #include "io/fragment/fragment_json.h"
@@ -22,7 +23,8 @@ void fmo_hybrids_destroy(fmo_hybrids *hybrids)
     free(hybrids);
 }
 
-/* The next character of the name of a basis set, where "6-31G**" and "631g(d,p)" are one. */
+/* Returns the next character of the normalised name of a basis set, 0 at the end: blanks, '-' and
+ * '_' are skipped, and "*" and "**" become "(d)" and "(d,p)". */
 static int next_character(const char **name, const char **rest)
 {
     if (!**rest) {
@@ -35,7 +37,7 @@ static int next_character(const char **name, const char **rest)
     return *(*rest)++;
 }
 
-/* Whether two names are of the same basis set: "STO-3G" and "sto3g" are. */
+/* Returns 1 if two names denote the same basis set, as "STO-3G" and "sto3g" do. */
 static int same_name(const char *a, const char *b)
 {
     const char *rest_a = "", *rest_b = "";
@@ -46,6 +48,7 @@ static int same_name(const char *a, const char *b)
     }
 }
 
+/* Reads the coefficients of an entry: rows of equal length. */
 static fmo_status read_orbitals(const fmo_text *text, const json_t *entry, fmo_hybrids *h)
 {
     const json_t *rows = json_object_get(entry, "orbitals");
@@ -67,7 +70,8 @@ static fmo_status read_orbitals(const fmo_text *text, const json_t *entry, fmo_h
     return status;
 }
 
-/* The entry of a basis set and an element; or a message that says which there are. */
+/* Finds the entry of a basis set and an element; otherwise sets a message that lists the basis sets
+ * of the element. */
 static fmo_status find(const fmo_text *text, const json_t *document, const char *basis, int number,
                        const json_t **found)
 {
@@ -96,6 +100,7 @@ static fmo_status find(const fmo_text *text, const json_t *document, const char 
                  fmo_json_quote(basis, quote), known);
 }
 
+/* Reads the given file, or the one of the source tree or the installation. */
 fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo_hybrids **hybrids,
                             fmo_error *err)
 {

@@ -1,4 +1,5 @@
-/* Fragment systems from JSON: docs/reference/fmo.md has the fields. */
+/* Reads fragmented molecules from JSON; the fields are listed in docs/reference/fmo.md. Next:
+ * fragment_json.h. */
 #include "io/fragment/fragment_json.h"
 #include "io/fragment/reader.h"
 #include "io/molecule/molecule_internal.h"
@@ -11,7 +12,7 @@ enum { NAME_MOST = 200, FRAGMENT_NAME_MOST = 60 };
 
 #define INPUT(text, ...) fmo_text_fail((text), 0, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* A text of the document, or NULL. */
+/* Reads an optional text; *value stays NULL if it is absent. */
 static fmo_status read_name(const fmo_text *text, const json_t *document, const char *name,
                             char **value)
 {
@@ -24,7 +25,7 @@ static fmo_status read_name(const fmo_text *text, const json_t *document, const 
     return *value ? FMO_OK : fmo_fragment_no_memory(text);
 }
 
-/* The unit of lengths, symbols and coordinates. */
+/* Reads the unit of length, the element symbols and the coordinates. */
 static fmo_status read_atoms(const fmo_text *text, const json_t *document, fmo_fragment_system *s)
 {
     const json_t *symbols = json_object_get(document, "symbols");
@@ -61,7 +62,7 @@ static fmo_status read_atoms(const fmo_text *text, const json_t *document, fmo_f
     return FMO_OK;
 }
 
-/* Charges, which say how many fragments there are, and whose each atom is. */
+/* Reads the charges, whose number is that of the fragments, and the fragment of each atom. */
 static fmo_status read_fragments(const fmo_text *text, const json_t *document,
                                  fmo_fragment_system *s)
 {
@@ -84,6 +85,7 @@ static fmo_status read_fragments(const fmo_text *text, const json_t *document,
     return status;
 }
 
+/* Reads the optional array of cut bonds. */
 static fmo_status read_bonds(const fmo_text *text, const json_t *document, fmo_fragment_system *s)
 {
     const json_t *bonds = json_object_get(document, "bonds");
@@ -105,7 +107,7 @@ static fmo_status read_bonds(const fmo_text *text, const json_t *document, fmo_f
     return status;
 }
 
-/* Names of fragments, for people. */
+/* Reads the optional names of the fragments. */
 static fmo_status read_fragment_names(const fmo_text *text, const json_t *document,
                                       fmo_fragment_system *s)
 {
@@ -126,7 +128,7 @@ static fmo_status read_fragment_names(const fmo_text *text, const json_t *docume
     return status;
 }
 
-/* Thresholds that the file has. */
+/* Reads the optional thresholds. */
 static fmo_status read_thresholds(const fmo_text *text, const json_t *document,
                                   fmo_fragment_system *s)
 {
@@ -150,7 +152,8 @@ static fmo_status read_thresholds(const fmo_text *text, const json_t *document,
     return FMO_OK;
 }
 
-/* What the file has for comparison: the first number under energy_fmo2, or energy_fmo2 itself. */
+/* Returns the reference energy: energy_fmo2 if it is a number, or the first number in it; NaN if
+ * absent. */
 static double reference_of(const json_t *document)
 {
     const json_t *energy = json_object_get(document, "energy_fmo2");
@@ -164,6 +167,7 @@ static double reference_of(const json_t *document)
     return NAN;
 }
 
+/* Rejects unknown fields, then reads all fields. */
 static fmo_status read_document(const fmo_text *text, const json_t *document,
                                 fmo_fragment_system *s)
 {

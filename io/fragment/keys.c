@@ -1,4 +1,4 @@
-/* Keys of other programs' inputs by their tables: keys.h. */
+/* Lookup of keys in the tables of other programs' inputs; declared in keys.h. */
 #include "io/fragment/keys.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #define INPUT(text, ...) fmo_text_fail((text), (text)->line, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* The next of a list with blanks between them; false at its end. */
+/* Reads the next word of a list separated by blanks; returns false at its end. */
 static bool next_of(const char **list, fmo_word *word)
 {
     *list += strspn(*list, " ");
@@ -44,7 +44,7 @@ bool fmo_keys_pass_all(const fmo_key_table *table, const char *group)
     return all;
 }
 
-/* "F" of a Fortran constant that is false, else the word itself. */
+/* Returns "F" for a Fortran constant that is false, else the word itself. */
 static fmo_word flag(fmo_word word)
 {
     static const char *const no[] = {".FALSE.", ".F.", "F", "FALSE"};
@@ -53,7 +53,7 @@ static fmo_word flag(fmo_word word)
     return word;
 }
 
-/* The same word, whatever its case, or the same number. */
+/* Returns true if two values are the same word in any case, or the same number. */
 static bool same_value(const fmo_text *text, fmo_word a, fmo_word b)
 {
     double x = 0.0, y = 0.0;

@@ -1,5 +1,5 @@
-/* PDB files, columns as in the format's version 3.3: atoms of the first model, by residue. Next:
- * pdb_residue.c, pdb_cut.c. */
+/* Reads PDB files, with the columns of version 3.3 of the format: the atoms of the first model, by
+ * residue. Next: pdb_residue.c, pdb_cut.c. */
 #include "io/fragment/pdb.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No residue that is known has as many. */
+/* No known residue has as many atoms. */
 enum { RESIDUE_ATOMS_MOST = 64, LINE_LEAST = 54 };
 
-/* Atoms of one file closer than this, in angstrom, are one written twice. */
+/* Atoms closer than this, in angstrom, are taken for one atom written twice. */
 #define CLOSEST 0.3
 
 #define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
+/* Begins a new residue unless the atom belongs to the last one; the residue must be known. */
 static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool hetero)
 {
     char label[FMO_PDB_LABEL];
@@ -41,6 +42,7 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
     return FMO_OK;
 }
 
+/* Reads an ATOM or HETATM line. Alternative locations other than A are counted and left out. */
 static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
 {
     static const char *const axis[] = {"x", "y", "z"};
@@ -88,6 +90,7 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
     return FMO_OK;
 }
 
+/* Reads all records up to the end of the first model with atoms, and counts the models. */
 static fmo_status read_records(fmo_pdb *pdb)
 {
     fmo_status status = FMO_OK;
@@ -95,7 +98,7 @@ static fmo_status read_records(fmo_pdb *pdb)
     for (fmo_word line; status == FMO_OK && fmo_text_line(pdb->text, &line);) {
         if (fmo_pdb_is_record(line, "MODEL")) {
             pdb->models++;
-            done |= pdb->models > 1 && pdb->atom_num > 0; /* an ENDMDL may be missing */
+            done |= pdb->models > 1 && pdb->atom_num > 0; /* ENDMDL may be missing */
         } else if (fmo_pdb_is_record(line, "ENDMDL") || fmo_pdb_is_record(line, "END"))
             done = pdb->atom_num > 0;
         else if (fmo_pdb_is_record(line, "TER"))
@@ -108,6 +111,7 @@ static fmo_status read_records(fmo_pdb *pdb)
     return status;
 }
 
+/* Checks that no two atoms coincide. */
 static fmo_status check_places(const fmo_pdb *pdb)
 {
     bool close = false;
@@ -128,7 +132,7 @@ static fmo_status check_places(const fmo_pdb *pdb)
                  fmo_pdb_label(&pdb->residue[a->residue], one), a->line, CLOSEST);
 }
 
-/* What was left out, in a line. */
+/* Sets a notice about the atoms and models that were left out, if any. */
 static fmo_status say(const fmo_pdb *pdb, fmo_fragment_system *s)
 {
     char line[160] = "", *end = line;

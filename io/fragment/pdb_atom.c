@@ -1,4 +1,4 @@
-/* Of lines, atoms and residues of a PDB file: columns, names for messages, distances. */
+/* Columns of PDB lines, labels of residues for messages, and distances; declared in pdb.h. */
 #include "io/fragment/pdb.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Chains of a PDB file cut at CA-C, and fragments of their residues: that of residue k holds the
- * C and O of the residue before it. */
+/* Divides the chains of a PDB file into fragments by cutting bonds CA-C: the fragment of residue k
+ * holds C and O of residue k - 1. Next: docs/reference/fmo.md. */
 #include "io/fragment/pdb.h"
 
 #include <math.h>
@@ -7,16 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Angstrom: peptide bonds are 1.33, disulfide bridges 2.05. */
+/* Longest bonds that are recognised, in angstrom; a peptide bond is 1.33, a disulfide bridge
+ * 2.05. */
 #define PEPTIDE_MOST 2.0
 #define BRIDGE_MOST  2.5
 
-/* A whole cysteine has 10 atoms or more; pieces of one are refused later, without a bridge. */
+/* A complete cysteine has at least 10 atoms; an incomplete one gets no bridge and is rejected
+ * later. */
 enum { CYSTEINE_LEAST = 8 };
 
 #define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
-/* The first atom of a name that is no hydrogen, or -1. */
+/* Returns the first atom with this name that is not a hydrogen, or -1. */
 static int find_atom(const fmo_pdb *pdb, const fmo_pdb_residue *r, const char *name)
 {
     for (int a = r->first; a < r->first + r->count; a++)
@@ -29,7 +31,8 @@ static bool in_chain(const fmo_pdb_residue *r)
     return r->kind == FMO_PDB_AMINO || r->kind == FMO_PDB_FIRST || r->kind == FMO_PDB_LAST;
 }
 
-/* A peptide bond between neighbours, unless one chain ends and another begins. */
+/* Adds the peptide bond between two consecutive residues, unless one chain ends and another
+ * begins. */
 static fmo_status link_peptide(fmo_pdb *pdb, int i, int j)
 {
     fmo_pdb_residue *a = &pdb->residue[i], *b = &pdb->residue[j];
@@ -52,7 +55,7 @@ static fmo_status link_peptide(fmo_pdb *pdb, int i, int j)
     return FMO_OK;
 }
 
-/* Disulfide bridges among the `n` residues of a list. */
+/* Finds disulfide bridges among the `n` residues of a list. */
 static fmo_status link_bridges(fmo_pdb *pdb, const int *list, int n)
 {
     char label[FMO_PDB_LABEL];
@@ -69,6 +72,7 @@ static fmo_status link_bridges(fmo_pdb *pdb, const int *list, int n)
     return FMO_OK;
 }
 
+/* Finds the peptide bonds and disulfide bridges, and checks that each cap is bound to a chain. */
 fmo_status fmo_pdb_link(fmo_pdb *pdb)
 {
     fmo_status status = FMO_OK;
@@ -100,14 +104,16 @@ fmo_status fmo_pdb_link(fmo_pdb *pdb)
 
 /* ---- fragments ------------------------------------------------------------------------------- */
 
-/* The first residue of those that are joined; a step nearer for each that was passed. */
+/* Returns the representative (first) residue of a joined set, halving the path to it
+ * (union-find). */
 static int root(int *joined, int k)
 {
     while (joined[k] != k) k = joined[k] = joined[joined[k]];
     return k;
 }
 
-/* Residues of a fragment are joined; then each gets its fragment's number. Returns how many. */
+/* Joins the residues of each fragment, then numbers the fragments. Returns the number of
+ * fragments. */
 static int number_fragments(fmo_pdb *pdb, int residues, int *joined)
 {
     int count = 0, fragments = 0;
@@ -133,19 +139,19 @@ static int number_fragments(fmo_pdb *pdb, int residues, int *joined)
     return fragments;
 }
 
-/* The atom CA, and whether the bond from it to C is cut. */
+/* Returns true if the bond from CA to C of this residue is cut. */
 static bool is_cut(const fmo_pdb *pdb, const fmo_pdb_residue *r)
 {
     return r->kind == FMO_PDB_AMINO && r->next >= 0 &&
            pdb->residue[r->next].fragment != r->fragment;
 }
 
-/* A fragment's name as it grows: residues behind each other in the file are "GLY2-ALA4", others
+/* Name of a fragment under construction: consecutive residues are written "GLY2-ALA4", others
  * "CYS3+CYS40". */
 typedef struct name {
     char text[FMO_PDB_LABEL];
-    size_t base; /* of the text, without what ends a run */
-    int last;    /* residue */
+    size_t base; /* length of the text without the end of the current run */
+    int last;    /* residue added last */
     bool full;
 } name;
 
@@ -179,6 +185,8 @@ static fmo_status name_fragments(const fmo_pdb *pdb, fmo_fragment_system *s)
     return status;
 }
 
+/* Assigns atoms to fragments, moves C and O at cut bonds to the next fragment, and lists the cut
+ * bonds. */
 fmo_status fmo_pdb_cut(fmo_pdb *pdb, int residues, fmo_fragment_system *s)
 {
     int *joined = malloc((size_t)pdb->residue_num * sizeof *joined);

@@ -1,5 +1,6 @@
-/* The charge of a residue of a PDB file: its atoms against the table (pdb_table.c). Hydrogens have
- * so many names that each is counted at the nearest atom that is none. */
+/* Determines the charge of a residue of a PDB file by comparing its atoms with the table
+ * (pdb_table.c). Hydrogens have many naming schemes; each is counted at the nearest other atom
+ * instead. */
 #include "io/fragment/pdb.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -8,7 +9,7 @@
 
 enum { SLOTS = 20 };
 
-/* Hydrogens are within this of their atom, angstrom; S-H is 1.34. */
+/* Longest bond to a hydrogen, in angstrom; S-H is 1.34. */
 #define HYDROGEN_MOST 1.5
 
 /* ---- one residue ----------------------------------------------------------------------------- */
@@ -17,10 +18,10 @@ typedef enum role { FIXED, SIDE, AMINE, ACID } role;
 
 typedef struct slot {
     char name[5];
-    int hydrogens; /* expected, of FIXED */
+    int hydrogens; /* expected number, for role FIXED */
     int found;
     role role;
-    int atom; /* -1: not there yet */
+    int atom; /* index of the atom; -1: not found yet */
 } slot;
 
 typedef struct form {
@@ -35,7 +36,7 @@ static void add_slot(form *f, const char *name, size_t size, int hydrogens, role
     memcpy(s->name, name, size);
 }
 
-/* What atoms a residue has where it stands: at an end of its chain, or inside. */
+/* Lists the atoms that a residue has at its position: at an end of the chain, or inside. */
 static void fill_form(const fmo_pdb_residue *r, form *f)
 {
     const fmo_pdb_template *t = r->template;
@@ -66,7 +67,7 @@ static slot *find_slot(form *f, const fmo_pdb_residue *r, const char *name)
 
 #define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
-/* High-l atoms into their slots. */
+/* Assigns the heavy (non-hydrogen) atoms to their slots, which must all be filled. */
 static fmo_status take_atoms(const fmo_pdb *pdb, const fmo_pdb_residue *r, form *f)
 {
     char label[FMO_PDB_LABEL];
@@ -95,7 +96,7 @@ static fmo_status take_atoms(const fmo_pdb *pdb, const fmo_pdb_residue *r, form 
     return FMO_OK;
 }
 
-/* Each hydrogen to the atom that it is nearest to. */
+/* Counts each hydrogen at its nearest atom. */
 static fmo_status take_hydrogens(const fmo_pdb *pdb, const fmo_pdb_residue *r, form *f)
 {
     char label[FMO_PDB_LABEL];
@@ -117,7 +118,8 @@ static fmo_status take_hydrogens(const fmo_pdb *pdb, const fmo_pdb_residue *r, f
     return FMO_OK;
 }
 
-/* The charge of the atoms of a role, whose hydrogens must be those of one of two states. */
+/* Adds the charge of the atoms of a role, whose number of hydrogens must be that of one of two
+ * states. */
 static fmo_status find_state(const fmo_pdb *pdb, const fmo_pdb_residue *r, const form *f, role part,
                              const fmo_pdb_state states[FMO_PDB_STATES], int *charge)
 {
@@ -145,6 +147,7 @@ static fmo_status find_state(const fmo_pdb *pdb, const fmo_pdb_residue *r, const
                  found < states[low].hydrogens ? "add hydrogens" : "remove hydrogens");
 }
 
+/* Checks that there are hydrogens, and that atoms of role FIXED have the expected number. */
 static fmo_status check_hydrogens(const fmo_pdb *pdb, const fmo_pdb_residue *r, const form *f)
 {
     char label[FMO_PDB_LABEL];
@@ -178,6 +181,7 @@ static fmo_status check_ion(const fmo_pdb *pdb, fmo_pdb_residue *r)
     return FMO_OK;
 }
 
+/* Assigns atoms and hydrogens, and adds the charges of side chain, amino and carboxyl end. */
 fmo_status fmo_pdb_find_charge(const fmo_pdb *pdb, fmo_pdb_residue *r)
 {
     static const fmo_pdb_state acid[FMO_PDB_STATES] = {{0, -1}, {1, 0}},

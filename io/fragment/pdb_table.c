@@ -1,5 +1,5 @@
-/* Residues of PDB files: their atoms and hydrogens, and the charges of their states. Names of atoms
- * as in the format's version 3. */
+/* Residues of PDB files: their atoms and hydrogens, and the charges of their protonation states.
+ * Atom names follow version 3 of the format. */
 #include "io/fragment/pdb.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -45,7 +45,7 @@ static const fmo_pdb_template templates[] = {
     {"NME", FMO_PDB_LAST, "N:1 CH3:3", ONE},
     {"NH2", FMO_PDB_LAST, "N:2", ONE},
     {"HOH", FMO_PDB_WATER, "O:2", ONE},
-    /* Ions: the element, and the charge of both states. */
+    /* Ions: the element, and its charge for both states. */
     {"LI", FMO_PDB_ION, "LI", TWO(0, 1, 0, 1)},
     {"NA", FMO_PDB_ION, "NA", TWO(0, 1, 0, 1)},
     {"K", FMO_PDB_ION, "K", TWO(0, 1, 0, 1)},
@@ -63,7 +63,7 @@ static const fmo_pdb_template templates[] = {
     {"IOD", FMO_PDB_ION, "I", TWO(0, -1, 0, -1)},
 };
 
-/* Other names: of protonation states and of force fields. */
+/* Alternative names of residues, from protonation states and force fields; then of atoms. */
 static const char *const same_residues[][2] = {
     {"HID", "HIS"},  {"HIE", "HIS"}, {"HIP", "HIS"}, {"HSD", "HIS"}, {"HSE", "HIS"}, {"HSP", "HIS"},
     {"CYX", "CYS"},  {"CYM", "CYS"}, {"ASH", "ASP"}, {"GLH", "GLU"}, {"LYN", "LYS"}, {"NMA", "NME"},

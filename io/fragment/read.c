@@ -1,4 +1,5 @@
-/* Which reader a file of fragments is for: told by the end of its name. */
+/* Selects the reader of a fragmented molecule by the extension of the file name, and calls it.
+ * Next: reader.h, check.c. */
 #include "io/fragment/reader.h"
 #include "base/arguments.h"
 
@@ -40,6 +41,8 @@ static fmo_status read_text(fmo_text *text, format kind, int residues, fmo_fragm
                          "mmCIF is not read; save the structure as a PDB file");
 }
 
+/* Reads the file with the reader of its format, after setting the default unit and thresholds, and
+ * checks the result. */
 static fmo_status read_file(const char *path, int residues, fmo_fragment_system **system,
                             fmo_error *err)
 {
@@ -49,7 +52,7 @@ static fmo_status read_file(const char *path, int residues, fmo_fragment_system 
                                        [ABINITMP] = "an input of ABINIT-MP",
                                        [MMCIF] = "a structure"};
     fmo_error own = {FMO_OK, ""};
-    if (!err) err = &own; /* readers ask it what went wrong */
+    if (!err) err = &own; /* the readers report errors through it */
     fmo_text text;
     const format kind = format_of(path);
     fmo_fragment_system *s = calloc(1, sizeof *s);
@@ -60,7 +63,7 @@ static fmo_status read_file(const char *path, int residues, fmo_fragment_system 
     }
     s->reference = NAN;
     s->bohr = FMO_FRAGMENT_BOHR;
-    s->aoc_from = 1.0; /* OpenFMO's */
+    s->aoc_from = 1.0; /* defaults of OpenFMO */
     s->ptc_from = s->es_dimers_from = 2.0;
     fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MOST, what[kind], err);
     if (status == FMO_OK) status = read_text(&text, kind, residues, s);

@@ -1,33 +1,36 @@
-/* Readers of systems of fragments: one a format, each from an open text into a system
- * that has nothing yet but the unit and OpenFMO's thresholds.
- * read.c chooses; check.c says whether it can be computed. What readers share: system.c. */
+/* Readers of fragmented molecules, one per format. Each reads an open text into a system whose
+ * members are 0 except for the unit and OpenFMO's thresholds. read.c selects the reader, check.c
+ * checks the result, system.c has functions shared by the readers. */
 #ifndef FMO_IO_FRAGMENT_READER_H
 #define FMO_IO_FRAGMENT_READER_H
 
 #include "io/text/text.h"
 #include <fmo/fragment_system.h>
 
-/* Coordinates that are read, angstrom: the basis takes 1e6 bohr. */
+/* Largest coordinate that is read, in angstrom; fmo_basis_create accepts 1e6 bohr. */
 #define FMO_FRAGMENT_FARTHEST 5e5
 
-/* FMO_OK, FMO_ERR_INPUT (the text's error is set) or FMO_ERR_MEMORY. */
+/* Return FMO_OK, FMO_ERR_INPUT (the message is set) or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_pdb(fmo_text *text, int residues, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *system);
 
-/* Bytes of a file that is read. */
+/* Largest size of a file that is read, in bytes. */
 enum { FMO_FRAGMENT_BYTES_MOST = 1 << 26 };
 
-/* Space for atoms and fragments. FMO_OK or FMO_ERR_MEMORY. */
+/* Allocates the arrays for atoms and fragments. Returns FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,
                              fmo_fragment_system *system);
-/* A fragment's name, once each; after their number is known. FMO_OK or FMO_ERR_MEMORY. */
+/* Sets the name of a fragment, at most once each, when fragment_num is known. Returns FMO_OK or
+ * FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_set_name(const fmo_text *text, fmo_fragment_system *system, int fragment,
                                  const char *name);
-/* Space for one more of `num` things of some size, *space of which there is space for. */
+/* Ensures that an array of `num` items of `size` bytes has space for one more; *capacity: number of
+ * items for which there is space. Returns false if there is no memory. */
 bool fmo_fragment_grow(void **things, int num, int *capacity, size_t size);
-/* An integer with or without a sign, -most to most. */
+/* Parses an integer with or without a sign, from -most to most; returns false if the word is not
+ * one. */
 bool fmo_fragment_integer(fmo_word word, long most, long *value);
 fmo_status fmo_fragment_no_memory(const fmo_text *text);
 

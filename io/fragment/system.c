@@ -1,4 +1,5 @@
-/* Space for a system of fragments, for all readers. */
+/* Memory of a fragmented molecule, and small functions shared by all readers; declared in
+ * reader.h. */
 #include "io/fragment/reader.h"
 
 #include <stdlib.h>

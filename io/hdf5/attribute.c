@@ -1,18 +1,19 @@
-/* Attributes, in the header of their object (IV.A.2.m) or, if there are many, in a heap. */
+/* Reads attributes from the object header (IV.A.2.m) or, if there are many, from a fractal heap.
+ * Declared in attribute.h. */
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/btree.h"
 #include "io/hdf5/heap.h"
 
 #include <string.h>
 
-enum { INDEX_NAMES = 8 /* records of the B-tree of attribute names */, FLAG_SHARED = 2 };
+enum { INDEX_NAMES = 8 /* record type in the B-tree of attribute names */, FLAG_SHARED = 2 };
 
 static uint64_t padded(uint64_t n)
 {
     return (n + 7) / 8 * 8;
 }
 
-/* Decode an attribute if it has the name. */
+/* Decodes an attribute if it has the given name. */
 static fmo_h5_code decode(fmo_h5_file *file, fmo_bytes b, const char *name, bool *found,
                           fmo_h5_attribute *attribute)
 {
@@ -77,6 +78,7 @@ static fmo_h5_code visit(fmo_h5_file *file, const unsigned char *record, size_t 
                              fmo_bytes_left(&attribute));
 }
 
+/* Traverses the B-tree of attribute names and checks that it lists all objects of the heap. */
 fmo_h5_code fmo_h5_attributes_load(fmo_h5_file *file, fmo_h5_object *object)
 {
     const fmo_h5_message *info = fmo_h5_object_find(object, FMO_H5_ATTRIBUTE_INFO);

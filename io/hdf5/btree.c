@@ -1,5 +1,5 @@
-/* See btree.h. Nodes are claimed as they are read, levels (255 at most) fall by one, and what is
- * read comes out of the file's budget: a tree that leads into itself ends. */
+/* Traversal of B-trees; declared in btree.h. Nodes are claimed and deducted from the budget of the
+ * file as they are read, and their level decreases by one, so that cyclic trees are detected. */
 #include "io/hdf5/btree.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct tree1 {
     void *data;
 } tree1;
 
-/* level: that the node must have, -1 for any. */
+/* level: level that the node must have; -1 for any. */
 static fmo_h5_code walk1(fmo_h5_file *file, const tree1 *tree, uint64_t address, int level)
 {
     size_t size = NODE_HEAD + 2 * tree->k * 8 + (2 * tree->k + 1) * tree->key;
@@ -57,14 +57,17 @@ enum { HEADER = 38, NODE_MOST = 1 << 20, DEPTH_MOST = 8, LEAF_EXTRA = 10 };
 typedef struct tree2 {
     unsigned kind;
     uint64_t node_size, record;
-    unsigned pointer[DEPTH_MOST + 1];       /* bytes of one in a node of that depth: */
-    unsigned number, total[DEPTH_MOST + 1]; /* an address, and records there and below */
-    uint64_t most[DEPTH_MOST + 1];          /* records of a node */
+    /* A child pointer at a depth is an address, the number of records in the child (`number` bytes)
+     * and that below it (`total` bytes). */
+    unsigned pointer[DEPTH_MOST + 1]; /* bytes */
+    unsigned number, total[DEPTH_MOST + 1];
+    uint64_t most[DEPTH_MOST + 1]; /* maximum number of records of a node */
     fmo_h5_visit_record visit;
     void *data;
 } tree2;
 
-/* Sizes as H5B2 computes them. */
+/* Computes the sizes of node components in the way of HDF5 (H5B2). Returns false if they are
+ * impossible. */
 static bool size_nodes(tree2 *t, unsigned depth)
 {
     if (!t->record || t->record > 256 || t->node_size > NODE_MOST ||
@@ -84,7 +87,7 @@ static bool size_nodes(tree2 *t, unsigned depth)
     return true;
 }
 
-/* *seen: records under the node. */
+/* Visits the records of a node and its children. *seen: number of records visited. */
 static fmo_h5_code walk2(fmo_h5_file *file, const tree2 *t, uint64_t address, uint64_t records,
                          unsigned depth, uint64_t *seen)
 {
@@ -118,6 +121,7 @@ done:
     return code;
 }
 
+/* Reads the header of the tree, then traverses it and checks the total number of records. */
 fmo_h5_code fmo_h5_btree2_walk(fmo_h5_file *file, uint64_t address, unsigned kind,
                                fmo_h5_visit_record visit, void *data)
 {

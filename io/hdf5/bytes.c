@@ -1,4 +1,4 @@
-/* See bytes.h. */
+/* Decoding of bytes and checksums; declared in bytes.h. */
 #include "io/hdf5/bytes.h"
 
 #include <string.h>
@@ -73,6 +73,7 @@ static uint32_t rotate(uint32_t x, unsigned k)
     return x << k | x >> (32 - k);
 }
 
+/* Mixes blocks of 12 bytes into three words; the last block is padded with zeros. */
 uint32_t fmo_checksum(const unsigned char *k, size_t size)
 {
     uint32_t a = 0xdeadbeefu + (uint32_t)size, b = a, c = a;
@@ -104,12 +105,13 @@ uint32_t fmo_checksum(const unsigned char *k, size_t size)
     return (c ^ b) - rotate(b, 24);
 }
 
+/* Sums words and partial sums modulo 65535, reducing both sums after each block. */
 uint32_t fmo_fletcher32(const unsigned char *bytes, size_t size)
 {
     uint32_t sum1 = 0, sum2 = 0;
     size_t words = size / 2;
     while (words) {
-        size_t block = words < 360 ? words : 360; /* no overflow within as many */
+        size_t block = words < 360 ? words : 360; /* 32-bit sums do not overflow within 360 words */
         words -= block;
         while (block--) {
             sum1 += (uint32_t)bytes[0] << 8 | bytes[1];

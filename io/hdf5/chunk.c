@@ -1,8 +1,10 @@
-/* The list of chunks that readers of an index fill (layout.c, chunk_index.c). */
+/* The list of chunks of a dataset, filled by the readers of chunk indexes (layout.c,
+ * chunk_index.c). Declared in layout.h. */
 #include "io/hdf5/layout.h"
 
 #include <stdlib.h>
 
+/* Checks the coordinates and size of a chunk before adding it. */
 fmo_h5_code fmo_h5_note_chunk(fmo_h5_file *file, fmo_h5_dataset *d, const uint64_t *scaled,
                               fmo_h5_chunk chunk)
 {

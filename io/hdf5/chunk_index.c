@@ -1,5 +1,6 @@
-/* The indexes over chunks of layout version 4: one chunk, chunks in a row, fixed arrays,
- * extensible arrays, B-trees of version 2. See layout.h; appendix C and VII of the format. */
+/* Reads the chunk indexes of layout version 4: single chunk, implicit index, fixed arrays,
+ * extensible arrays, B-trees of version 2 (format specification, appendix C and VII). Declared in
+ * layout.h. */
 #include "io/hdf5/btree.h"
 #include "io/hdf5/layout.h"
 
@@ -8,26 +9,27 @@
 
 enum { BTREE_PLAIN = 10, BTREE_FILTERED = 11 };
 
-/* An array of entries, one a chunk: address, and with filters its size and mask. */
+/* An array with one entry per chunk: its address, and if filtered also its size and mask. */
 typedef struct array {
     fmo_h5_dataset *d;
-    uint64_t header; /* its address, which every block repeats */
-    unsigned entry;  /* bytes */
+    uint64_t header; /* address of the header, which every block repeats */
+    unsigned entry;  /* size of an entry in bytes */
     bool filtered;
     unsigned page_bits;
     uint64_t next; /* index of the next entry */
-    /* extensible arrays: */
-    unsigned offset_bytes, block_least, slow; /* slow: the dimension without limit */
+    /* for extensible arrays only: */
+    unsigned offset_bytes, block_least, slow; /* slow: the unlimited dimension */
 } array;
 
-/* Chunks along dimension i of the largest shape that the dataset may get; 0: no limit. */
+/* Returns the number of chunks along dimension i in the maximum shape of the dataset; 0: no
+ * limit. */
 static uint64_t most_chunks(const fmo_h5_dataset *d, unsigned i)
 {
     return d->space.most[i] == UINT64_MAX ? 0 : (d->space.most[i] - 1) / d->chunk_dim[i] + 1;
 }
 
-/* Where chunk `index` of an array is: row-major in the largest shape, the dimension without limit
- * (if there is one) first. False: out of any shape. */
+/* Computes the coordinates of chunk `index` of an array, which is row-major in the maximum shape
+ * with the unlimited dimension (if any) first. Returns false if the chunk is outside the shape. */
 static bool place(const array *a, uint64_t index, uint64_t *scaled)
 {
     const fmo_h5_dataset *d = a->d;
@@ -65,15 +67,15 @@ static fmo_h5_code note_all(fmo_h5_file *file, array *a, fmo_bytes b, uint64_t n
     return code;
 }
 
-/* Signature, version 0, filtered or not, address of the header. */
+/* Checks the beginning of a block: signature, version 0, filtered or not, address of the header. */
 static bool begins(const array *a, fmo_bytes *b, const char *signature)
 {
     return fmo_bytes_match(b, signature) && fmo_bytes_take(b, 1) == 0 &&
            fmo_bytes_take(b, 1) == a->filtered && fmo_bytes_take(b, 8) == a->header;
 }
 
-/* n entries in pages, each with a checksum; map: from bit `bit` on, one for each
- * page that was ever written. */
+/* Reads n entries in pages, each with a checksum. map: bits, from number `bit` on, of the pages
+ * that have been written. */
 static fmo_h5_code read_pages(fmo_h5_file *file, array *a, uint64_t address, uint64_t n,
                               const unsigned char *map, uint64_t bit)
 {
@@ -146,7 +148,8 @@ static fmo_h5_code list_fixed(fmo_h5_file *file, fmo_h5_dataset *d)
 
 /* --- extensible arrays -------------------------------------------------------------------------*/
 
-/* Super block s has 2^(s/2) data blocks of 2^((s+1)/2) times the least number of entries. */
+/* Super block s has 2^(s/2) data blocks with block_least * 2^((s+1)/2) entries each (integer
+ * divisions). */
 static uint64_t blocks_of(unsigned s)
 {
     return (uint64_t)1 << s / 2;
@@ -162,6 +165,8 @@ static uint64_t pages_of(const array *a, unsigned s)
     return n > page ? n / page : 0;
 }
 
+/* Reads data block of super block s, with or without pages; an undefined address skips its
+ * entries. */
 static fmo_h5_code read_data_block(fmo_h5_file *file, array *a, uint64_t address, unsigned s,
                                    const unsigned char *map, uint64_t bit)
 {
@@ -189,6 +194,7 @@ static fmo_h5_code read_data_block(fmo_h5_file *file, array *a, uint64_t address
     return code;
 }
 
+/* Reads super block s: a bitmap of pages and the addresses of its data blocks. */
 static fmo_h5_code read_super_block(fmo_h5_file *file, array *a, uint64_t address, unsigned s)
 {
     uint64_t blocks = blocks_of(s), maps = (pages_of(a, s) + 7) / 8;
@@ -211,10 +217,12 @@ static fmo_h5_code read_super_block(fmo_h5_file *file, array *a, uint64_t addres
     return code;
 }
 
+/* Reads the index block: entries, addresses of the data blocks of the first super blocks, and
+ * addresses of the other super blocks. */
 static fmo_h5_code read_index_block(fmo_h5_file *file, array *a, uint64_t address,
                                     unsigned in_index, unsigned pointers, unsigned supers)
 {
-    unsigned direct = 2 * fmo_log2(pointers); /* super blocks whose data blocks are listed here */
+    unsigned direct = 2 * fmo_log2(pointers); /* super blocks with data blocks listed here */
     uint64_t size = 14 + (uint64_t)in_index * a->entry + 8 * (2 * ((uint64_t)pointers - 1)) +
                     8 * (uint64_t)(supers > direct ? supers - direct : 0) + 4;
     unsigned char *bytes = NULL;
@@ -233,6 +241,7 @@ static fmo_h5_code read_index_block(fmo_h5_file *file, array *a, uint64_t addres
     return code;
 }
 
+/* Reads the header of an extensible array, checks its parameters, and reads the index block. */
 static fmo_h5_code list_extensible(fmo_h5_file *file, fmo_h5_dataset *d)
 {
     enum { HEADER = 72 };
@@ -275,11 +284,12 @@ static fmo_h5_code list_single(fmo_h5_file *file, fmo_h5_dataset *d)
     return fmo_h5_note_chunk(file, d, scaled, chunk);
 }
 
-/* The chunks of the largest shape that the dataset may get, row by row; those of its shape count.
- * No bytes of the file stand for one in an index, so that the budget has to pay here. */
+/* Lists the chunks of an implicit index: those of the maximum shape are stored one after the other,
+ * and those inside the current shape are listed. Since the index takes no space in the file, its
+ * entries are deducted from the budget here. */
 static fmo_h5_code list_implicit(fmo_h5_file *file, fmo_h5_dataset *d)
 {
-    const uint64_t paid = d->chunk_num * sizeof d->address; /* as in any other index */
+    const uint64_t paid = d->chunk_num * sizeof d->address; /* as for any other index */
     fmo_h5_code code = FMO_H5_OK;
     d->plausible = paid <= file->budget;
     if (!d->plausible) return FMO_H5_OK;
@@ -301,7 +311,7 @@ static fmo_h5_code list_implicit(fmo_h5_file *file, fmo_h5_dataset *d)
     return code;
 }
 
-/* Address, with filters size and mask, then the place in the grid. */
+/* Reads a record: address, if filtered size and mask, then the coordinates in the grid. */
 static fmo_h5_code visit_record(fmo_h5_file *file, const unsigned char *record, size_t size,
                                 void *data)
 {

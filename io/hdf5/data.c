@@ -1,12 +1,12 @@
-/* Values of a dataset, all of them or none: chunks are unpacked one at a time into exactly the
- * bytes that they must give. See layout.h. */
+/* Reads all values of a dataset. Chunks are unpacked one at a time, and each must yield exactly its
+ * nominal size. Declared in layout.h. */
 #include "io/hdf5/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-/* Inflate all of `from` into exactly `size` bytes. */
+/* Inflates all of `from` into exactly `size` bytes; returns false if this is not possible. */
 static bool inflate_exactly(const unsigned char *from, size_t from_size, unsigned char *to,
                             size_t size)
 {
@@ -20,7 +20,8 @@ static bool inflate_exactly(const unsigned char *from, size_t from_size, unsigne
     return good;
 }
 
-/* Bytes of the values together, the first of all, then the second ... */
+/* Undoes the shuffle filter, which stores the first bytes of all values, then their second bytes,
+ * ... */
 static void unshuffle(const unsigned char *from, unsigned char *to, size_t size, size_t item)
 {
     size_t n = size / item;
@@ -33,23 +34,23 @@ static bool checksum_fits(const unsigned char *bytes, size_t size)
 {
     uint32_t stored = (uint32_t)fmo_little_endian(bytes + size, 4);
     uint32_t sum = fmo_fletcher32(bytes, size);
-    /* HDF5 before 1.6.3 wrote it with its bytes swapped in pairs */
+    /* HDF5 before 1.6.3 swapped the bytes of the checksum in pairs */
     return sum == stored || ((sum & 0x00ff00ffu) << 8 | (sum >> 8 & 0x00ff00ffu)) == stored;
 }
 
-/* Undo the filters of a chunk. On return the values are in *a; *a and *b have space for chunk_bytes
- * and a checksum for each filter. */
+/* Undoes the filters of a chunk. On return *a holds the values. *a and *b are buffers of
+ * chunk_bytes plus a checksum for each filter, and may be exchanged. */
 static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_h5_chunk *chunk,
                           unsigned char **a, unsigned char **b, unsigned char *packed)
 {
     size_t size_before[FMO_H5_FILTERS_MOST], size = (size_t)d->chunk_bytes;
     bool deflated = false;
-    for (unsigned i = 0; i < d->filter_num; i++) { /* sizes on the way in */
+    for (unsigned i = 0; i < d->filter_num; i++) { /* sizes before each filter was applied */
         size_before[i] = size;
         if (chunk->mask >> i & 1) {
-            /* HDF5 leaves out gzip where it makes a chunk no smaller, shuffle where it does not
-             * know the size of a value (strings of any length), and nothing else. A bit that is
-             * wrong here would give other values, of the right size. */
+            /* HDF5 omits gzip if it does not make a chunk smaller, and shuffle if it does not know
+             * the size of a value (strings of variable length), but no other filter. An error here
+             * would give wrong values of the right size. */
             if (d->filter[i] != FMO_H5_DEFLATE && !(d->idle >> i & 1))
                 return FMO_H5_UNKNOWN(file, "a chunk went without a filter that is not gzip; "
                                             "h5repack -f NONE IN OUT undoes it");
@@ -92,7 +93,7 @@ static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_
     return FMO_H5_OK;
 }
 
-/* The part of a chunk that is within the shape, row by row. */
+/* Copies the part of a chunk that is inside the shape, row by row. */
 static void scatter(const fmo_h5_dataset *d, const uint64_t *origin, const unsigned char *chunk,
                     unsigned char *values)
 {
@@ -118,6 +119,7 @@ static void scatter(const fmo_h5_dataset *d, const uint64_t *origin, const unsig
     }
 }
 
+/* Reads, unpacks and copies each chunk. */
 static fmo_h5_code read_chunks(fmo_h5_file *file, const fmo_h5_dataset *d, unsigned char *values)
 {
     size_t capacity = (size_t)d->chunk_bytes + 4 * FMO_H5_FILTERS_MOST, packed_capacity = 0;
@@ -131,7 +133,7 @@ static fmo_h5_code read_chunks(fmo_h5_file *file, const fmo_h5_dataset *d, unsig
             origin[i] = rest % d->grid[i] * d->chunk_dim[i];
         if (chunk->size > packed_capacity) {
             free(packed);
-            packed_capacity = (size_t)chunk->size; /* at most the file: it is claimed */
+            packed_capacity = (size_t)chunk->size; /* claimed, so at most the size of the file */
             packed = malloc(packed_capacity);
             if (!packed) code = fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         }

@@ -1,4 +1,4 @@
-/* See file.h. */
+/* Superblock, loading of structures and claims on bytes of an HDF5 file; declared in file.h. */
 #include "io/hdf5/file.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    PIECE_MOST = 1 << 26, /* bytes of one structure; chunks of data are not read this way */
+    PIECE_MOST = 1 << 26, /* bytes of one structure; does not limit data of datasets */
     BUDGET_RATIO = 3,
     BUDGET_SLACK = 1 << 20
 };
@@ -24,6 +24,7 @@ fmo_h5_code fmo_h5_give_up(fmo_h5_file *file, fmo_h5_code code, const char *form
     return code;
 }
 
+/* Repeats pread until all bytes are read, in pieces of at most 1 GiB. */
 fmo_h5_code fmo_h5_pread(fmo_h5_file *file, uint64_t address, void *bytes, size_t size)
 {
     char *to = bytes;
@@ -59,7 +60,7 @@ fmo_h5_code fmo_h5_peek(fmo_h5_file *file, uint64_t address, void *bytes, size_t
     return code == FMO_H5_OK ? fmo_h5_pread(file, address, bytes, size) : code;
 }
 
-/* --- who owns what -----------------------------------------------------------------------------*/
+/* --- claims on bytes ------------------------------------------------------------------------ */
 
 fmo_h5_code fmo_h5_own(fmo_h5_file *file, uint64_t address, uint64_t size, const char *what)
 {
@@ -96,7 +97,7 @@ fmo_h5_code fmo_h5_check_claims(fmo_h5_file *file)
 
 bool fmo_h5_unclaimed(const fmo_h5_file *file, uint64_t address, uint64_t size)
 {
-    size_t low = 0, high = file->claim_num; /* the first claim that ends behind the address */
+    size_t low = 0, high = file->claim_num; /* finds the first claim that ends after address */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (file->claim[middle].end <= address)
@@ -143,11 +144,11 @@ fmo_h5_code fmo_h5_load_checked(fmo_h5_file *file, uint64_t address, uint64_t si
 
 enum { SUPERBLOCK_MOST = 128 };
 
-/* Versions 0 and 1. */
+/* Reads versions 0 and 1. */
 static fmo_h5_code read_old(fmo_h5_file *file, fmo_bytes b, unsigned version, uint64_t *base,
                             uint64_t *end, uint64_t *size)
 {
-    fmo_bytes_skip(&b, 4); /* versions of parts, and a reserved byte */
+    fmo_bytes_skip(&b, 4); /* versions of components, and a reserved byte */
     unsigned offsets = (unsigned)fmo_bytes_take(&b, 1), lengths = (unsigned)fmo_bytes_take(&b, 1);
     fmo_bytes_skip(&b, 1);
     file->leaf_k = (unsigned)fmo_bytes_take(&b, 2);
@@ -161,7 +162,7 @@ static fmo_h5_code read_old(fmo_h5_file *file, fmo_bytes b, unsigned version, ui
     uint64_t free_space = fmo_bytes_take(&b, 8);
     *end = fmo_bytes_take(&b, 8);
     uint64_t driver = fmo_bytes_take(&b, 8);
-    fmo_bytes_skip(&b, 8); /* the root has no name */
+    fmo_bytes_skip(&b, 8); /* offset of the name of the root, which has none */
     file->root = fmo_bytes_take(&b, 8);
     *size = version == 1 ? 100 : 96;
     if (b.bad) return FMO_H5_BAD(file, "its first bytes are cut short");
@@ -179,7 +180,7 @@ static fmo_h5_code read_old(fmo_h5_file *file, fmo_bytes b, unsigned version, ui
     return FMO_H5_OK;
 }
 
-/* Versions 2 and 3. The extension is looked at in object.c. */
+/* Reads versions 2 and 3. The superblock extension is read in object.c. */
 static fmo_h5_code read_new(fmo_h5_file *file, fmo_bytes b, const unsigned char *bytes,
                             unsigned version, uint64_t *base, uint64_t *end, uint64_t *size)
 {
@@ -207,6 +208,7 @@ static fmo_h5_code read_new(fmo_h5_file *file, fmo_bytes b, const unsigned char 
     return FMO_H5_OK;
 }
 
+/* Reads a superblock of any version, checks that it fits the file, and claims its bytes. */
 static fmo_h5_code read_superblock(fmo_h5_file *file, const unsigned char *bytes, size_t left)
 {
     uint64_t base = 0, end = 0, size = 0;
@@ -233,6 +235,7 @@ static fmo_h5_code read_superblock(fmo_h5_file *file, const unsigned char *bytes
     return fmo_h5_own(file, 0, size, "the superblock");
 }
 
+/* Initialises the file and searches for the signature; 4, 16 and 32 are HDF5's defaults. */
 fmo_h5_code fmo_h5_file_open(fmo_h5_file *file, int descriptor, uint64_t size)
 {
     static const unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};

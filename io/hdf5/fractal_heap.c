@@ -1,5 +1,5 @@
-/* Fractal heaps, III.G of the HDF5 File Format Specification: links and attributes of groups of
- * libver='latest' with more than 8 of them. See heap.h. */
+/* Fractal heaps (III.G of the HDF5 File Format Specification): links and attributes of objects with
+ * more than 8 of them, in files written with libver='latest'. Declared in heap.h. */
 #include "io/hdf5/heap.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static uint64_t direct_rows(const fmo_h5_heap *heap)
     return fmo_log2(heap->largest) - fmo_log2(heap->start) + 2;
 }
 
-/* Does a block begin as one of this heap, at this offset? */
+/* Returns true if a block has the signature, version, heap address and offset that it must have. */
 static bool belongs(const fmo_h5_heap *heap, const unsigned char *bytes, const char *signature,
                     uint64_t offset)
 {
@@ -34,6 +34,7 @@ static bool belongs(const fmo_h5_heap *heap, const unsigned char *bytes, const c
            fmo_little_endian(bytes + 13, heap->offset_bytes) == offset;
 }
 
+/* Loads a direct block, verifies it, and appends it to the list of blocks. */
 static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t address,
                                uint64_t size, uint64_t offset)
 {
@@ -49,7 +50,7 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
     }
     fmo_h5_code code = fmo_h5_load(file, address, size, "a block of a heap", &bytes);
     if (code != FMO_H5_OK) return code;
-    size_t sum = 13 + heap->offset_bytes; /* where the checksum is, which counts as zeros */
+    size_t sum = 13 + heap->offset_bytes; /* position of the checksum, computed with zeros there */
     bool good = size >= sum + 4 && belongs(heap, bytes, "FHDB", offset);
     if (good && heap->summed) {
         uint32_t stored = (uint32_t)fmo_little_endian(bytes + sum, 4);
@@ -60,10 +61,12 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
         free(bytes);
         return FMO_H5_BAD(file, "a block of a heap is not where it should be, or changed");
     }
-    heap->block[heap->block_num++] = (fmo_h5_block){offset, size, bytes}; /* offsets rise */
+    heap->block[heap->block_num++] = (fmo_h5_block){offset, size, bytes}; /* offsets increase */
     return FMO_H5_OK;
 }
 
+/* Reads the blocks of an indirect block, row by row; offset: that of its first block in the
+ * heap. */
 static fmo_h5_code read_indirect(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t address,
                                  uint64_t rows, uint64_t offset, int level)
 {
@@ -103,6 +106,7 @@ static bool is_power(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
+/* Reads the header of a heap, checks its parameters, and loads all blocks. */
 fmo_h5_code fmo_h5_heap_read(fmo_h5_file *file, uint64_t address, fmo_h5_heap *heap)
 {
     unsigned char *bytes = NULL;
@@ -146,13 +150,14 @@ fmo_h5_code fmo_h5_heap_read(fmo_h5_file *file, uint64_t address, fmo_h5_heap *h
                 : read_direct(file, heap, root, heap->start, 0);
 }
 
+/* Finds an object in its id (tiny objects) or in the block that contains its offset. */
 fmo_h5_code fmo_h5_heap_find(fmo_h5_file *file, const fmo_h5_heap *heap, const unsigned char *id,
                              fmo_bytes *object)
 {
     fmo_bytes b = fmo_bytes_of(id, heap->id_bytes);
     uint64_t head = fmo_bytes_take(&b, 1), kind = head >> 4 & 3;
     if (head >> 6) return FMO_H5_BAD(file, "an object of a heap has a wrong name");
-    if (kind == 2) { /* tiny: within the name */
+    if (kind == 2) { /* tiny object, stored in the id */
         if (heap->id_bytes > 17)
             return FMO_H5_UNKNOWN(file, "a heap with long names; h5repack IN OUT converts it");
         *object = fmo_bytes_cut(&b, (head & 15) + 1);
@@ -160,7 +165,7 @@ fmo_h5_code fmo_h5_heap_find(fmo_h5_file *file, const fmo_h5_heap *heap, const u
     }
     uint64_t offset = fmo_bytes_take(&b, heap->offset_bytes);
     uint64_t length = fmo_bytes_take(&b, heap->length_bytes);
-    size_t low = 0, high = heap->block_num; /* the first block behind the offset */
+    size_t low = 0, high = heap->block_num; /* finds the first block beyond the offset */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (heap->block[middle].offset <= offset)

@@ -1,4 +1,5 @@
-/* Links of groups: in symbol tables (III.A.1, III.B), in their headers, or in a fractal heap. */
+/* Reads the links of a group from symbol tables (III.A.1, III.B), from its object header, or from a
+ * fractal heap. Declared in tree.h. */
 #include "io/hdf5/btree.h"
 #include "io/hdf5/heap.h"
 #include "io/hdf5/tree.h"
@@ -8,11 +9,11 @@
 
 enum {
     LINKS_MOST = 1 << 20,
-    CACHE_SOFT = 2, /* a symbol table entry that is a soft link */
-    INDEX_NAMES = 5 /* records of the B-tree of link names */
+    CACHE_SOFT = 2, /* symbol table entry of a soft link */
+    INDEX_NAMES = 5 /* record type in the B-tree of link names */
 };
 
-/* name: of `size` bytes */
+/* Adds a link to a group. name: `size` bytes. */
 static fmo_h5_code add_link(fmo_h5_file *file, fmo_h5_node *group, const char *name, size_t size,
                             bool hard, uint64_t address)
 {
@@ -37,10 +38,11 @@ static fmo_h5_code add_link(fmo_h5_file *file, fmo_h5_node *group, const char *n
 typedef struct symbols {
     fmo_h5_node *group;
     fmo_h5_names names;
-    char *last; /* the name before */
+    char *last; /* name of the previous link */
 } symbols;
 
-/* A node of symbols: names rise, and the last is the key to the right, so that none is missing. */
+/* Reads a symbol table node. Names must increase, and the last one must be the key to the right, so
+ * that a missing entry is detected. */
 static fmo_h5_code visit_symbols(fmo_h5_file *file, uint64_t child, const unsigned char *left,
                                  const unsigned char *right, void *data)
 {
@@ -128,6 +130,8 @@ static fmo_h5_code visit_dense(fmo_h5_file *file, const unsigned char *record, s
     return code == FMO_H5_OK ? read_link(file, d->group, object) : code;
 }
 
+/* Reads links from a fractal heap via the B-tree of link names, and checks that they are
+ * complete. */
 static fmo_h5_code read_dense(fmo_h5_file *file, fmo_h5_node *group, const fmo_h5_message *info)
 {
     fmo_bytes b = fmo_bytes_of(info->bytes, info->size);
@@ -153,6 +157,7 @@ static int compare_links(const void *a, const void *b)
     return strcmp(((const fmo_h5_link *)a)->name, ((const fmo_h5_link *)b)->name);
 }
 
+/* Reads all links of a group and sorts them by name, which must be unique. */
 fmo_h5_code fmo_h5_group_links(fmo_h5_file *file, fmo_h5_node *group)
 {
     const fmo_h5_message *symbol_table = fmo_h5_object_find(&group->object, FMO_H5_SYMBOL_TABLE);

@@ -1,10 +1,10 @@
-/* Local and global heaps. See heap.h; the fractal one is in fractal_heap.c. */
+/* Local and global heaps; declared in heap.h. Fractal heaps are in fractal_heap.c. */
 #include "io/hdf5/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- names of an old group ---------------------------------------------------------------------*/
+/* --- names of an old-style group ------------------------------------------------------------ */
 
 enum { LOCAL_HEADER = 32, UNIT = 8, FREE_LEAST = 16 };
 
@@ -12,7 +12,7 @@ enum { LOCAL_HEADER = 32, UNIT = 8, FREE_LEAST = 16 };
 
 static fmo_h5_code mark_free(fmo_h5_file *file, fmo_h5_names *names, uint64_t next)
 {
-    while (next != 1 && next != FMO_H5_NOWHERE) { /* each round marks something, so it ends */
+    while (next != 1 && next != FMO_H5_NOWHERE) { /* ends, since each iteration marks units */
         if (next % UNIT || next > names->size || names->size - next < FREE_LEAST)
             return FMO_H5_BAD(file, NAMES_BAD);
         uint64_t size = fmo_little_endian(names->bytes + next + 8, 8);
@@ -27,6 +27,7 @@ static fmo_h5_code mark_free(fmo_h5_file *file, fmo_h5_names *names, uint64_t ne
     return FMO_H5_OK;
 }
 
+/* Loads a local heap and marks its free blocks. */
 fmo_h5_code fmo_h5_names_read(fmo_h5_file *file, uint64_t address, fmo_h5_names *names)
 {
     unsigned char *header = NULL;
@@ -65,13 +66,14 @@ const char *fmo_h5_names_take(fmo_h5_names *names, uint64_t offset)
     if (!end) return NULL;
     size_t first = (size_t)offset / UNIT, last = (size_t)(end - names->bytes) / UNIT;
     for (size_t i = first; i <= last; i++) {
-        if (names->used[i]) return NULL; /* two links, or free */
+        if (names->used[i]) return NULL; /* used by two links, or free */
         names->used[i] = 1;
     }
     return (const char *)text;
 }
 
-/* Names of up to 7 characters may be left over: HDF5 forgets free pieces below FREE_LEAST. */
+/* Names of up to 7 characters may be unused, since HDF5 does not record free pieces below
+ * FREE_LEAST bytes. */
 bool fmo_h5_names_accounted(const fmo_h5_names *names)
 {
     for (size_t i = 1; i < names->size / UNIT; i++) /* the first is the empty name */
@@ -79,7 +81,7 @@ bool fmo_h5_names_accounted(const fmo_h5_names *names)
     return true;
 }
 
-/* --- strings of any length ---------------------------------------------------------------------*/
+/* --- strings of variable length ------------------------------------------------------------- */
 
 enum { COLLECTION_HEADER = 16, COLLECTION_LEAST = 4096, OBJECT_HEADER = 16 };
 
@@ -117,8 +119,8 @@ static int compare_ids(const void *a, const void *b)
     return p->id < q->id ? -1 : p->id > q->id;
 }
 
-/* Objects: 2 bytes id, 2 count, 4 reserved, 8 size, then the object, padded to 8. Id 0 is the free
- * rest. */
+/* Indexes the objects of a collection: 2 bytes id, 2 reference count, 4 reserved, 8 size, then the
+ * object, padded to 8 bytes. Id 0 is the free space at the end. */
 static fmo_h5_code index_collection(fmo_h5_file *file, fmo_h5_strings *strings, size_t size)
 {
     fmo_bytes b = fmo_bytes_of(strings->bytes + COLLECTION_HEADER, size - COLLECTION_HEADER);
@@ -141,7 +143,8 @@ static fmo_h5_code index_collection(fmo_h5_file *file, fmo_h5_strings *strings, 
     return FMO_H5_OK;
 }
 
-/* Collections that do not overlap have the bytes of the file at most, which bounds what is read. */
+/* Loads a collection. Collections must not overlap, so that at most the size of the file is
+ * read. */
 static fmo_h5_code load_collection(fmo_h5_file *file, fmo_h5_strings *strings, uint64_t address)
 {
     unsigned char header[COLLECTION_HEADER];

@@ -1,4 +1,5 @@
-/* Layout and filter messages, and chunks listed by a B-tree of version 1. See layout.h. */
+/* Reads layout and filter messages, and chunks listed by a B-tree of version 1. Declared in
+ * layout.h; next: chunk_index.c. */
 #include "io/hdf5/layout.h"
 #include "io/hdf5/btree.h"
 
@@ -23,7 +24,7 @@ void fmo_h5_dataset_free(fmo_h5_dataset *dataset)
 
 /* --- filters (IV.A.2.l) ------------------------------------------------------------------------*/
 
-/* Note a filter that is not read. HDF5 1.10 stores no names of its own filters. */
+/* Records an unsupported filter. Names of HDF5's own filters are not stored by HDF5 1.10. */
 static void note_odd_filter(fmo_h5_dataset *d, unsigned id, const fmo_bytes *name)
 {
     static const char *const own[] = {"none", "deflate", "shuffle",    "fletcher32",
@@ -38,6 +39,7 @@ static void note_odd_filter(fmo_h5_dataset *d, unsigned id, const fmo_bytes *nam
                 name->at[k] < ' ' || name->at[k] > '~' ? '?' : (char)name->at[k];
 }
 
+/* Reads the filter message; stops at the first unsupported filter. */
 static fmo_h5_code read_filters(fmo_h5_file *file, fmo_h5_dataset *d, const fmo_h5_message *message)
 {
     d->odd_filter = -1;
@@ -68,7 +70,7 @@ static fmo_h5_code read_filters(fmo_h5_file *file, fmo_h5_dataset *d, const fmo_
 
 /* --- chunks ------------------------------------------------------------------------------------*/
 
-/* Key: 4 bytes size, 4 mask, 8 for each offset and one more, which is 0. */
+/* Reads a key: 4 bytes size, 4 bytes mask, 8 bytes per offset, and an additional offset of 0. */
 static fmo_h5_code visit_chunk(fmo_h5_file *file, uint64_t child, const unsigned char *left,
                                const unsigned char *right, void *data)
 {
@@ -109,7 +111,7 @@ static fmo_h5_code find_chunks(fmo_h5_file *file, fmo_h5_dataset *d)
 
 /* --- layouts (IV.A.2.i) ------------------------------------------------------------------------*/
 
-/* Not read here, and no reason to refuse the file unless it is wanted. */
+/* Records an unsupported feature, which is an error only if the dataset is used. */
 static fmo_h5_code leave(fmo_h5_dataset *d, const char *why)
 {
     if (d->code == FMO_H5_OK) snprintf(d->why, sizeof d->why, "%s", why);
@@ -117,7 +119,7 @@ static fmo_h5_code leave(fmo_h5_dataset *d, const char *why)
     return FMO_H5_OK;
 }
 
-/* Dimensions of a chunk, and the size of a value at the end. */
+/* Reads the extents of a chunk, followed by the size of a value. */
 static fmo_h5_code read_chunk_shape(fmo_h5_file *file, fmo_h5_dataset *d, fmo_bytes *b,
                                     unsigned rank, unsigned width)
 {
@@ -138,6 +140,7 @@ static fmo_h5_code read_chunked_3(fmo_h5_file *file, fmo_h5_dataset *d, fmo_byte
     return code == FMO_H5_OK ? find_chunks(file, d) : code;
 }
 
+/* Reads the chunk layout of version 4 or 5, with the kind of index. */
 static fmo_h5_code read_chunked_4(fmo_h5_file *file, fmo_h5_dataset *d, fmo_bytes b)
 {
     enum { UNFILTERED_EDGES = 1, SINGLE_FILTERED = 2 };
@@ -188,6 +191,7 @@ static fmo_h5_code read_contiguous(fmo_h5_file *file, fmo_h5_dataset *d, fmo_byt
     return fmo_h5_own(file, d->address, size, "the values of a dataset");
 }
 
+/* Reads the layout message: compact, contiguous, chunked or virtual. */
 static fmo_h5_code read_layout(fmo_h5_file *file, const fmo_h5_message *message, fmo_h5_dataset *d)
 {
     enum { COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL };
@@ -218,6 +222,7 @@ static fmo_h5_code read_layout(fmo_h5_file *file, const fmo_h5_message *message,
     }
 }
 
+/* Reads shape, type, filters and layout from the messages of an object. */
 fmo_h5_code fmo_h5_dataset_of(fmo_h5_file *file, const fmo_h5_object *object, fmo_h5_dataset *d)
 {
     *d = (fmo_h5_dataset){.code = FMO_H5_OK, .odd_filter = -1, .plausible = true};

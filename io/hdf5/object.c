@@ -1,4 +1,4 @@
-/* Object headers, IV.A of the HDF5 File Format Specification. See object.h. */
+/* Object headers (IV.A of the HDF5 File Format Specification); declared in object.h. */
 #include "io/hdf5/object.h"
 
 #include <ctype.h>
@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-    PIECES_MOST = 65536, /* of a header, attributes in a heap included; TREXIO's have one or two */
+    PIECES_MOST = 65536, /* of a header with attributes from a heap; TREXIO's have one or two */
     MESSAGES_MOST = 65536,
     FLAG_SHARED = 0x02,
     COMMENT = 0x0d,
     SHARED_TABLE = 0x0f,
     NODE_SIZES = 0x13,
     CACHE_IMAGE = 0x18,
-    KNOWN_MOST = 0x18 /* no release of HDF5 writes a message beyond */
+    KNOWN_MOST = 0x18 /* no release of HDF5 writes a higher type */
 };
 
 void fmo_h5_object_free(fmo_h5_object *object)
@@ -31,13 +31,14 @@ const fmo_h5_message *fmo_h5_object_find(const fmo_h5_object *object, unsigned t
     return NULL;
 }
 
-/* Messages that an object has once at most. */
+/* Returns true for messages that an object can have only once. */
 static bool is_single(unsigned type)
 {
     return type != FMO_H5_NIL && type != FMO_H5_LINK && type != FMO_H5_ATTRIBUTE &&
            type != FMO_H5_CONTINUATION;
 }
 
+/* Checks and appends a message. */
 static fmo_h5_code add_message(fmo_h5_file *file, fmo_h5_object *object, fmo_h5_message message)
 {
     if (message.type > KNOWN_MOST)
@@ -49,7 +50,7 @@ static fmo_h5_code add_message(fmo_h5_file *file, fmo_h5_object *object, fmo_h5_
         return FMO_H5_BAD(file, "the comment of an object is no text");
     if (object->message_num == MESSAGES_MOST)
         return FMO_H5_BAD(file, "an object header has too many messages");
-    size_t n = object->message_num; /* space for 16, 32, 64, ... */
+    size_t n = object->message_num; /* capacity is 16, 32, 64, ... */
     if (n == 0 || (n >= 16 && (n & (n - 1)) == 0)) {
         fmo_h5_message *more = realloc(object->message, (n ? 2 * n : 16) * sizeof *more);
         if (!more) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
@@ -59,7 +60,7 @@ static fmo_h5_code add_message(fmo_h5_file *file, fmo_h5_object *object, fmo_h5_
     return FMO_H5_OK;
 }
 
-/* The messages of one piece. */
+/* Splits one piece of a header into its messages. */
 static fmo_h5_code split(fmo_h5_file *file, fmo_h5_object *object, fmo_bytes b, int version,
                          bool ordered)
 {
@@ -81,10 +82,10 @@ static fmo_h5_code split(fmo_h5_file *file, fmo_h5_object *object, fmo_bytes b, 
     return FMO_H5_OK;
 }
 
-/* Keep bytes of the object, or free them. */
+/* Makes the object the owner of allocated bytes; frees them on error. */
 static fmo_h5_code add_piece(fmo_h5_file *file, fmo_h5_object *object, unsigned char *bytes)
 {
-    size_t n = object->piece_num; /* space for 4, 8, 16, ... */
+    size_t n = object->piece_num; /* capacity is 4, 8, 16, ... */
     fmo_h5_code code = FMO_H5_OK;
     if (n == PIECES_MOST)
         code = FMO_H5_BAD(file, "an object header is in too many pieces");
@@ -112,7 +113,7 @@ fmo_h5_code fmo_h5_object_add(fmo_h5_file *file, fmo_h5_object *object, unsigned
     return add_message(file, object, (fmo_h5_message){type, false, copy, size});
 }
 
-/* Pieces that continuation messages lead to; those may have some, too. */
+/* Reads the pieces to which continuation messages refer, which may contain further ones. */
 static fmo_h5_code read_continuations(fmo_h5_file *file, fmo_h5_object *object, int version,
                                       bool ordered)
 {
@@ -152,6 +153,7 @@ static fmo_h5_code read_version_1(fmo_h5_file *file, fmo_h5_object *object,
     return code;
 }
 
+/* Reads a header of version 2, which has a variable prefix and a checksum. */
 static fmo_h5_code read_version_2(fmo_h5_file *file, fmo_h5_object *object,
                                   const unsigned char *head)
 {
@@ -187,6 +189,7 @@ fmo_h5_code fmo_h5_object_read(fmo_h5_file *file, uint64_t address, fmo_h5_objec
     return FMO_H5_BAD(file, "there is no object header where a link leads");
 }
 
+/* Rejects unsupported features, and reads the node sizes of version 1 structures. */
 fmo_h5_code fmo_h5_read_extension(fmo_h5_file *file)
 {
     fmo_h5_object object = {0};
@@ -222,7 +225,7 @@ done:
 
 enum { CLASS_FIXED = 0, CLASS_FLOAT = 1, CLASS_STRING = 3, CLASS_SEQUENCE = 9, BITS_IEEE = 0x20 };
 
-/* IV.A.2.d */
+/* Decodes a datatype message (IV.A.2.d). */
 fmo_h5_code fmo_h5_type_of(fmo_h5_file *file, const fmo_h5_message *message, fmo_h5_type *type)
 {
     *type = (fmo_h5_type){.class = FMO_H5_CLASS_OTHER};
@@ -260,7 +263,7 @@ fmo_h5_code fmo_h5_type_of(fmo_h5_file *file, const fmo_h5_message *message, fmo
     return FMO_H5_OK;
 }
 
-/* IV.A.2.b */
+/* Decodes a dataspace message (IV.A.2.b). */
 fmo_h5_code fmo_h5_space_of(fmo_h5_file *file, const fmo_h5_message *message, fmo_h5_space *space)
 {
     *space = (fmo_h5_space){.values = 1};

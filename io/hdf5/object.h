@@ -1,10 +1,11 @@
-/* Object headers, and what their messages say: types, shapes, filters, attributes. */
+/* Object headers and the content of their messages: types, shapes, attributes. Next: object.c,
+ * attribute.h, layout.h. */
 #ifndef FMO_IO_HDF5_OBJECT_H
 #define FMO_IO_HDF5_OBJECT_H
 
 #include "io/hdf5/file.h"
 
-/* Messages that are looked at (IV.A.2). */
+/* Types of messages that are read (IV.A.2). */
 enum {
     FMO_H5_NIL = 0x00,
     FMO_H5_SPACE = 0x01,
@@ -24,60 +25,60 @@ enum {
 
 typedef struct fmo_h5_message {
     unsigned type;
-    bool shared; /* its content is elsewhere */
+    bool shared; /* the content is stored elsewhere */
     const unsigned char *bytes;
     size_t size;
 } fmo_h5_message;
 
-/* A header with all its messages. */
+/* An object header with all its messages. */
 typedef struct fmo_h5_object {
     uint64_t address;
-    uint64_t links; /* how many links lead here, as it says */
+    uint64_t links; /* number of links to the object, as stored in it */
     fmo_h5_message *message;
     size_t message_num;
-    unsigned char **piece; /* [piece_num] the bytes under them */
+    unsigned char **piece; /* [piece_num] memory to which the messages point */
     size_t piece_num;
 } fmo_h5_object;
 
-/* Read the header at an address. Free in any case. */
+/* Reads the object header at an address. Call fmo_h5_object_free in any case. */
 fmo_h5_code fmo_h5_object_read(fmo_h5_file *file, uint64_t address, fmo_h5_object *object);
 void fmo_h5_object_free(fmo_h5_object *object);
 
-/* Add a message, whose bytes are copied. */
+/* Adds a message and copies its bytes. */
 fmo_h5_code fmo_h5_object_add(fmo_h5_file *file, fmo_h5_object *object, unsigned type,
                               const unsigned char *bytes, size_t size);
 
-/* The first message of a type; NULL without. */
+/* Returns the first message of a type; NULL if there is none. */
 const fmo_h5_message *fmo_h5_object_find(const fmo_h5_object *object, unsigned type);
 
-/* What the superblock's extension says, if there is one. */
+/* Reads the superblock extension, if there is one. */
 fmo_h5_code fmo_h5_read_extension(fmo_h5_file *file);
 
 typedef enum fmo_h5_class {
     FMO_H5_INTEGER,
     FMO_H5_REAL,      /* any floating-point number */
     FMO_H5_TEXT,      /* strings of `size` bytes */
-    FMO_H5_TEXT_HEAP, /* strings of any length, in a global heap; size is 16 */
+    FMO_H5_TEXT_HEAP, /* strings of variable length in a global heap; size is 16 */
     FMO_H5_CLASS_OTHER
 } fmo_h5_class;
 
 typedef struct fmo_h5_type {
     fmo_h5_class class;
-    size_t size; /* bytes of a value in the file */
-    bool plain;  /* integers that fill 1, 2, 4 or 8 bytes, IEEE float64, strings */
+    size_t size; /* size of a value in the file, in bytes */
+    bool plain;  /* supported: integers of 1, 2, 4 or 8 bytes, IEEE float64, strings */
     bool big, is_signed;
 } fmo_h5_type;
 
 enum { FMO_H5_RANK_MOST = 32 };
 
 typedef struct fmo_h5_space {
-    bool null;                                              /* it has no values at all */
-    unsigned rank;                                          /* 0: one value */
-    uint64_t dim[FMO_H5_RANK_MOST], most[FMO_H5_RANK_MOST]; /* UINT64_MAX: no limit */
-    uint64_t values;                                        /* their product, below 2^63 */
+    bool null;                                              /* there are no values */
+    unsigned rank;                                          /* 0: a scalar */
+    uint64_t dim[FMO_H5_RANK_MOST], most[FMO_H5_RANK_MOST]; /* most: UINT64_MAX: no limit */
+    uint64_t values;                                        /* product of the extents, below 2^63 */
 } fmo_h5_space;
 
-/* Decode messages. FMO_H5_DAMAGED or FMO_H5_UNSUPPORTED with a reason. */
+/* Decode messages. Return FMO_H5_OK, or FMO_H5_DAMAGED or FMO_H5_UNSUPPORTED with a reason. */
 fmo_h5_code fmo_h5_type_of(fmo_h5_file *file, const fmo_h5_message *message, fmo_h5_type *type);
 fmo_h5_code fmo_h5_space_of(fmo_h5_file *file, const fmo_h5_message *message, fmo_h5_space *space);
 

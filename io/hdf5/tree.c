@@ -1,4 +1,4 @@
-/* See tree.h. */
+/* Reads the tree of all objects of an HDF5 file; declared in tree.h. */
 #include "io/hdf5/tree.h"
 #include "io/hdf5/attribute.h"
 
@@ -35,10 +35,10 @@ const fmo_h5_link *fmo_h5_tree_link(const fmo_h5_node *group, const char *name)
     return bsearch(name, group->link, group->link_num, sizeof *group->link, compare_name);
 }
 
-/* The node of an object; a new one without content if it was not seen before. */
+/* Returns the index of the node at an address, and adds an empty one if it is new. */
 static fmo_h5_code node_at(fmo_h5_tree *tree, uint64_t address, size_t *index)
 {
-    size_t low = 0, high = tree->node_num; /* the first node that is not below the address */
+    size_t low = 0, high = tree->node_num; /* finds the first node not below the address */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (tree->node[tree->by_address[middle]].object.address < address)
@@ -82,7 +82,7 @@ static fmo_h5_kind kind_of(const fmo_h5_object *object)
     return FMO_H5_OTHER;
 }
 
-/* Header, links or data of one node. */
+/* Reads the header of a node, its attributes, and its links or storage. */
 static fmo_h5_code read_node(fmo_h5_tree *tree, size_t i)
 {
     fmo_h5_file *file = &tree->file;
@@ -97,7 +97,7 @@ static fmo_h5_code read_node(fmo_h5_tree *tree, size_t i)
     return code;
 }
 
-/* "/group/name", made harmless and cut. */
+/* Sets the path "/group/name"; truncated, unprintable characters replaced. */
 static void name_node(fmo_h5_node *node, const char *group, const char *name)
 {
     size_t n = 0;
@@ -108,7 +108,7 @@ static void name_node(fmo_h5_node *node, const char *group, const char *name)
     node->path[n] = '\0';
 }
 
-/* The nodes that the links of a group lead to. */
+/* Finds or adds the nodes to which the hard links of a group refer. */
 static fmo_h5_code follow(fmo_h5_tree *tree, size_t i)
 {
     for (size_t k = 0; k < tree->node[i].link_num; k++) {
@@ -122,6 +122,7 @@ static fmo_h5_code follow(fmo_h5_tree *tree, size_t i)
     return FMO_H5_OK;
 }
 
+/* Reads all nodes, starting at the root; then checks link counts and claims. */
 fmo_h5_code fmo_h5_tree_read(fmo_h5_tree *tree, int descriptor, uint64_t size)
 {
     size_t root, i = 0;

@@ -1,5 +1,6 @@
-/* The second line of a molecule in a .xyz file: keys of extended .xyz, charge and multiplicity.
- * What is refused, and why, is in docs/reference/basis-sets.md. */
+/* Reads the comment line of a molecule in a .xyz file: keys of extended .xyz, charge and
+ * multiplicity. Inputs that are rejected, and why, are listed in docs/reference/basis-sets.md.
+ * Called by xyz.c. */
 #include "io/molecule/comment.h"
 
 #include <ctype.h>
@@ -12,15 +13,15 @@ enum { CHARGE_MOST = 100000 };
 
 #define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* May the character stand in a name? */
+/* Returns true if the character can be part of a key. */
 static bool is_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* Where the value of a key begins, from `from` in the comment on ("pbc=", in any case, not behind a
- * letter; quotes may stand around the key, blanks around the sign, which may be a colon); NULL
- * without. */
+/* Returns the start of the value of the next occurrence of `key` at or after `from`, or NULL.
+ * Matches "pbc=" in any case, if no letter precedes it; the key may be quoted, and blanks may
+ * surround the sign, which is '=' or ':'. */
 static const char *find_key_from(const char *comment, const char *from, const char *key)
 {
     size_t size = strlen(key);
@@ -38,7 +39,7 @@ static const char *find_key(const char *comment, const char *key)
     return find_key_from(comment, comment, key);
 }
 
-/* Does a value begin with a number, perhaps in quotes or brackets? */
+/* Returns true if a value begins with a number, perhaps in quotes or brackets. */
 static bool begins_with_number(const char *value)
 {
     value += strspn(value, "\"'{[( \t");
@@ -48,9 +49,9 @@ static bool begins_with_number(const char *value)
     return end != value && !is_name(*end);
 }
 
-/* Does a comment give a lattice, or a cell by its lengths or vectors? In the words of ASE, OVITO
- * and CP2K (Lattice), and of others; i-PI's is "CELL(abcH): 9 9 9 90 90 90". A "cell" that is no
- * number is a word of a title. */
+/* Returns true if a comment gives a lattice or a unit cell by lengths or vectors, with the keys of
+ * ASE, OVITO and CP2K (Lattice) and of other programs, such as i-PI ("CELL(abcH): 9 9 9 90 90 90").
+ * A "cell" whose value is not a number is a word of a title. */
 static bool has_cell(const char *comment)
 {
     static const char *const cells[] = {"cell",         "unit_cell",  "unitcell",
@@ -64,7 +65,8 @@ static bool has_cell(const char *comment)
     return false;
 }
 
-/* Is no direction of "F F F", "0 0 0", "false,false,false" periodic? Anything else is. */
+/* Returns true if a pbc value ("F F F", "0 0 0", "false,false,false") has no periodic direction.
+ * Any other word counts as periodic. */
 static bool says_false(const char *value)
 {
     bool quoted = *value && strchr("\"'{[", *value), any = false;
@@ -83,6 +85,7 @@ static bool says_false(const char *value)
     return any;
 }
 
+/* Checks the keys Properties (columns), pbc and Lattice or cell. */
 fmo_status fmo_comment_check(const fmo_text *text, const char *comment)
 {
     const char *columns = find_key(comment, "Properties");
@@ -99,8 +102,9 @@ fmo_status fmo_comment_check(const fmo_text *text, const char *comment)
     return FMO_OK;
 }
 
-/* The whole number that a value is, perhaps in quotes, with its sign in front or behind ("2-") or
- * zeros behind a point. Returns 1; 0 for words; -1 for what begins as a number and is none. */
+/* Parses a value that is a whole number, perhaps in quotes, with its sign before or after the
+ * digits ("2-") or with zeros after a decimal point. Returns 1 and *number; 0 if the value is a
+ * word; -1 if it begins like a number but is not a whole number. */
 static int whole_number(const char *value, fmo_word *word, double *number)
 {
     const char quote = *value == '"' || *value == '\'' ? *value : '\0';
@@ -123,8 +127,9 @@ static int whole_number(const char *value, fmo_word *word, double *number)
     return 1;
 }
 
-/* The number that keys say, wherever they stand; other values are words of a title, and so is what
- * is no whole number behind a colon. */
+/* Reads the number that any of the keys gives, at any place in the comment. A value that is not a
+ * number is part of a title and is skipped, and so is one after a colon that is not a whole
+ * number. */
 static fmo_status read_number(const fmo_text *text, int line, const char *comment,
                               const char *const *keys, int least, int *number)
 {
@@ -152,7 +157,7 @@ static fmo_status read_number(const fmo_text *text, int line, const char *commen
     return FMO_OK;
 }
 
-/* A line of two whole numbers and nothing else, "-2 1". */
+/* Returns true if the comment consists of two whole numbers ("-2 1") and nothing else. */
 static bool is_pair(const char *comment, long pair[2])
 {
     char *end = NULL;
@@ -168,6 +173,8 @@ static bool is_pair(const char *comment, long pair[2])
     return !*at;
 }
 
+/* Uses a comment of two whole numbers if the multiplicity is possible for that many electrons;
+ * otherwise reads the keys. */
 fmo_status fmo_comment_read_state(const fmo_text *text, int line, const char *comment,
                                   fmo_molecule *molecule)
 {

@@ -1,17 +1,18 @@
-/* The second line of a molecule in a .xyz file. */
+/* The comment (second) line of a molecule in a .xyz file. Next: comment.c. */
 #ifndef FMO_IO_MOLECULE_COMMENT_H
 #define FMO_IO_MOLECULE_COMMENT_H
 
 #include "io/molecule/molecule_internal.h"
 #include "io/text/text.h"
 
-/* Extended .xyz: columns other than the usual ones, and crystals, are refused. The line is the one
- * that was taken last. */
+/* Rejects an extended .xyz comment that declares other columns than element, x, y, z first, or a
+ * periodic system. `comment` is the text of the line that was read last (text->line). */
 fmo_status fmo_comment_check(const fmo_text *text, const char *comment);
 
-/* Charge and multiplicity into a molecule whose atoms are known: from charge= and multiplicity=, or
- * from a line of two whole numbers, as Psi4 writes it, where they fit the electrons; where they do
- * not, molecule->notice says what was taken. line: the comment's number, for messages. */
+/* Reads charge and multiplicity from the comment into a molecule whose atoms are known: from
+ * charge= and multiplicity=, or from a comment of two whole numbers, as Psi4 writes it, if they are
+ * consistent with the number of electrons. If they are not, molecule->notice says that the comment
+ * was taken as a title. line: line number of the comment, for messages. */
 fmo_status fmo_comment_read_state(const fmo_text *text, int line, const char *comment,
                                   fmo_molecule *molecule);
 

@@ -1,5 +1,6 @@
-/* Nuclei that lie too close: each is put into a cell of a grid and compared with those of the cells
- * around, so that the work grows as the number of nuclei, however they lie. */
+/* Search for nuclei that are too close. Each nucleus is put into a cell of a hashed grid and
+ * compared with those of the 27 cells around it, so that the cost grows linearly with the number of
+ * nuclei. */
 #include "io/molecule/molecule_internal.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 typedef struct grid {
     const double *coord;
     double edge;
-    uint32_t mask;     /* buckets - 1 */
-    int *first, *next; /* nuclei of a bucket: [mask + 1], [n]; -1 at the end */
+    uint32_t mask;     /* number of buckets - 1 */
+    int *first, *next; /* list of the nuclei in each bucket: [mask + 1], [n]; -1 at the end */
 } grid;
 
 static uint32_t bucket(const grid *g, const double *r, const int shift[3])
@@ -24,7 +25,7 @@ static uint32_t bucket(const grid *g, const double *r, const int shift[3])
     return (uint32_t)(hash >> 16) & g->mask;
 }
 
-/* The first nucleus of the grid closer to r than an edge, or -1. */
+/* Returns the first nucleus of the grid closer to r than the edge of a cell, or -1. */
 static int find_near(const grid *g, const double *r)
 {
     int found = -1;
@@ -39,6 +40,8 @@ static int find_near(const grid *g, const double *r)
     return found;
 }
 
+/* Compares each nucleus with the grid of those before it, then adds it to the grid; stops at the
+ * first close pair. */
 fmo_status fmo_find_close(const double *coord, int n, double distance, bool *found, int *i, int *j)
 {
     grid g = {.coord = coord, .edge = distance, .mask = 1023};

@@ -1,4 +1,4 @@
-/* Element symbols. */
+/* Element symbols and atomic numbers; declared in molecule.h and molecule_internal.h. */
 #include "io/molecule/molecule_internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A molecule: nuclei and where they are. Read from .xyz files, or filled in by the caller.
- * Next: basis_set.h, which makes a data set of a molecule and a basis set. */
+/* A molecule: the atomic numbers and positions of its nuclei, read from a .xyz file or filled in by
+ * the caller. Next: basis_set.h, which makes a data set from a molecule and a basis set. */
 #ifndef FMO_MOLECULE_H
 #define FMO_MOLECULE_H
 
@@ -9,57 +9,61 @@
 extern "C" {
 #endif
 
-/** Angstrom in a bohr: CODATA 2010, as PySCF has it, so that both see the same geometry. */
+/** One bohr in angstrom: the CODATA 2010 value, which PySCF also uses, so that both programs see
+ *  the same geometry. */
 #define FMO_BOHR_IN_ANGSTROM 0.52917721092
 
-/** Nuclei closer than this, in bohr, are taken for one written twice, and refused. */
+/** Two nuclei closer than this (bohr) are taken for one nucleus written twice; the input is
+ *  rejected. */
 #define FMO_NUCLEUS_DISTANCE_LEAST 1e-3
 
-/** One that fmo_molecule_read_xyz made is freed with fmo_molecule_destroy; a caller may also fill
- *  in nucleus_num, number and coord of one of its own, the rest 0. */
+/** A molecule made by fmo_molecule_read_xyz or fmo_xyz_next is freed with fmo_molecule_destroy. A
+ *  caller may also fill in nucleus_num, number and coord of its own structure and set the other
+ *  members to 0. */
 typedef struct fmo_molecule {
-    int nucleus_num;   /**< >= 1 */
+    int nucleus_num;   /**< number of nuclei, >= 1 */
     int *number;       /**< [nucleus_num] atomic numbers, 1 to 118 */
     double *coord;     /**< [nucleus_num][3] bohr */
-    char comment[256]; /**< second line of the file, cut to fit */
-    char *path;        /**< of the file; NULL without */
-    char sha256[65];   /**< of the file, 64 hex digits; "" without */
-    int frame;         /**< which of several in the file, from 1; 0: the only one */
-    int charge;        /**< what the comment says, e: charge= or total_charge=, or the first of two
-                            whole numbers that are all of it ("-2 1"); 0 without */
-    int multiplicity;  /**< the same: multiplicity= or spin_multiplicity=, or the second of the two
-                            numbers; 0 without */
-    char notice[160];  /**< what else there is to say of the comment, in one line, or "" */
+    char comment[256]; /**< second line of the file, truncated to fit */
+    char *path;        /**< path of the file; NULL if there is none */
+    char sha256[65];   /**< SHA-256 of the file, 64 hex digits; "" if there is no file */
+    int frame;         /**< number of this molecule in a file of several, from 1; 0: the only one */
+    int charge; /**< from the comment, in units of e: charge= or total_charge=, or the first number
+                   of a comment that consists of two whole numbers ("-2 1"); 0 if not given */
+    int multiplicity; /**< from the comment: multiplicity= or spin_multiplicity=, or
+                         the second of the two numbers; 0 if not given */
+    char notice[160]; /**< a warning about the comment, in one line; "" if there is none */
 } fmo_molecule;
 
-/** Read one molecule from a .xyz file: number of atoms, a comment, then a line for each atom with
- *  element (symbol in any case, or atomic number) and x, y, z in angstrom; columns beyond are
- *  ignored, as are the lines behind the atoms in files of the data set QM9. What is refused is
- * listed in docs/reference/basis-sets.md.
+/** Reads one molecule from a .xyz file: the number of atoms, a comment, then one line for each atom
+ *  with its element (symbol in any case, or atomic number) and x, y, z in angstrom. Further columns
+ *  are ignored, and so are the lines that follow the atoms in files of the QM9 data set. Inputs
+ *  that are rejected are listed in docs/reference/basis-sets.md.
  *  @param[out] molecule  free with fmo_molecule_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err);
-FMO_API void fmo_molecule_destroy(fmo_molecule *molecule); /**< NULL is fine */
+FMO_API void fmo_molecule_destroy(fmo_molecule *molecule); /**< NULL is allowed */
 
-/** A .xyz file of any number of molecules, one behind the other, each as above; blank lines may
- *  stand between them. One that cannot be read does not hide those behind it: the next call of
- *  fmo_xyz_next goes on where the next number of atoms stands, and the failed one has its number
- *  among the frames. The file is in memory while it is open (at most 256 MiB are read), its
- *  molecules are made one at a time. */
+/** An open .xyz file with any number of molecules, each in the format above, one after the other;
+ *  blank lines may separate them. After a molecule that cannot be read, the next call of
+ *  fmo_xyz_next continues at the next line that holds a number of atoms; the failed molecule still
+ *  counts as a frame. The whole file (at most 256 MiB) is in memory while it is open; molecules are
+ *  made one at a time. */
 typedef struct fmo_xyz fmo_xyz;
 
-/** @param[out] xyz  close with fmo_xyz_close; NULL on error
+/** Opens a .xyz file.
+ *  @param[out] xyz  close with fmo_xyz_close; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_xyz_open(const char *path, fmo_xyz **xyz, fmo_error *err);
 
-/** The next molecule.
- *  @param[out] molecule  free with fmo_molecule_destroy; NULL after the last, with FMO_OK, and on
- *                        error; after FMO_ERR_INPUT there may be more
+/** Reads the next molecule.
+ *  @param[out] molecule  free with fmo_molecule_destroy; NULL with FMO_OK after the last molecule,
+ *                        and NULL on error; after FMO_ERR_INPUT further molecules may follow
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, frame, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err);
-FMO_API void fmo_xyz_close(fmo_xyz *xyz); /**< NULL is fine */
+FMO_API void fmo_xyz_close(fmo_xyz *xyz); /**< NULL is allowed */
 
-/** Element symbol ("Cl") of an atomic number; "X" for numbers that are none. */
+/** Element symbol ("Cl") of an atomic number; "X" outside 1 to 118. */
 FMO_API const char *fmo_element_symbol(int number);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* Shared by the readers of molecules and basis sets and the maker of data sets. */
+/* Element numbers and the search for close nuclei, shared by the readers of molecules and basis
+ * sets and by the code that creates data sets. Next: elements.c, distances.c, xyz.c. */
 #ifndef FMO_IO_MOLECULE_INTERNAL_H
 #define FMO_IO_MOLECULE_INTERNAL_H
 
@@ -8,17 +9,19 @@
 
 enum {
     FMO_ELEMENT_MOST = 118,
-    FMO_NUCLEUS_MOST = 46340 /* each has a shell, and fmo_basis_create takes no more of these */
+    FMO_NUCLEUS_MOST = 46340 /* each has at least one shell, the limit of fmo_basis_create */
 };
 
-/* Atomic number of a symbol in any case, `size` letters and nothing else; 0 if it is none. */
+/* Returns the atomic number of an element symbol (any case) of exactly `size` letters; 0 if there
+ * is no such element. */
 int fmo_element_number(const char *symbol, size_t size);
 
-/* Nuclei closer than this, in bohr (0.3 angstrom), get a notice: no bond is as short. */
+/* Nuclei closer than this (bohr; 0.3 angstrom) cause a notice: no chemical bond is that short. */
 #define FMO_NUCLEUS_DISTANCE_NOTICE 0.5669
 
-/* Do two of n places coord[n][3] (finite, below 1e9 distances from the origin), *i < *j, lie closer
- * than a distance? The first such *j is told. FMO_OK or FMO_ERR_MEMORY. */
+/* Searches n positions coord[n][3] (finite, each coordinate below 1e9 distances in magnitude) for
+ * two that are closer than `distance`. If there are any, sets *found and the indices *i < *j of the
+ * pair with the smallest *j, and the smallest *i for it. Returns FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_find_close(const double *coord, int n, double distance, bool *found, int *i, int *j);
 
 #endif

@@ -1,6 +1,6 @@
-/* Molecules from .xyz files, one a file or frame by frame. A file is read whole and checked line by
- * line; what is refused, and why, is in docs/reference/basis-sets.md. Next: comment.c, the second
- * line. */
+/* Reads molecules from .xyz files, one per file or frame by frame. A file is read whole and checked
+ * line by line; inputs that are rejected, and why, are listed in docs/reference/basis-sets.md.
+ * Next: comment.c, the comment line. */
 #include "io/molecule/comment.h"
 #include "base/harmless.h"
 #include "io/text/text.h"
@@ -13,11 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define COORDINATE_MOST 5e5 /* angstrom; the basis takes 1e6 bohr */
+#define COORDINATE_MOST 5e5 /* angstrom; fmo_basis_create accepts 1e6 bohr */
 
 enum {
     BYTES_MOST = 1 << 28,
-    LINE_LEAST = 7 /* bytes of an atom: "H 0 0 0" */
+    LINE_LEAST = 7 /* least number of bytes of an atom's line: "H 0 0 0" */
 };
 
 #define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
@@ -31,7 +31,7 @@ void fmo_molecule_destroy(fmo_molecule *molecule)
     free(molecule);
 }
 
-/* first: number of the line, the molecule's first. */
+/* Reads the line with the number of atoms. *first: its line number. */
 static fmo_status read_count(fmo_text *text, int *first, long *count)
 {
     fmo_word line = {NULL, 0}, word, more;
@@ -51,7 +51,8 @@ static fmo_status read_count(fmo_text *text, int *first, long *count)
     return FMO_OK;
 }
 
-/* The second line, of which the molecule keeps what fits. @param[out] comment  to be freed */
+/* Reads and checks the comment line; molecule->comment holds what fits. @param[out] comment  the
+ * whole line, to be freed */
 static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule, char **comment)
 {
     fmo_word line;
@@ -66,7 +67,8 @@ static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule, char **co
     return fmo_comment_check(text, *comment);
 }
 
-/* A symbol, perhaps with a label's digits behind it ("C12"), or an atomic number. */
+/* Returns the atomic number of a word: an element symbol, perhaps followed by the digits of a label
+ * ("C12"), or an atomic number; 0 if it is neither. */
 static int element_of(fmo_word word)
 {
     long number = 0;
@@ -76,6 +78,8 @@ static int element_of(fmo_word word)
     return fmo_element_number(word.at, word.size);
 }
 
+/* Reads one atom: its element, and x, y, z in angstrom, which become bohr. Further columns are
+ * ignored. */
 static fmo_status read_atom(const fmo_text *text, fmo_word line, int *number, double coord[3])
 {
     fmo_word word;
@@ -119,7 +123,7 @@ static fmo_status read_atoms(fmo_text *text, int first, fmo_molecule *molecule)
     return FMO_OK;
 }
 
-/* Whether a line is that of an atom: an element and three numbers. */
+/* Returns true if a line describes an atom: an element and three numbers. */
 static bool is_atom(const fmo_text *text, fmo_word line)
 {
     fmo_word word;
@@ -130,7 +134,7 @@ static bool is_atom(const fmo_text *text, fmo_word line)
     return true;
 }
 
-/* Whether a line is a whole number alone, as the first line of a molecule is. */
+/* Returns true if a line is a whole number alone, as the first line of a molecule is. */
 static bool is_count(fmo_word line, long *count)
 {
     fmo_word word, more;
@@ -138,7 +142,7 @@ static bool is_count(fmo_word line, long *count)
            !fmo_text_word(&line, &more);
 }
 
-/* Where a text is read. */
+/* A position in a text. */
 typedef struct place {
     const char *next;
     int line;
@@ -155,7 +159,7 @@ static void go_to(fmo_text *text, place there)
     text->line = there.line;
 }
 
-/* The next line that is not blank is looked at and not taken; false when there is none. */
+/* Finds the next line that is not blank, without consuming it; returns false if there is none. */
 static bool look_ahead(fmo_text *text, fmo_word *line)
 {
     for (;;) {
@@ -169,8 +173,8 @@ static bool look_ahead(fmo_text *text, fmo_word *line)
     }
 }
 
-/* Files of the data set QM9 have a comment "gdb N ...", and behind the atoms lines of frequencies,
- * of SMILES and of InChI, which are skipped. Anything else stays to be read. */
+/* Skips the lines that follow the atoms in files of the QM9 data set (comment "gdb N ..."):
+ * frequencies, SMILES and InChI. Lines that do not fit this pattern are not consumed. */
 static void skip_qm9(fmo_text *text, const char *comment)
 {
     static const char inchi[] = "InChI=";
@@ -195,7 +199,7 @@ static fmo_status refuse_more(const fmo_text *text, int first, const fmo_molecul
                              : "");
 }
 
-/* Behind the atoms of the only molecule nothing may follow. */
+/* Checks that nothing follows the atoms of the only molecule of a file. */
 static fmo_status check_end(fmo_text *text, int first, const fmo_molecule *molecule)
 {
     fmo_word line, word;
@@ -215,7 +219,8 @@ static fmo_status check_end(fmo_text *text, int first, const fmo_molecule *molec
                  first);
 }
 
-/* Behind the atoms of a frame anything but an atom is the beginning of the next one. */
+/* Finds the next frame: after the atoms of a frame, any line that is not blank and not an atom
+ * begins another frame. */
 static fmo_status find_next(fmo_text *text, int first, const fmo_molecule *molecule, bool *more)
 {
     fmo_word line;
@@ -223,9 +228,9 @@ static fmo_status find_next(fmo_text *text, int first, const fmo_molecule *molec
     return *more && is_atom(text, line) ? refuse_more(text, first, molecule) : FMO_OK;
 }
 
-/* Whether a frame begins here whose number of atoms is right: behind so many lines another begins,
- * or the text ends. If so, the text goes on there. good: whether its atoms have to be right, too.
- */
+/* Skips a frame if its number of atoms is right, that is, if another frame or the end of the text
+ * follows that many lines; otherwise consumes nothing and returns false. good: also require that
+ * each of these lines describes an atom. */
 static bool skip_frame(fmo_text *text, bool good)
 {
     const place begin = here(text);
@@ -240,7 +245,7 @@ static bool skip_frame(fmo_text *text, bool good)
     return false;
 }
 
-/* Whether a number of atoms, a comment and an atom come next. Nothing is taken. */
+/* Returns true if a number of atoms, a comment and an atom come next. Consumes nothing. */
 static bool looks_like_frame(fmo_text *text)
 {
     const place begin = here(text);
@@ -253,9 +258,9 @@ static bool looks_like_frame(fmo_text *text)
     return looks;
 }
 
-/* From the first line of a frame that could not be read to the next frame; false when there is
- * none. Its comment may be a whole number, and begins a frame only if a good one of that length
- * follows. */
+/* Moves from the first line of a frame that could not be read to the next frame; returns false if
+ * there is none. If the comment of the failed frame is a whole number, it counts as the beginning
+ * of a frame only if that many valid atoms follow. */
 static bool find_again(fmo_text *text, place first)
 {
     fmo_word line;
@@ -302,7 +307,8 @@ static fmo_status make_capacity(const fmo_text *text, long count, const char *pa
     return FMO_OK;
 }
 
-/* The next molecule of a text. more: NULL, and nothing may follow; else whether something does. */
+/* Reads the next molecule of a text. more: NULL if nothing may follow the molecule; otherwise set
+ * to whether another frame follows. */
 static fmo_status read_molecule(fmo_text *text, const char *path, fmo_molecule *molecule,
                                 bool *more)
 {
@@ -328,6 +334,7 @@ static fmo_status read_molecule(fmo_text *text, const char *path, fmo_molecule *
     return status;
 }
 
+/* Reads a file that holds exactly one molecule. */
 fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err)
 {
     if (molecule) *molecule = NULL;
@@ -354,10 +361,11 @@ fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_
 struct fmo_xyz {
     fmo_text text;
     char *path;
-    int frames; /* taken so far */
+    int frames; /* number of frames read so far */
     bool more;
 };
 
+/* Reads the whole file into memory; fmo_xyz_next parses it. */
 fmo_status fmo_xyz_open(const char *path, fmo_xyz **xyz, fmo_error *err)
 {
     if (xyz) *xyz = NULL;
@@ -379,6 +387,8 @@ fmo_status fmo_xyz_open(const char *path, fmo_xyz **xyz, fmo_error *err)
     return status;
 }
 
+/* Parses one frame. If it is invalid, moves to the next frame, so that the following call can
+ * continue. */
 fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err)
 {
     if (molecule) *molecule = NULL;

@@ -1,5 +1,6 @@
-/* See content.h. What a writer gets to write belongs into its list here; a test replaces a file of
- * each kind by another. */
+/* Lists of all objects and attributes in the HDF5 files that fmo writes; declared in content.h.
+ * When a writer gets a new object, add it to its list here; a test replaces a file of each kind by
+ * another. */
 #include "io/output/content.h"
 #include "io/hdf5/attribute.h"
 #include "io/trexio/fields.h"
@@ -8,17 +9,17 @@
 
 enum { DEPTH_MOST = 3, PATH_SIZE = 160 };
 
-/* Objects as "/group/name", attributes as "/group@name"; '#' is a number. "units" of a dataset is
- * always ours. */
+/* Objects are written "/group/name", attributes "/group@name"; '#' stands for a number. The
+ * attribute "units" of a dataset is always allowed. */
 #define PROVENANCE "/fmo", "/fmo@format_version", "/fmo@fmo_version"
 #define INPUT      "/fmo@input", "/fmo@input_sha256"
 
-/* result.c */
+/* written by result.c */
 static const char *const matrices[] = {
     PROVENANCE,      INPUT,          "/fmo@mode", "/fmo@cutoff", "/fmo/coulomb",
     "/fmo/exchange", "/fmo/fock_2e", "/fmo/fock", "/fmo/energy", NULL};
 
-/* trexio.c */
+/* written by trexio.c */
 static const char *const orbitals[] = {PROVENANCE,
                                        INPUT,
                                        "/fmo@method",
@@ -82,7 +83,7 @@ static const char *const orbitals[] = {PROVENANCE,
                                        "/state",
                                        NULL};
 
-/* molecules.c */
+/* written by molecules.c */
 static const char *const molecules[] = {PROVENANCE,
                                         "/fmo@mode",
                                         "/fmo@method",
@@ -115,7 +116,7 @@ static const char *const molecules[] = {PROVENANCE,
                                         "/molecules/#/density",
                                         NULL};
 
-/* What fmo-driver --fmo gives to fmo_result_write_arrays: driver/run/fragments.c. */
+/* arrays that fmo-driver --fmo passes to fmo_result_write_arrays: driver/run/fragments.c */
 static const char *const fragments[] = {PROVENANCE,
                                         INPUT,
                                         "/fmo@basis_name",
@@ -162,7 +163,7 @@ static bool fits(const char *path, const char *pattern)
     return !*path;
 }
 
-/* False if that is longer than any of ours. */
+/* Joins path, sign and name. Returns false if the result is longer than any path in the lists. */
 static bool join(char whole[PATH_SIZE], const char *path, char sign, const char *name)
 {
     const size_t before = strlen(path), length = strlen(name);
@@ -173,7 +174,7 @@ static bool join(char whole[PATH_SIZE], const char *path, char sign, const char 
     return true;
 }
 
-/* Is the name behind a path of the list? */
+/* Returns true if the list contains the name below this path. */
 static bool is_listed(const char *const *list, const char *path, char sign, const char *name)
 {
     char whole[PATH_SIZE];
@@ -196,7 +197,7 @@ static bool attributes_are_listed(const char *const *list, const char *path,
     return true;
 }
 
-/* An object and all below it. */
+/* Checks an object and everything below it. */
 static bool all_listed(const fmo_h5_tree *tree, const char *const *list, const char *path,
                        const fmo_h5_node *node, int depth)
 {

@@ -1,5 +1,6 @@
-/* See file.h. A temporary file is locked (flock) as long as its writer lives, which is how a dead
- * one's is told from a live one's, on other hosts of a shared file system, too. */
+/* Atomic replacement of files; see file.h. A writer holds a lock (flock) on its temporary file as
+ * long as it lives. An unlocked temporary file is therefore that of a dead process, also when the
+ * process ran on another host of a shared file system. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "base/arguments.h"
 #include "io/output/file.h"
@@ -41,6 +42,7 @@ static fmo_status no_memory(const fmo_output *o)
     return fmo_output_fail(o, FMO_ERR_MEMORY, "no memory to write it");
 }
 
+/* Resolves symbolic links and checks the destination; every rejection has its own message. */
 fmo_status fmo_output_open(fmo_output *o, const char *path, const fmo_dataset *dataset,
                            fmo_error *err)
 {
@@ -88,8 +90,9 @@ static void name_of(long pid, unsigned long long inode, char name[NAME_SIZE])
     snprintf(name, NAME_SIZE, TEMPORARY_PREFIX "%ld-%llu" TEMPORARY_SUFFIX, pid, inode);
 }
 
-/* A temporary is called .fmo-result-PID-INODE.tmp. A file of somebody else's, and a copy of ours,
- * has another inode number than such a name says. */
+/* Returns true if a name is that of a temporary file of this library, .fmo-result-PID-INODE.tmp,
+ * owned by this user. Foreign files and copies have another inode number than such a name
+ * states. */
 static bool is_ours(const char *name, const struct stat *info)
 {
     unsigned long long inode = 0;
@@ -101,7 +104,7 @@ static bool is_ours(const char *name, const struct stat *info)
            S_ISREG(info->st_mode) && info->st_nlink == 1 && info->st_uid == geteuid();
 }
 
-/* One of ours, and no process holds it: its writer is dead. */
+/* Removes a file if it is a temporary file whose writer is dead, that is, whose lock is free. */
 static void remove_if_dead(int directory, const char *name)
 {
     struct stat open_file, named;
@@ -124,8 +127,9 @@ static void remove_dead_temporaries(const fmo_output *o)
     if (directory) closedir(directory);
 }
 
-/* Lock a file and write its name behind the directory's; false if another process was faster and
- * took it for a dead one's. File systems without locks: nobody removes anything there. */
+/* Locks a file and writes its name, with the directory, to `name`. Returns false if another process
+ * has locked the file because it took it for an abandoned one. On file systems without locks no
+ * temporary file is ever removed, so the missing lock does no harm. */
 static bool hold(const fmo_output *o, int file, char *name)
 {
     struct stat info;
@@ -133,11 +137,12 @@ static bool hold(const fmo_output *o, int file, char *name)
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
     if (fstat(file, &info) != 0) return false;
     name_of((long)getpid(), (unsigned long long)info.st_ino, last);
-    sprintf(name, "%s%s", o->directory, last); /* there is space: open_temporary */
+    sprintf(name, "%s%s", o->directory, last); /* open_temporary allocates NAME_SIZE bytes for it */
     return true;
 }
 
-/* A file that is locked before it gets its name; -1 where the file system cannot. */
+/* Creates a file that is locked before it gets its name (O_TMPFILE); -1 if the file system does not
+ * support this. */
 static int make_nameless(const fmo_output *o, char *name)
 {
     char link[64];
@@ -150,8 +155,8 @@ static int make_nameless(const fmo_output *o, char *name)
     return -1;
 }
 
-/* A file under a name that nobody has, which is then renamed; -1 with errno. A kill in between
- * leaves an empty file. */
+/* Creates a file under an unused name and renames it to its final temporary name; -1 with errno. A
+ * process killed in between leaves an empty file. */
 static int make_named(const fmo_output *o, char *name)
 {
     char first[PATH_MAX];
@@ -176,7 +181,8 @@ static int make_named(const fmo_output *o, char *name)
     return -1;
 }
 
-/* A new file beside the target; short names, so that any legal target name will do. */
+/* Creates a temporary file beside the target. Its name is short, so that target names of any legal
+ * length work. */
 static fmo_status open_temporary(fmo_output *o, int *descriptor)
 {
     char *name = malloc(strlen(o->directory) + NAME_SIZE);
@@ -211,7 +217,7 @@ static fmo_status write_bytes(const fmo_output *o, int descriptor, const char *b
     return FMO_OK;
 }
 
-/* Closing a copy asks the file system for errors it kept, and the lock stays. */
+/* Closing a duplicate makes the file system report delayed errors, while the lock is kept. */
 static int flush_errors(int descriptor)
 {
     int copy = dup(descriptor);
@@ -233,7 +239,8 @@ static fmo_status fill_and_rename(fmo_output *o, int descriptor, const void *byt
     return FMO_OK;
 }
 
-/* The new content is in place; a directory that cannot be synced is no reason to deny it. */
+/* Syncs the directory after the rename. Errors are ignored, because the new content is already in
+ * place. */
 static void sync_directory(const fmo_output *o)
 {
     int directory = open(o->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* See hdf5.h. */
+/* HDF5 files in memory; declared in hdf5.h. */
 #include "io/output/hdf5.h"
 #include <fmo/version.h>
 
@@ -9,14 +9,15 @@
 
 enum {
     CORE_INCREMENT = 4096,
-    RESERVE = 40 << 20, /* HDF5's tables and buffers, and an image that is moved to grow */
-    TEXT_MOST = 60000   /* an object header has space for 64 KiB */
+    RESERVE = 40 << 20, /* for HDF5's tables and buffers, and for an image that is copied to grow */
+    TEXT_MOST = 60000   /* an object header holds at most 64 KiB */
 };
 
-/* HDF5 has globals of its own and is seldom built thread-safe: one thread at a time uses it. */
+/* HDF5 has global state and is usually not built thread-safe: a lock admits one thread at a
+ * time. */
 static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Could this be allocated now? */
+/* Returns true if this much memory could be allocated now. */
 static bool is_available(size_t bytes)
 {
     void *volatile capacity = bytes <= SIZE_MAX / 4 ? malloc(2 * bytes + RESERVE) : NULL;
@@ -73,7 +74,7 @@ bool fmo_h5_image_bytes(hid_t file, const void **bytes, size_t *size)
 {
     void **image = NULL;
     hsize_t image_size = 0;
-    /* The handle of the core driver is a pointer to its buffer: no copy of the matrices is made. */
+    /* The handle of the core driver points to its buffer, so the matrices are not copied. */
     if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 ||
         H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&image) < 0 || !image || !*image ||
         H5Fget_filesize(file, &image_size) < 0)
@@ -108,7 +109,7 @@ bool fmo_h5_put_real(hid_t group, const char *name, double value)
     return put_attribute(group, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
-/* A string has its length as type, and a zero at its end. */
+/* The type of a string has its length, including the final zero. */
 bool fmo_h5_put_text(hid_t group, const char *name, const char *text, H5T_cset_t set)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
@@ -123,7 +124,7 @@ static bool put_dataset(hid_t group, const char *name, hid_t type, hid_t from, i
 {
     hid_t space = rank ? H5Screate_simple(rank, dims, NULL) : H5Screate(H5S_SCALAR);
     hid_t properties = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
-    /* without the time of day, so that the same content is the same bytes */
+    /* do not store the time, so that equal content gives equal bytes */
     if (space >= 0 && properties >= 0 && H5Pset_obj_track_times(properties, false) >= 0)
         dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
     bool good = dataset >= 0 &&

@@ -1,6 +1,7 @@
-/* Who wrote a file? Ours say so: HDF5 in attributes of /fmo that data sets of other programs do not
- * carry, and have nothing in them that we do not write (content.c), Molden in its title, JSON in
- * its first field, others in their first lines. */
+/* Recognises files written by fmo: HDF5 files by attributes of /fmo that data sets of other
+ * programs do not have, provided that they contain nothing that fmo does not write (content.c);
+ * Molden files by their title, JSON by its first key, and other texts by their first lines
+ * (kind.h). */
 #include "io/output/content.h"
 #include "io/output/kind.h"
 #include "io/trexio/store.h"
@@ -19,7 +20,7 @@ const char *fmo_file_kind_text(fmo_file_kind kind)
     return (unsigned)kind < FMO_FILE_KIND_COUNT ? texts[kind] : NULL;
 }
 
-/* The bytes at the beginning of a text. */
+/* Returns the kind of a text file by its first bytes. */
 static fmo_file_kind kind_of_text(const char *head)
 {
     if (strncmp(head, FMO_MOLDEN_HEAD, strlen(FMO_MOLDEN_HEAD)) == 0) return FMO_FILE_MOLDEN;
@@ -33,6 +34,7 @@ static fmo_file_kind kind_of_text(const char *head)
                                                                     : FMO_FILE_OTHER;
 }
 
+/* Returns the kind of an HDF5 file by its attributes, or FMO_FILE_OTHER. */
 static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
 {
     const fmo_attribute *a = fmo_attributes;
@@ -49,7 +51,7 @@ static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
             kind = FMO_FILE_MOLECULES;
         else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_mode]))
             kind = FMO_FILE_MATRICES;
-        if (!fmo_content_is_ours(&store.tree, kind)) kind = FMO_FILE_OTHER; /* added to */
+        if (!fmo_content_is_ours(&store.tree, kind)) kind = FMO_FILE_OTHER; /* modified */
     }
     fmo_store_close(&store);
     return kind;
@@ -61,7 +63,7 @@ fmo_file_kind fmo_file_kind_of(const char *path)
     char head[256] = "";
     fmo_file_kind kind = FMO_FILE_OTHER;
     if (!path || stat(path, &info) != 0) {
-        struct stat link; /* one that leads nowhere is no free place */
+        struct stat link; /* a dangling symbolic link is not a free path */
         return path && lstat(path, &link) != 0 ? FMO_FILE_NONE : FMO_FILE_OTHER;
     }
     if (!S_ISREG(info.st_mode)) return FMO_FILE_OTHER;

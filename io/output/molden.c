@@ -1,7 +1,7 @@
-/* Orbitals as a Molden file (G. Schaftenaar, J. H. Noordik, J. Comput.-Aided Mol. Des. 14, 123
- * (2000)). Contraction coefficients are those of normalised primitives, contracted functions are
- * normalised, as is every function; functions go nucleus by nucleus, its s shells before its p
- * shells (x y z) before its d shells (xx yy zz xy xz yz, or after [5D] m = 0 +1 -1 +2 -2). */
+/* Writes orbitals as a Molden file (G. Schaftenaar, J. H. Noordik, J. Comput.-Aided Mol. Des. 14,
+ * 123 (2000)). Contraction coefficients refer to normalised primitives; contractions and functions
+ * are normalised. Functions are ordered nucleus by nucleus, first s shells, then p (x y z), then d
+ * (xx yy zz xy xz yz, or after [5D] m = 0 +1 -1 +2 -2). Next: io/basis_set/norm.h. */
 #define _GNU_SOURCE /* uselocale, open_memstream */
 #include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
@@ -21,11 +21,12 @@ typedef struct writer {
     const fmo_dataset *d;
     const fmo_wavefunction *wf;
     FILE *stream;
-    int *order;      /* [shell_num] shells as the file has them */
-    int *prim_begin; /* [shell_num+1] into prim */
-    int *prim;       /* [prim_num] primitives shell by shell */
-    int *ao;         /* [nao] the data set's function of each of the file's */
-    double *scale;   /* [nao] by the file's function: ours is scale times the file's */
+    int *order;      /* [shell_num] index of each shell in the file */
+    int *prim_begin; /* [shell_num+1] offsets into prim */
+    int *prim;       /* [prim_num] indices of primitives, shell by shell */
+    int *ao;         /* [nao] index in the data set of each function of the file */
+    double *scale;   /* [nao] by function of the file: the data set's function is scale times the
+                        file's */
 } writer;
 
 FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 3,
@@ -33,14 +34,14 @@ FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 3,
                   "[5D], for s, p and d alone")
 enum { KINDS = FMO_SHELL_KIND_COUNT };
 
-/* Which component (fmo_basis_input.ao_component) function k of a shell in the file is. */
+/* Returns the component (fmo_basis_input.ao_component) of function k of a shell in the file. */
 static int component_of(int ang_mom, int k, bool cartesian)
 {
     static const int place[KINDS][6] = {{0}, {0, 1, 2}, {0, 3, 5, 1, 2, 4}};
     return cartesian ? place[ang_mom][k] : k;
 }
 
-/* Shells by nucleus, then s before p before d, else as they come. */
+/* Sorts shells by nucleus, then by angular momentum, by a stable counting sort. next: workspace. */
 static void order_shells(writer *w, int *next)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -57,13 +58,14 @@ static void group_primitives(writer *w)
     const fmo_basis_input *in = &w->d->input;
     for (int k = 0; k < in->prim_num; k++) w->prim_begin[in->prim_shell[k] + 1]++;
     for (int s = 0; s < in->shell_num; s++) w->prim_begin[s + 1] += w->prim_begin[s];
-    for (int k = in->prim_num - 1; k >= 0; k--) /* the ends move down to the beginnings */
+    for (int k = in->prim_num - 1; k >= 0; k--) /* moves the ends of shells to their beginnings */
         w->prim[--w->prim_begin[in->prim_shell[k] + 1]] = k;
     for (int s = 0; s < in->shell_num; s++) w->prim_begin[s] = w->prim_begin[s + 1];
     w->prim_begin[in->shell_num] = in->prim_num;
 }
 
-/* Coefficients of normalised primitives of a shell. Returns its number of primitives. */
+/* Computes exponents, and coefficients of normalised primitives, of a shell. Returns the number of
+ * its primitives. */
 static int contraction(const writer *w, int shell, double *exponent, double *coefficient)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -77,7 +79,7 @@ static int contraction(const writer *w, int shell, double *exponent, double *coe
     return n;
 }
 
-/* Functions are Cartesian unless a file says otherwise. */
+/* Writes [5D] for spherical functions; without it, functions in a Molden file are Cartesian. */
 static void put_form(const writer *w)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -97,7 +99,8 @@ static void put_atoms(const writer *w)
                 in->nucleus_coord[3 * i + 2]);
 }
 
-/* Writes the basis, and notes where its functions are in the data set, and their scale. */
+/* Writes the basis, and stores the index and scale of each of its functions (w->ao, w->scale).
+ * ao_of: index of each component of each shell in the data set. */
 static void put_basis(writer *w, double *exponent, double *coefficient, const int *ao_of)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -136,7 +139,7 @@ static void put_orbitals(const writer *w)
     }
 }
 
-/* The whole text, in memory: only that can run out. */
+/* Writes the whole text into a memory stream. Returns false if there is no memory. */
 static bool put_all(writer *w)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -174,6 +177,7 @@ static bool put_all(writer *w)
     return good;
 }
 
+/* Formats the text in the "C" locale of this thread, then writes the file. */
 fmo_status fmo_wavefunction_write_molden(const char *path, const fmo_dataset *dataset,
                                          const fmo_wavefunction *wavefunction, fmo_error *err)
 {
@@ -184,7 +188,7 @@ fmo_status fmo_wavefunction_write_molden(const char *path, const fmo_dataset *da
     fmo_output output;
     char *text = NULL;
     size_t size = 0;
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* numbers have a point */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* for decimal points */
     locale_t before = plain ? uselocale(plain) : (locale_t)0;
     status = fmo_output_open(&output, path, dataset, err);
     if (status == FMO_OK) {

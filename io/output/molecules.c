@@ -1,5 +1,5 @@
-/* A file of many molecules: one group each in an HDF5 file that is built in memory, tables of all
- * of them beside, written by file.c. Next: docs/reference/results.md. */
+/* A file of many molecules: an HDF5 file with one group per molecule and tables of all molecules.
+ * It is built in memory and written by file.c. Next: docs/reference/results.md. */
 #include <limits.h>
 #include <fmo/result.h>
 #include "io/output/file.h"
@@ -15,16 +15,16 @@ struct fmo_molecules_file {
     double cutoff;
     hid_t image, molecules; /* the file and its group /molecules */
     size_t num, capacity;
-    double *energy; /* [space] of all molecules so far */
+    double *energy; /* [capacity] of all molecules so far */
     int *converged, *cycles;
 };
 
-/* With HDF5 quiet. */
+/* Creates the empty file. Call between fmo_h5_quiet_begin and fmo_h5_quiet_end. */
 static bool make_image(fmo_molecules_file *file)
 {
     hid_t properties = H5Pcreate(H5P_GROUP_CREATE);
     file->image = fmo_h5_image_create();
-    /* in the order in which they came, not that of "10" before "2" */
+    /* list groups in order of creation, not "10" before "2" */
     if (file->image >= 0 && properties >= 0 &&
         H5Pset_link_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0)
         file->molecules =
@@ -33,6 +33,7 @@ static bool make_image(fmo_molecules_file *file)
     return file->molecules >= 0;
 }
 
+/* Allocates the object and its HDF5 image. */
 fmo_status fmo_molecules_file_create(const char *mode, double cutoff, fmo_molecules_file **file,
                                      fmo_error *err)
 {
@@ -60,7 +61,8 @@ void fmo_molecules_file_destroy(fmo_molecules_file *file)
 {
     if (!file) return;
     fmo_h5_quiet quiet;
-    if (file->image >= 0 && fmo_h5_quiet_begin(&quiet, 0)) { /* else it is lost, not a crash */
+    /* If there is no memory, the image leaks instead of crashing HDF5. */
+    if (file->image >= 0 && fmo_h5_quiet_begin(&quiet, 0)) {
         if (file->molecules >= 0) H5Gclose(file->molecules);
         H5Fclose(file->image);
         fmo_h5_quiet_end(&quiet);
@@ -112,7 +114,7 @@ static bool put_arrays(hid_t group, const fmo_molecule_result *m)
             fmo_h5_put_array(group, "density", true, 2, functions, m->density, NULL));
 }
 
-/* One more place in the tables. */
+/* Ensures space for one more entry in the tables. */
 static bool grow(fmo_molecules_file *file)
 {
     if (file->num < file->capacity) return true;
@@ -128,9 +130,9 @@ static bool grow(fmo_molecules_file *file)
     return true;
 }
 
-enum { FUNCTIONS_MOST = 1 << 20 }; /* of a molecule without a data set */
+enum { FUNCTIONS_MOST = 1 << 20 }; /* limit for a molecule without a data set */
 
-/* Counts, which are the sizes of arrays. */
+/* Checks the counts, which determine the sizes of the arrays. */
 static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_result *m,
                                fmo_error *err)
 {
@@ -152,7 +154,7 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
     return FMO_OK;
 }
 
-/* A group of its own for the next molecule: all of it, or none. */
+/* Writes the group of the next molecule; on failure the group is removed again. */
 static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
                          const fmo_molecule_result *molecule)
 {
@@ -173,6 +175,7 @@ static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
     return good;
 }
 
+/* Checks all arguments, then adds the group of the molecule and its entries in the tables. */
 fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *dataset,
                                   const fmo_molecule_result *molecule, fmo_error *err)
 {
@@ -199,7 +202,7 @@ fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *d
     return FMO_OK;
 }
 
-/* What an earlier write put there goes first. */
+/* Writes /fmo and /summary, after deleting those of an earlier write. */
 static bool put_summary(fmo_molecules_file *file)
 {
     const fmo_attribute *a = fmo_attributes;
@@ -225,6 +228,7 @@ static bool put_summary(fmo_molecules_file *file)
     return good;
 }
 
+/* Completes the image and writes its bytes; more molecules may follow. */
 fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path, fmo_error *err)
 {
     const fmo_status given =

@@ -1,4 +1,5 @@
-/* Writing a result file: group /fmo of a new HDF5 file, built in memory, written by file.c. */
+/* Writes result files: group /fmo of a new HDF5 file, which is built in memory (hdf5.h) and written
+ * by file.c. Declared in result.h. */
 #include <fmo/result.h>
 #include "io/output/file.h"
 #include "io/output/hdf5.h"
@@ -7,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* What is put into the file. */
+/* Puts the content into the file; data is that passed to write_image. */
 typedef bool (*put_function)(hid_t file, const void *data);
 
-/* Build an image of about `bytes` bytes and write it. */
+/* Builds an HDF5 image of about `bytes` bytes with `put` and writes it to path. */
 static fmo_status write_image(const char *path, const fmo_dataset *dataset, size_t bytes,
                               put_function put, const void *data, fmo_error *err)
 {
@@ -24,7 +25,7 @@ static fmo_status write_image(const char *path, const fmo_dataset *dataset, size
     else if (status == FMO_OK) {
         hid_t file = fmo_h5_image_create();
         if (file < 0 || !put(file, data) ||
-            !fmo_h5_image_bytes(file, &image, &size)) /* nothing else can fail there */
+            !fmo_h5_image_bytes(file, &image, &size)) /* only lack of memory can fail here */
             status = fmo_output_fail(&output, FMO_ERR_MEMORY, "no memory to write it");
         if (status == FMO_OK) status = fmo_output_write(&output, image, size);
         if (file >= 0) H5Fclose(file);
@@ -48,6 +49,7 @@ typedef struct matrices {
     const fmo_result *result;
 } matrices;
 
+/* Writes the matrices and the energy that are present (fmo_result_write). */
 static bool put_matrices(hid_t file, const void *data)
 {
     const matrices *m = data;
@@ -88,7 +90,7 @@ fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset, const 
     return write_image(path, dataset, 4 * nao * nao * sizeof(double), put_matrices, &m, err);
 }
 
-/* Arrays of a result of fragments, and the attributes beside them. */
+/* Arguments of put_fragments: arrays, and texts that become attributes of /fmo. */
 typedef struct fragments {
     struct {
         fmo_attribute_id id;
@@ -98,6 +100,7 @@ typedef struct fragments {
     int count;
 } fragments;
 
+/* Writes the attributes and arrays of an FMO result (fmo_result_write_arrays). */
 static bool put_fragments(hid_t file, const void *data)
 {
     const fragments *f = data;
@@ -119,7 +122,7 @@ static bool put_fragments(hid_t file, const void *data)
     return good;
 }
 
-/* Bytes of an array in the file, at most. */
+/* Upper bound of the size of an array in the file, in bytes. */
 static size_t bytes_of(const fmo_result_array *array)
 {
     size_t n = 1, size = sizeof(double);
@@ -130,7 +133,7 @@ static size_t bytes_of(const fmo_result_array *array)
     return n * size;
 }
 
-/* Whether an array can be gone through, as far as it says. */
+/* Checks that an array has a name, values, a valid rank and a size that does not overflow. */
 static fmo_status check_array(const fmo_result_array *array, int k, fmo_error *err)
 {
     static const size_t most = (size_t)1 << 40; /* elements */
@@ -158,6 +161,7 @@ static fmo_status check_array(const fmo_result_array *array, int k, fmo_error *e
     return FMO_OK;
 }
 
+/* Checks all texts and arrays, then writes the file. */
 fmo_status fmo_result_write_arrays(const char *path, const char *input, const char *sha256,
                                    const char *basis, const char *mode,
                                    const fmo_result_array *arrays, int count, fmo_error *err)

@@ -1,5 +1,6 @@
-/* Results in HDF5: group /fmo of a new file, [nao][nao] float64 in the input's AO order; which
- * files are results of ours; and the way in which all of them are written. */
+/* Result files in HDF5: group /fmo of a new file, with [nao][nao] float64 matrices in the AO order
+ * of the input; the recognition of files written by fmo; and the safe writing of any file. Next:
+ * docs/reference/results.md. */
 #ifndef FMO_RESULT_H
 #define FMO_RESULT_H
 
@@ -10,42 +11,43 @@
 extern "C" {
 #endif
 
-/** What to write; matrices are [nao][nao] float64 in hartree, NULL ones are left out. */
+/** Contents of a result file; matrices are [nao][nao] float64 in hartree, and NULL ones are left
+ *  out. */
 typedef struct fmo_result {
-    int nao;                /**< functions */
+    int nao;                /**< number of AOs */
     const double *coulomb;  /**< /fmo/coulomb */
     const double *exchange; /**< /fmo/exchange */
     const double *fock_2e;  /**< /fmo/fock_2e: G = J - K/2 */
     const double *fock;     /**< /fmo/fock: H_core + G */
     double energy;          /**< /fmo/energy, hartree; NaN: left out */
-    const char *mode;       /**< attribute of /fmo */
-    double cutoff;          /**< attribute of /fmo */
+    const char *mode;       /**< attribute of /fmo: name of the mode of the calculation; NULL: "" */
+    double cutoff;          /**< attribute of /fmo: screening threshold */
 } fmo_result;
 
-/** Write a result file: under a temporary name beside it, synced, then renamed, so that path holds
- *  the old or the new content whatever happens. Provenance (input path, its SHA-256, fmo version)
- *  goes into attributes of /fmo.
- *  Texts that become attributes have at most 60000 bytes.
- *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, nao, a text too long), FMO_ERR_OUTPUT (cannot write;
- * path is the data set itself), FMO_ERR_MEMORY */
+/** Writes a result file under a temporary name beside its destination, syncs it and renames it, so
+ *  that path always holds either the old or the complete new content. Provenance (input path, its
+ *  SHA-256, fmo version) is stored in attributes of /fmo; such texts have at most 60000 bytes.
+ *  @param[in] dataset  source of the provenance, with nao functions; NULL: not recorded
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, nao, a text too long), FMO_ERR_OUTPUT (cannot write, or
+ *          path is the data set itself), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset,
                                     const fmo_result *result, fmo_error *err);
 
-/** One array of a result of fragments: a dataset of group /fmo. Zero it before setting its fields:
- *  it may grow. */
+/** One array of an FMO result: a dataset of group /fmo. Initialise the struct to 0, since members
+ *  may be added. */
 typedef struct fmo_result_array {
-    const char *name;   /**< of the dataset */
-    const char *units;  /**< attribute; NULL: none */
-    int rank;           /**< 0: one number, 1 or 2 */
-    size_t size[2];     /**< [rank] */
-    const double *real; /**< values, row by row; NULL: */
-    const int *integer; /**< these; NULL: */
+    const char *name;   /**< name of the dataset */
+    const char *units;  /**< attribute "units"; NULL: none */
+    int rank;           /**< 0: a scalar; 1 or 2 */
+    size_t size[2];     /**< extents; the first [rank] are used */
+    const double *real; /**< values, row-major; NULL: integer is used */
+    const int *integer; /**< values, row-major; NULL: text is used */
     const char *const
-        *text; /**< [size[0]] of rank 1: UTF-8, stored with the length of the longest */
+        *text; /**< [size[0]] strings, rank 1 only: UTF-8, stored with the length of the longest */
 } fmo_result_array;
 
-/** Write arrays as group /fmo of an HDF5 file, as fmo_result_write does.
- *  @param[in] input, sha256  the file that they come of; NULL: left out
+/** Writes arrays as group /fmo of an HDF5 file, in the way of fmo_result_write.
+ *  @param[in] input, sha256  path and SHA-256 of the input file; NULL: left out
  *  @param[in] basis, mode    attributes of /fmo; NULL: left out
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, a text too long), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, const char *sha256,
@@ -53,48 +55,50 @@ FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, 
                                            const fmo_result_array *arrays, int count,
                                            fmo_error *err);
 
-/** What became of one molecule of many; arrays that are NULL are left out. */
+/** Result of one molecule in a file of many; arrays that are NULL are left out. */
 typedef struct fmo_molecule_result {
-    const char *input;            /**< path of the file it came from; not NULL */
-    int frame;                    /**< which of several in that file, from 1; 0: the only one */
-    const char *mode;             /**< how it ran; NULL: left out */
-    const char *status;           /**< one line: "converged in 9 cycles", or why not; not NULL */
-    int converged;                /**< 1 or 0 */
-    int cycles;                   /**< Fock builds */
-    double energy;                /**< hartree; NaN without */
-    int nao;                      /**< functions; 0 without a result */
-    int mo_num;                   /**< orbitals; 0 likewise */
-    int occupied_num;             /**< doubly occupied ones; 0 likewise */
+    const char *input;  /**< path of the file it came from; not NULL */
+    int frame;          /**< number of the molecule in that file, from 1; 0: the only one */
+    const char *mode;   /**< mode in which it was computed; NULL: left out */
+    const char *status; /**< "converged in 9 cycles", or why not, in one line; not NULL */
+    int converged;      /**< 1 or 0 */
+    int cycles;         /**< number of Fock builds */
+    double energy;      /**< hartree; NaN if there is none */
+    int nao;            /**< number of AOs; 0 if there is no result */
+    int mo_num;         /**< number of orbitals; 0 if there is no result */
+    int occupied_num;   /**< number of doubly occupied orbitals; 0 if there is no result */
     const double *orbital_energy; /**< [mo_num] hartree */
     const double *coefficient;    /**< [mo_num][nao] */
     const double *density;        /**< [nao][nao] */
 } fmo_molecule_result;
 
-/** A file of many molecules, in memory until it is written: /molecules/0, /molecules/1, ... and
- *  tables of all in /summary (docs/reference/results.md). One thread at a time uses one of
- * them. */
+/** A file of many molecules, in memory until it is written: groups /molecules/0, /molecules/1, ...
+ *  and tables of all molecules in /summary (docs/reference/results.md). Not thread-safe: only one
+ *  thread at a time may use an object. */
 typedef struct fmo_molecules_file fmo_molecules_file;
 
-/** @param[in] mode, cutoff  attributes of /fmo; the mode that was asked for
+/** Creates an empty file in memory.
+ *  @param[in] mode, cutoff  attributes of /fmo; the requested mode
  *  @param[out] file  free with fmo_molecules_file_destroy
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecules_file_create(const char *mode, double cutoff,
                                              fmo_molecules_file **file, fmo_error *err);
 
-/** Add the next molecule; everything is copied.
- *  @param[in] dataset  for nuclei and basis; NULL where it could not be made
+/** Adds the next molecule; everything is copied.
+ *  @param[in] dataset  its nuclei and basis; NULL if no data set could be made
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY (the molecule is not in the file) */
 FMO_API fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *dataset,
                                           const fmo_molecule_result *molecule, fmo_error *err);
 
-/** Write it as fmo_result_write does. More may be added and written again afterwards.
+/** Writes the file in the way of fmo_result_write. Further molecules may be added and the file
+ *  written again afterwards.
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path,
                                             fmo_error *err);
-FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is fine */
+FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is allowed */
 
-/* What a file is, by what its content says of who wrote it (docs/reference/results.md).
- * X(enumerator, what messages call it) */
+/* Kinds of files, recognised by content that only fmo writes (docs/reference/results.md).
+ * X(enumerator, description for messages) */
 #define FMO_FILE_TABLE(X)                                        \
     X(FMO_FILE_NONE, "no file")                                  \
     X(FMO_FILE_EMPTY, "an empty file")                           \
@@ -110,19 +114,20 @@ FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is 
     X(FMO_FILE_OTHER, "not written by fmo, or added to since")
 
 #define FMO_FILE_ROW(e, text) e,
-/** Kinds of files, for whoever is about to replace one. */
+/** Kinds of files, for a program that is about to replace one. */
 typedef enum fmo_file_kind { FMO_FILE_TABLE(FMO_FILE_ROW) FMO_FILE_KIND_COUNT } fmo_file_kind;
 #undef FMO_FILE_ROW
 
 FMO_API const char *fmo_file_kind_text(fmo_file_kind kind); /**< NULL if out of range */
 
-/** What stands at a path. Whatever cannot be read, is damaged or is no regular file is
- *  FMO_FILE_OTHER, and so is an HDF5 file with a group, dataset or attribute that we do not write.
- *  fmo_result_write and its like replace any regular file: a program that does not want that asks
- *  here first, as fmo-driver does. */
+/** Returns the kind of the file at a path. A file that cannot be read, is damaged or is not regular
+ *  is FMO_FILE_OTHER, and so is an HDF5 file with a group, dataset or attribute that fmo does not
+ *  write. fmo_result_write and similar functions replace any regular file; a program that wants to
+ *  protect the files of others calls this function first, as fmo-driver does. */
 FMO_API fmo_file_kind fmo_file_kind_of(const char *path);
 
-/** Write any bytes as results are written: whole or not at all.
+/** Writes any bytes to a file, so that path always holds either the old or the complete new
+ *  content.
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_file_write(const char *path, const void *bytes, size_t size, fmo_error *err);
 

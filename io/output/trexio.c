@@ -1,6 +1,7 @@
-/* Orbitals as a TREXIO file: the layout of its HDF5 back end, built in memory, written by file.c.
- * libtrexio can only write to a disk itself, where it would leave half a file when that is full;
- * the tests read the result with libtrexio. Conventions: docs/reference/dataset-format.md. */
+/* Writes orbitals as a TREXIO file, in the layout of its HDF5 back end, which is built in memory
+ * and written by file.c. libtrexio can only write directly to disk, and leaves an incomplete file
+ * if the disk is full; the tests read the files with libtrexio. Conventions:
+ * docs/reference/dataset-format.md. */
 #include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
 #include "io/output/file.h"
@@ -14,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAYOUT_VERSION "2.2.3" /* the TREXIO whose layout this is */
+#define LAYOUT_VERSION "2.2.3" /* version of TREXIO with this layout */
 
-/* Arrays of the file that the data set does not have as they are. */
+/* Arrays of the file that differ from those of the data set. */
 typedef struct writer {
     const fmo_dataset *d;
     const fmo_wavefunction *wf;
     hid_t file;
     int64_t count[DIM_COUNT];
     double *shell_factor;                       /* [shell_num] */
-    int *prim_shell, *r_power;                  /* [prim_num] by shell; [shell_num] */
+    int *prim_shell, *r_power;                  /* [prim_num], sorted by shell; [shell_num] */
     double *exponent, *coefficient, *prim_norm; /* [prim_num] */
-    double *overlap_made;                       /* [nao][nao], if it was not given */
+    double *overlap_made; /* [nao][nao]; NULL if the caller passed the overlap */
     const double *overlap, *core;
     const char **label; /* [nucleus_num] */
 } writer;
@@ -35,8 +36,8 @@ static double *reals(int64_t n)
     return calloc((size_t)n, sizeof(double));
 }
 
-/* Primitives shell by shell, as other programs expect them, and split into a coefficient of a
- * normalised primitive and its norm. */
+/* Sorts primitives by shell, as other programs expect, and splits each factor into the coefficient
+ * of a normalised primitive and the norm. */
 static void split_primitives(writer *w, int *next)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -53,7 +54,7 @@ static void split_primitives(writer *w, int *next)
     for (int s = 0; s < in->shell_num; s++) w->shell_factor[s] = 1.0;
 }
 
-/* FMO_OK or FMO_ERR_MEMORY */
+/* Computes all arrays of the file. Returns FMO_OK or FMO_ERR_MEMORY. */
 static fmo_status prepare(writer *w)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -88,7 +89,8 @@ static fmo_status prepare(writer *w)
     return good && w->core ? FMO_OK : FMO_ERR_MEMORY;
 }
 
-/* Electrons by the data set, else by the occupations; -1 if that is no closed shell. */
+/* Returns the number of electrons of the data set, or else of the occupations; -1 if the latter are
+ * not those of a closed shell. */
 static int electron_num(const writer *w)
 {
     double sum = 0.0;
@@ -108,8 +110,7 @@ static bool put_word(hid_t group, fmo_attribute_id id, const char *text)
     return fmo_h5_put_text(group, fmo_attributes[id].name, text, H5T_CSET_ASCII);
 }
 
-/* --- groups: each fills one
- * ---------------------------------------------------------------------*/
+/* --- groups: each function fills one ------------------------------------------------------- */
 
 static bool put_metadata(const writer *w, hid_t group)
 {
@@ -207,7 +208,8 @@ static bool put_nothing(const writer *w, hid_t group)
     return group >= 0;
 }
 
-/* libtrexio makes all its groups, and some of its functions fail where one is not there. */
+/* Writes all groups of a TREXIO file, including empty ones: libtrexio creates them all, and some of
+ * its functions fail if one is missing. */
 static bool put_all(const writer *w)
 {
     static const struct {
@@ -256,6 +258,7 @@ static fmo_status write_image(writer *w, fmo_output *output)
     return status;
 }
 
+/* Computes the arrays, builds the image and writes it. */
 fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dataset *dataset,
                                          const fmo_wavefunction *wavefunction, fmo_error *err)
 {

@@ -1,4 +1,5 @@
-/* What both writers of orbitals share: checking them before anything is written. */
+/* Checks the arguments of both writers of orbitals before anything is written; declared in
+ * wavefunction_internal.h. */
 #include "io/output/hdf5.h"
 #include "io/output/wavefunction_internal.h"
 #include "base/arguments.h"
@@ -7,6 +8,8 @@
 
 #define ARGUMENT(err, ...) fmo_error_set(err, FMO_ERR_ARGUMENT, __VA_ARGS__)
 
+/* Checks pointers, mo_num, and that all energies, occupations and coefficients are finite and in
+ * range. */
 fmo_status fmo_wavefunction_check(const char *path, const fmo_dataset *dataset,
                                   const fmo_wavefunction *wavefunction, const char *function,
                                   fmo_error *err)

@@ -1,4 +1,5 @@
-/* Orbitals in files that other programs read: TREXIO (HDF5 back end) and Molden. */
+/* Writes orbitals to files for other programs: TREXIO (HDF5 back end) and Molden. Next: trexio.c,
+ * molden.c. */
 #ifndef FMO_WAVEFUNCTION_H
 #define FMO_WAVEFUNCTION_H
 
@@ -11,29 +12,29 @@ extern "C" {
 /** Closed-shell orbitals over the AOs of a data set, in its AO order and normalisation. */
 typedef struct fmo_wavefunction {
     int mo_num;                     /**< 1 to nao */
-    const double *coefficient;      /**< [mo_num][nao] one orbital a row */
+    const double *coefficient;      /**< [mo_num][nao], one orbital per row */
     const double *energy;           /**< [mo_num] hartree */
     const double *occupation;       /**< [mo_num] 0 to 2 */
-    const double *overlap;          /**< [nao][nao]; NULL: computed */
+    const double *overlap;          /**< [nao][nao]; NULL: computed by the writer */
     const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: that of the data set */
-    double total_energy;            /**< hartree, with the nuclei; NaN: left out */
+    double total_energy;            /**< hartree, including nuclear repulsion; NaN: left out */
     int converged;                  /**< 1 or 0 */
     const char *method;             /**< "RHF", at most 60000 bytes; NULL: left out */
 } fmo_wavefunction;
 
-/** Write a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,
- * and provenance in our group /fmo (docs/reference/dataset-format.md). fmo_dataset_read reads it
- * back. Under a temporary name first, synced, then renamed: path holds the old or the new content
- * whatever happens.
+/** Writes a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,
+ *  and provenance in the additional group /fmo (docs/reference/dataset-format.md). fmo_dataset_read
+ *  can read it. It is written under a temporary name, synced and renamed: path always holds either
+ *  the old or the complete new content.
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, mo_num out of range, method too long), FMO_ERR_OUTPUT
  *          (cannot write, or path is the data set itself), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dataset *dataset,
                                                  const fmo_wavefunction *wavefunction,
                                                  fmo_error *err);
 
-/** Write a Molden file: [Atoms] in bohr, [GTO], [MO]. Functions are normalised there, and ordered
- *  nucleus by nucleus; the coefficients are converted. Written as the TREXIO file is; same errors.
- */
+/** Writes a Molden file: [Atoms] in bohr, [GTO], [MO]. Molden's functions are normalised and
+ *  ordered nucleus by nucleus; the coefficients are converted. Written in the same way, and with
+ *  the same errors, as a TREXIO file. */
 FMO_API fmo_status fmo_wavefunction_write_molden(const char *path, const fmo_dataset *dataset,
                                                  const fmo_wavefunction *wavefunction,
                                                  fmo_error *err);

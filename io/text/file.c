@@ -1,4 +1,4 @@
-/* See file.h. */
+/* Opens files named by the user; declared in file.h. */
 #include "io/text/file.h"
 #include "base/harmless.h"
 
@@ -17,6 +17,7 @@ void fmo_path_label(const char *path, char *label, size_t size)
     fmo_text_harmless(label);
 }
 
+/* Opens without blocking, so that a FIFO is rejected instead of waited for. */
 fmo_status fmo_file_open(const char *path, const char *label, const fmo_file_hints *hints,
                          int *descriptor, struct stat *info, fmo_error *err)
 {

@@ -1,4 +1,4 @@
-/* Files as users name them: opened for reading, and shown in messages. */
+/* Opens files named by the user, and shortens paths for messages. Next: file.c, text.h. */
 #ifndef FMO_IO_TEXT_FILE_H
 #define FMO_IO_TEXT_FILE_H
 
@@ -6,16 +6,16 @@
 #include <sys/stat.h>
 #include <fmo/status.h>
 
-/* The path as messages show it, or "..." and its end, in size bytes. */
+/* Writes the path for messages into size bytes; a long path is shortened to "..." and its end. */
 void fmo_path_label(const char *path, char *label, size_t size);
 
-/* What to say of a directory and of an empty file. */
+/* Message texts for a path that is a directory, and for an empty file. */
 typedef struct fmo_file_hints {
     const char *directory, *empty;
 } fmo_file_hints;
 
-/* Open a regular file that is not empty. On error *descriptor may be open all the same: close it
- * unless it is -1. FMO_OK, or FMO_ERR_INPUT with "LABEL: what is wrong; the cure". */
+/* Opens a regular file that is not empty. The caller closes *descriptor if it is not -1, also on
+ * error. Returns FMO_OK, or FMO_ERR_INPUT with "LABEL: what is wrong; the cure". */
 fmo_status fmo_file_open(const char *path, const char *label, const fmo_file_hints *hints,
                          int *descriptor, struct stat *info, fmo_error *err);
 

@@ -1,4 +1,4 @@
-/* See json.h. */
+/* Parses text files that are JSON; declared in json.h. */
 #include "io/text/json.h"
 #include "base/harmless.h"
 
@@ -8,7 +8,7 @@ fmo_status fmo_text_json(const fmo_text *text, const char *cure, json_t **docume
     const size_t left = text->size - (size_t)(text->next - text->bytes);
     *document = json_loadb(text->next, left, JSON_REJECT_DUPLICATES, &error);
     if (*document) return FMO_OK;
-    fmo_text_harmless(error.text); /* it quotes the file; without memory it may be empty */
+    fmo_text_harmless(error.text); /* the text quotes the file; without memory it may be empty */
     if (json_error_code(&error) == json_error_out_of_memory || !*error.text)
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     return fmo_text_fail(text, error.line, FMO_ERR_INPUT, "not valid JSON (%s)%s", error.text,

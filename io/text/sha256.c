@@ -1,4 +1,4 @@
-/* See sha256.h. Names follow FIPS 180-4, sections 4.1.2, 4.2.2, 5.1.1 and 6.2. */
+/* SHA-256; declared in sha256.h. Names follow FIPS 180-4, sections 4.1.2, 4.2.2, 5.1.1 and 6.2. */
 #include "io/text/sha256.h"
 
 #include <errno.h>
@@ -7,15 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK = 64, PIECE = 256 * BLOCK /* bytes of a file read at once */ };
+enum { BLOCK = 64, PIECE = 256 * BLOCK /* bytes read from a file at once */ };
 
 typedef struct sha256 {
     uint32_t H[8];
-    uint64_t size;             /* bytes so far */
+    uint64_t size;             /* number of bytes hashed so far */
     unsigned char rest[BLOCK]; /* the last size % BLOCK of them */
 } sha256;
 
-/* Fractional parts of the cube roots of the first 64 primes. */
+/* First 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -31,7 +31,7 @@ static uint32_t rotr(uint32_t x, unsigned n)
     return x >> n | x << (32 - n);
 }
 
-/* Section 6.2.2 for one block. */
+/* Hash computation of one block (section 6.2.2). */
 static void compress_block(uint32_t H[8], const unsigned char *block)
 {
     uint32_t W[64];
@@ -79,7 +79,7 @@ static void finish(sha256 *s, char hex[65])
     for (int i = 0; i < 8; i++) snprintf(hex + 8 * i, 9, "%08x", (unsigned)s->H[i]);
 }
 
-/* Fractional parts of the square roots of the first 8 primes. */
+/* First 32 bits of the fractional parts of the square roots of the first 8 primes. */
 static const sha256 beginning = {.H = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
                                        0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 

@@ -1,4 +1,4 @@
-/* See text.h. */
+/* Reads small text files; declared in text.h. */
 #define _GNU_SOURCE /* strtod_l */
 #include "io/text/text.h"
 #include "io/text/file.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NUMBER_MOST = 127 /* characters; more digits than any program writes */ };
+enum { NUMBER_MOST = 127 /* characters of a number; more digits than any program writes */ };
 
 fmo_status fmo_text_fail(const fmo_text *text, int line, fmo_status status, const char *format, ...)
 {
@@ -46,6 +46,7 @@ static fmo_status read_bytes(fmo_text *text, int descriptor)
     return FMO_OK;
 }
 
+/* Opens the file, checks its size, reads and hashes it, and skips a byte order mark. */
 static fmo_status read_file(fmo_text *text, const char *path, size_t most, const char *what,
                             int *descriptor)
 {
@@ -132,6 +133,7 @@ static size_t digits(const char *at)
     return strspn(at, "0123456789");
 }
 
+/* Checks the syntax first, since strtod would also accept "inf", "nan" and hexadecimal numbers. */
 bool fmo_text_real(const fmo_text *text, fmo_word word, double *value)
 {
     char number[NUMBER_MOST + 1];

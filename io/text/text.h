@@ -1,6 +1,6 @@
-/* Small text files read whole, then line by line and word by word, whatever the locale: the ground
- * under the readers of molecules and basis sets. Every complaint is one line with file and line
- * number. */
+/* Reads small text files as a whole, then line by line and word by word, independently of the
+ * locale. Used by the readers of molecules and basis sets. Every error is one line with file and
+ * line number. Next: text.c. */
 #ifndef FMO_IO_TEXT_H
 #define FMO_IO_TEXT_H
 
@@ -9,50 +9,54 @@
 #include <stddef.h>
 #include <fmo/status.h>
 
-/* Some characters of a text, not ended by a zero. */
+/* Some characters of a text, without a terminating zero. */
 typedef struct fmo_word {
     const char *at;
     size_t size;
 } fmo_word;
 
 typedef struct fmo_text {
-    char label[256]; /* the path as messages show it */
-    char *bytes;     /* [size], and a zero behind them */
+    char label[256]; /* path for messages */
+    char *bytes;     /* [size], followed by a zero */
     size_t size;
     char sha256[65];
-    const char *next; /* the line to come */
-    int line;         /* number of the line last taken, from 1 */
-    int frame;        /* of several molecules in the file, from 1; 0: messages name none */
-    locale_t plain;   /* the C locale: numbers have a point */
+    const char *next; /* start of the next line */
+    int line;         /* number of the line read last, from 1 */
+    int frame; /* number of the molecule in a file of several, from 1, for messages; 0: not shown */
+    locale_t plain; /* the C locale, in which numbers have a decimal point */
     fmo_error *err;
 } fmo_text;
 
-/* Read a regular file of 1 to `most` bytes that holds no zero byte; a UTF-8 byte order mark is
- * skipped. Close with fmo_text_close on error, too. what: "an .xyz file", for messages. */
+/* Reads a regular file of 1 to `most` bytes without zero bytes; a UTF-8 byte order mark is skipped.
+ * Call fmo_text_close afterwards, also on error. what: "an .xyz file", for messages. */
 fmo_status fmo_text_read(fmo_text *text, const char *path, size_t most, const char *what,
                          fmo_error *err);
 void fmo_text_close(fmo_text *text);
 
-/* Record "LABEL: line N: message" (line > 0) or "LABEL: message"; in a frame "LABEL: frame M: ...".
- * Returns status. */
+/* Sets the error message "LABEL: line N: message" (line > 0) or "LABEL: message"; in a frame
+ * "LABEL: frame M: ...". Returns status. */
 fmo_status fmo_text_fail(const fmo_text *text, int line, fmo_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The next line without its end; false when there is none. */
+/* Reads the next line, without its line end and trailing blanks; returns false at the end of the
+ * text. */
 bool fmo_text_line(fmo_text *text, fmo_word *line);
 
-/* Take the next word (between blanks) off a line; false when there is none. */
+/* Removes the next word (delimited by blanks) from the front of a line; returns false if there is
+ * none. */
 bool fmo_text_word(fmo_word *line, fmo_word *word);
 
-/* The text of a word for a message: cut to fit, characters beyond ASCII shown as '?'. */
+/* Copies a word for a message: truncated to fit, with '?' for characters beyond ASCII. Returns
+ * quote. */
 enum { FMO_QUOTE_SIZE = 40 };
 const char *fmo_text_quote(fmo_word word, char quote[FMO_QUOTE_SIZE]);
 
-/* A decimal number such as 1, -.5, 1.5e-3, from Fortran 1.5D-03 or from Mathematica 1.5*^-3:
- * finite, nothing else beside it. Tiny ones become 0. */
+/* Parses a finite decimal number that is the whole word: 1, -.5, 1.5e-3, Fortran's 1.5D-03 or
+ * Mathematica's 1.5*^-3. Numbers too small for a double become 0 or denormal. Returns false if it
+ * is not such a number. */
 bool fmo_text_real(const fmo_text *text, fmo_word word, double *value);
 
-/* Digits alone, value at most `most`. */
+/* Parses a word of digits only with a value of at most `most`; returns false otherwise. */
 bool fmo_text_count(fmo_word word, long most, long *value);
 
 #endif

@@ -1,4 +1,5 @@
-/* Arrays of a data set: allocated, read, checked to be finite, symmetric or in range. */
+/* Arrays of a data set: allocation, reading, and checks that they are finite, symmetric or in
+ * range. Declared in reader.h. */
 #include "io/trexio/reader.h"
 
 #include <limits.h>
@@ -6,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ASYMMETRY_TOLERANCE 1e-10 /* of the largest element: averaged away below, refused above */
+#define ASYMMETRY_TOLERANCE 1e-10 /* of the largest element: averaged out below, rejected above */
 
 const char *fmo_field_title(fmo_field_id id)
 {
@@ -19,7 +20,7 @@ fmo_status fmo_trexio_no_memory(fmo_reader *r, const char *what, size_t bytes)
                           (double)bytes / 1048576.0);
 }
 
-/* An array of the caller's; *values stays NULL on error. */
+/* Allocates an array owned by the caller; *values stays NULL on error. */
 fmo_status fmo_trexio_allocate(fmo_reader *r, const char *what, size_t n, size_t item,
                                void **values)
 {
@@ -45,7 +46,7 @@ fmo_status fmo_trexio_check_finite(fmo_reader *r, const fmo_field *field, const 
     return FMO_OK;
 }
 
-/* Allocate and read a checked field: double or int64_t by its kind. Reals are finite. */
+/* Allocates and reads a checked field: double or int64_t by its kind. Reals must be finite. */
 fmo_status fmo_trexio_read_array(fmo_reader *r, fmo_field_id id, void **values)
 {
     const fmo_field *field = &fmo_fields[id];
@@ -70,7 +71,7 @@ fmo_status fmo_trexio_read_reals(fmo_reader *r, fmo_field_id id, double **values
     return status;
 }
 
-/* Integers narrowed to int; larger ones are out of any range that is meant here. */
+/* Reads integers and narrows them to int; values beyond int are errors for every field. */
 fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values)
 {
     void *read = NULL, *narrow = NULL;
@@ -96,8 +97,8 @@ fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values)
     return status;
 }
 
-/* A matrix that is not symmetric is refused. What counts are its elements over normalised
- * functions: those of operators are divided by the norms of two functions, those of a density
+/* Rejects a matrix that is not symmetric. Elements are compared as if the functions were
+ * normalised: those of operators are divided by the norms of the two functions, those of a density
  * multiplied. */
 fmo_status fmo_trexio_check_symmetric(fmo_reader *r, fmo_field_id id, const double *matrix)
 {

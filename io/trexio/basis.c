@@ -1,4 +1,5 @@
-/* The basis: its arrays, which function of its shell an AO is, and names for messages. */
+/* Reads the basis: its arrays, the component of its shell that each AO is, and names for messages.
+ * Next: io/dataset/order.h. */
 #include "io/trexio/reader.h"
 
 #include <stdio.h>
@@ -8,14 +9,14 @@
 #include "io/dataset/order.h"
 
 enum {
-    DEPTH_MOST = 100, /* primitives of one shell; published bases stay below 40 */
+    DEPTH_MOST = 100, /* primitives of one shell; published basis sets have fewer than 40 */
     LABEL_SLOT = 16
 };
 
 typedef struct basis_arrays {
     double *charge, *coord, *shell_factor, *exponent, *coefficient, *prim_factor, *normalization;
     int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell, *ao_component;
-    int *used; /* [shell_num] functions or primitives of a shell seen so far */
+    int *used; /* [shell_num] number of functions, then of primitives, found so far */
 } basis_arrays;
 
 static bool in_range(int value, int64_t count)
@@ -23,7 +24,7 @@ static bool in_range(int value, int64_t count)
     return value >= 0 && value < count;
 }
 
-/* "n s", " p", " Cartesian d", ... after the article's a. */
+/* Returns "n s", " p", " Cartesian d", ..., to be preceded by "a". */
 static const char *shell_in_words(int ang_mom, bool cartesian)
 {
     static const char *const words[][2] = {
@@ -32,13 +33,14 @@ static const char *shell_in_words(int ang_mom, bool cartesian)
     return words[ang_mom][cartesian];
 }
 
-/* Functions of a shell come in the standard order among themselves, other shells' in between. */
+/* Finds the component of each AO. The functions of a shell must be in TREXIO's order, but functions
+ * of other shells may lie between them. */
 static fmo_status find_components(fmo_reader *r, basis_arrays *b)
 {
     for (int ao = 0; ao < r->d->nao; ao++) {
         const int shell = b->ao_shell[ao];
         int l = 0, component = 0;
-        /* An index or an l out of range is left for fmo_basis_create to report. */
+        /* fmo_basis_create reports an index or an l out of range. */
         if (in_range(shell, r->store.count[DIM_SHELL]) &&
             in_range(b->shell_ang_mom[shell], FMO_SHELL_KIND_COUNT)) {
             l = b->shell_ang_mom[shell];
@@ -60,15 +62,14 @@ static fmo_status find_components(fmo_reader *r, basis_arrays *b)
     return FMO_OK;
 }
 
-/* One factor for each primitive: coefficient times shell_factor times prim_factor. */
+/* Combines the factors of each primitive: coefficient times shell_factor times prim_factor. */
 static fmo_status multiply_factors(fmo_reader *r, basis_arrays *b)
 {
     memset(b->used, 0, (size_t)r->store.count[DIM_SHELL] * sizeof *b->used);
     for (int64_t k = 0; k < r->store.count[DIM_PRIM]; k++) {
         int shell = b->prim_shell[k];
         b->coefficient[k] *= b->prim_factor[k];
-        if (!in_range(shell, r->store.count[DIM_SHELL]))
-            continue; /* reported by fmo_basis_create */
+        if (!in_range(shell, r->store.count[DIM_SHELL])) continue; /* fmo_basis_create reports it */
         b->coefficient[k] *= b->shell_factor[shell];
         if (b->coefficient[k] != 0.0 && ++b->used[shell] > DEPTH_MOST)
             return INPUT(r, fmo_field_title(FIELD_basis_shell_index),
@@ -78,7 +79,7 @@ static fmo_status multiply_factors(fmo_reader *r, basis_arrays *b)
     return FMO_OK;
 }
 
-/* From here on the arrays that the basis is made of are the data set's. */
+/* Passes the arrays of the basis input to the data set, which owns them from here on. */
 static void hand_over(fmo_reader *r, basis_arrays *b)
 {
     r->d->input = (fmo_basis_input){.nucleus_num = r->d->nucleus_num,
@@ -124,6 +125,8 @@ static fmo_status read_cartesian(fmo_reader *r)
     return status;
 }
 
+/* Reads all arrays of the basis, also passing them to the data set on error, and creates the
+ * basis. */
 fmo_status fmo_trexio_read_basis(fmo_reader *r)
 {
     basis_arrays b = {0};
@@ -162,6 +165,8 @@ fmo_status fmo_trexio_read_basis(fmo_reader *r)
     return status;
 }
 
+/* Reads the labels of the nuclei, if any, determines their elements, and reads the name of the
+ * basis set. */
 fmo_status fmo_trexio_read_names(fmo_reader *r)
 {
     char *labels = NULL;
@@ -180,7 +185,7 @@ fmo_status fmo_trexio_read_names(fmo_reader *r)
     static const fmo_attribute_id names[] = {ATTR_fmo_basis_name, ATTR_fmo_basis};
     for (int i = 0; status == FMO_OK && i < 2 && !r->d->basis_name[0]; i++)
         if (fmo_store_is_short_string(&r->store, &fmo_attributes[names[i]],
-                                      256)) /* else: no matter */
+                                      256)) /* anything else is ignored */
             status = fmo_store_read_string(&r->store, &fmo_attributes[names[i]], r->d->basis_name,
                                            sizeof r->d->basis_name);
     return status;

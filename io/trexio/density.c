@@ -1,4 +1,5 @@
-/* The density, from orbitals or as it is, and our overlap, which shows misread conventions. */
+/* The density, read as such or made from orbitals, and the overlap matrix computed from the basis,
+ * which reveals conventions that the program that wrote the file did not follow. Next: reader.h. */
 #include "io/trexio/reader.h"
 #include "base/threads.h"
 
@@ -7,11 +8,12 @@
 #include <stdlib.h>
 #include <fmo/one_electron.h>
 
-#define OVERLAP_TOLERANCE    1e-8 /* of sqrt(S_ii S_jj), between the file's overlap and ours */
-#define OCCUPATION_TOLERANCE 1e-8 /* rounding of an occupation that means 0 or 2 */
+#define OVERLAP_TOLERANCE    1e-8 /* difference relative to sqrt(S_ii S_jj) */
+#define OCCUPATION_TOLERANCE 1e-8 /* deviation from 0 or 2 */
 #define TRACE_TOLERANCE      1e-6 /* electrons */
 
-/* Our overlap against the file's: any misread convention shows here. */
+/* Computes the overlap matrix and compares it with that of the file, if any: a difference reveals
+ * wrong factors, AO order or coordinates. */
 fmo_status fmo_trexio_check_overlap(fmo_reader *r)
 {
     size_t n = (size_t)r->d->nao;
@@ -52,12 +54,12 @@ fmo_status fmo_trexio_check_overlap(fmo_reader *r)
     return status;
 }
 
-/* D = sum_m n_m C_m C_m^T. Each element is summed in the order of m whatever the threads do, so
- * that the density, and with it a bit-reproducible build, depends on the file alone. */
+/* Adds D = sum_m n_m C_m C_m^T. Each element is summed in the order of m, independently of the
+ * threads, so that the density, and so a bit-reproducible build, depends on the file alone. */
 static void add_orbitals(size_t nao, size_t nmo, const double *C, const double *occupation,
                          double *D)
 {
-    enum { ROWS = 16, COLUMNS = 512 }; /* a tile of D and the C rows it needs stay in L2 */
+    enum { ROWS = 16, COLUMNS = 512 }; /* a tile of D and the rows of C that it needs fit into L2 */
     size_t tiles = (nao + ROWS - 1) / ROWS;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic) num_threads(nao > 256 ? fmo_threads(0) : 1)
@@ -80,6 +82,7 @@ static void add_orbitals(size_t nao, size_t nmo, const double *C, const double *
         for (size_t j = 0; j < i; j++) D[j * nao + i] = D[i * nao + j];
 }
 
+/* Checks that occupations are 0 to 2, and adds a notice if any is fractional. */
 static fmo_status check_occupations(fmo_reader *r, const double *occupation)
 {
     int64_t fractional = 0, first = -1;
@@ -105,6 +108,7 @@ static fmo_status check_occupations(fmo_reader *r, const double *occupation)
     return FMO_OK;
 }
 
+/* Makes the density from mo/coefficient and mo/occupation. */
 static fmo_status density_from_orbitals(fmo_reader *r)
 {
     double *C = NULL, *occupation = NULL;

@@ -1,8 +1,9 @@
-/* One-electron energies of the file against ours, and charges that no nucleus has: what shows a
- * wrong unit, geometry or charge that everything else in the file follows. The kinetic energy is
- * compared whole; the core Hamiltonian over some shells, all of them in small molecules, since
- * attraction costs as much as a Fock build. A core Hamiltonian that means something else (a
- * potential of point charges, a relativistic one) is doubted, too: whoever wrote it knows. */
+/* Compares the one-electron energies of the file with computed ones, and finds impossible nuclear
+ * charges. This reveals a wrong unit, geometry or charge with which the rest of the file is
+ * consistent. The kinetic energy is compared completely, the core Hamiltonian only over some shells
+ * (all in small molecules), since nuclear attraction costs as much as a Fock build. A core
+ * Hamiltonian with other terms, such as point charges or relativity, also causes a doubt, which
+ * --force overrides. */
 #include "io/trexio/reader.h"
 
 #include <math.h>
@@ -11,21 +12,22 @@
 #include <fmo/molecule.h>
 #include <fmo/one_electron.h>
 
-#define ENERGY_TOLERANCE 1e-6 /* of sqrt(h_i h_j), h_i = <i|T|i> + |<i|V|i>| */
+#define ENERGY_TOLERANCE 1e-6 /* relative to sqrt(h_i h_j), where h_i = <i|T|i> + |<i|V|i>| */
 #define CHARGE_MOST      118.0
 
-/* Pairs of shells times nuclei that are compared, which takes some milliseconds at most unless a
- * molecule has thousands of atoms, and the fewest shells. */
+/* Limit for the number of shell pairs times nuclei that are compared, which takes some milliseconds
+ * unless a molecule has thousands of atoms, and the least number of shells. */
 enum { WORK_MOST = 4000, SHELLS_LEAST = 8 };
 
-/* A basis of some shells, every nucleus with them, and where its functions are in the file. */
+/* A basis of a subset of the shells with all nuclei, and the indices of its functions in the
+ * file. */
 typedef struct part {
     fmo_basis *basis;
     int shells, nao;
-    int *shell;                 /* [input.shell_num] their numbers in the part, -1 outside */
-    int *ao;                    /* [nao] */
+    int *shell; /* [input.shell_num] index of each shell in the subset; -1 if not in it */
+    int *ao;    /* [nao] index of each function in the file */
     int *nucleus, *ang_mom;     /* [shells] */
-    int *prim_shell, *ao_shell; /* of the part */
+    int *prim_shell, *ao_shell; /* indices in the subset */
     int *ao_component;          /* [nao] */
     double *exponent, *coefficient, *factor;
 } part;
@@ -39,7 +41,7 @@ static void free_part(part *p)
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free(arrays[i]);
 }
 
-/* How many shells: as many as the work allows. */
+/* Returns the number of shells that WORK_MOST allows. */
 static int shells_of(const fmo_basis_input *in)
 {
     const double most = sqrt(2.0 * WORK_MOST / in->nucleus_num);
@@ -47,6 +49,7 @@ static int shells_of(const fmo_basis_input *in)
     return shells < in->shell_num ? shells : in->shell_num;
 }
 
+/* Chooses the shells of the subset, copies their data and creates the basis. */
 static fmo_status make_part(fmo_reader *r, part *p)
 {
     const fmo_basis_input *in = &r->d->input;
@@ -68,7 +71,7 @@ static fmo_status make_part(fmo_reader *r, part *p)
         !p->coefficient || !p->ao || !p->ao_shell || !p->ao_component || !p->factor)
         return fmo_trexio_no_memory(r, "ao_1e_int", (prims + nao) * 2 * sizeof(double));
     for (int s = 0; s < in->shell_num; s++) p->shell[s] = -1;
-    for (size_t k = 0; k < shells; k++) { /* evenly over the file */
+    for (size_t k = 0; k < shells; k++) { /* evenly spaced over the shells of the file */
         const int s = (int)(k * (size_t)in->shell_num / shells);
         p->shell[s] = (int)k;
         p->nucleus[k] = in->shell_nucleus[s];
@@ -109,7 +112,8 @@ static fmo_status make_part(fmo_reader *r, part *p)
     return status == FMO_OK ? FMO_OK : fmo_store_fail(&r->store, status, NULL, "%s", why.message);
 }
 
-/* A doubt, if elements of the file (at ao[i], ao[j]; NULL: at i, j) are not ours. scale: [n] h_i */
+/* Adds a doubt if elements of the file (at ao[i], ao[j]; NULL: at i, j) differ from the computed
+ * ones. scale: [n] h_i */
 static void compare(fmo_reader *r, const char *title, const double *theirs, const double *ours,
                     const double *scale, const int *ao, int n)
 {
@@ -139,6 +143,7 @@ static void compare(fmo_reader *r, const char *title, const double *theirs, cons
         title, at[0], at[1], bra, ket, got, want);
 }
 
+/* Compares the whole kinetic energy matrix. */
 static fmo_status check_kinetic(fmo_reader *r)
 {
     const size_t n = (size_t)r->d->nao;
@@ -161,6 +166,7 @@ static fmo_status check_kinetic(fmo_reader *r)
     return status;
 }
 
+/* Compares the core Hamiltonian over the subset of shells. */
 static fmo_status check_core(fmo_reader *r)
 {
     const char *title = r->d->core_source == FMO_CORE_FILE

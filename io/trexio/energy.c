@@ -1,5 +1,5 @@
-/* What an energy needs besides the density: core Hamiltonian, repulsion of the nuclei, electrons;
- * and the reference values of /fmo. */
+/* Reads what an energy needs besides the density: core Hamiltonian, nuclear repulsion and number of
+ * electrons; and the reference values of /fmo. Next: reader.h. */
 #include "io/trexio/reader.h"
 
 #include <limits.h>
@@ -42,6 +42,7 @@ fmo_status fmo_trexio_read_core(fmo_reader *r)
     return status;
 }
 
+/* Reads the matrices of /fmo, which must be symmetric, and the energy. */
 fmo_status fmo_trexio_read_references(fmo_reader *r)
 {
     const struct {
@@ -60,7 +61,7 @@ fmo_status fmo_trexio_read_references(fmo_reader *r)
     if (status == FMO_OK && r->has[FIELD_fmo_energy]) {
         double *energy = NULL;
         status = fmo_trexio_read_reals(r, FIELD_fmo_energy, &energy);
-        if (status == FMO_OK && *energy == 0.0) /* no density has it: bytes nobody wrote */
+        if (status == FMO_OK && *energy == 0.0) /* no density has it: never written */
             status = INPUT(r, fmo_field_title(FIELD_fmo_energy),
                            "0 hartree; write the energy, or copy the file again");
         if (status == FMO_OK) r->d->energy = *energy;
@@ -69,7 +70,7 @@ fmo_status fmo_trexio_read_references(fmo_reader *r)
     return status;
 }
 
-/* The orbitals of an SCF that did not converge are read, and said to be such. */
+/* Adds a notice if the orbitals are those of an SCF that did not converge. */
 fmo_status fmo_trexio_note_convergence(fmo_reader *r)
 {
     const fmo_attribute *converged = &fmo_attributes[ATTR_fmo_converged];
@@ -82,6 +83,8 @@ fmo_status fmo_trexio_note_convergence(fmo_reader *r)
     return status;
 }
 
+/* Computes the nuclear repulsion and compares it with that of the file, if any, which is then
+ * used. */
 fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
 {
     const fmo_attribute *attribute = &fmo_attributes[ATTR_nucleus_repulsion];
@@ -107,6 +110,7 @@ fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
                                                    4 * sizeof(double) * (size_t)r->d->nucleus_num);
 }
 
+/* Reads the numbers of electrons, which must be consistent and those of a closed shell. */
 fmo_status fmo_trexio_read_electrons(fmo_reader *r)
 {
     enum { TOTAL, UP, DOWN };

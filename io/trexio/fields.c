@@ -1,4 +1,4 @@
-/* The tables of fields.h as arrays. */
+/* The tables of fields.h as arrays, indexed by fmo_field_id, fmo_attribute_id and fmo_dim. */
 #include "io/trexio/fields.h"
 
 #define KIND_double  KIND_REAL

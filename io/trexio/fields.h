@@ -1,16 +1,17 @@
-/* Every name that a data set or a result file has in HDF5, written once.
+/* Names of all fields of a data set or result file in HDF5, as tables.
  *
- * TREXIO stores field `basis.exponent` as dataset /basis/basis_exponent and numbers and strings as
+ * TREXIO stores field `basis.exponent` as dataset /basis/basis_exponent, and numbers and strings as
  * attributes of the group; messages call it basis/exponent. Names and dimensions: the TREXIO
- * specification, https://trex-coe.github.io/trexio/trex.html. Read next: reader.h, read.c. */
+ * specification, https://trex-coe.github.io/trexio/trex.html. Next: reader.h, read.c. */
 #ifndef FMO_IO_TREXIO_FIELDS_H
 #define FMO_IO_TREXIO_FIELDS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the dimensions of an array are called, and the attribute that holds each. DIM_3 is 3. */
-/* X(enumerator, group, attribute, largest value accepted) */
+/* Names of the dimensions of arrays, and the attributes that hold their values. DIM_3 is always
+ * 3. */
+/* X(enumerator, group, attribute, largest accepted value) */
 #define FMO_COUNT_TABLE(X)                 \
     X(DIM_NUCLEUS, nucleus, num, 46340)    \
     X(DIM_SHELL, basis, shell_num, 46340)  \
@@ -49,8 +50,8 @@ typedef enum fmo_dim {
     X(mo, occupation, double, DIM_MO, DIM_NONE)            \
     X(mo, energy, double, DIM_MO, DIM_NONE)
 
-/* Arrays that must be all zero where they exist. X(group, name, C type, dimension, dimension, what
- * a value other than 0 means, cure) */
+/* Arrays that must contain only zeros if they exist. X(group, name, C type, dimension, dimension,
+ * meaning of a value other than 0, cure) */
 #define FMO_ZERO_ARRAY_TABLE(X)                                                      \
     X(basis, r_power, int64_t, DIM_SHELL, DIM_NONE, "a radial power r^n",            \
       "only plain Gaussians are supported")                                          \
@@ -67,7 +68,7 @@ typedef enum fmo_dim {
     X(mo, k_point, int64_t, DIM_MO, DIM_NONE, "more than one k-point",               \
       "write a molecule, or the Gamma point alone")
 
-/* Our own group. X(group, name, C type, dimension, dimension, units) */
+/* Arrays of the additional group /fmo. X(group, name, C type, dimension, dimension, units) */
 #define FMO_OWN_ARRAY_TABLE(X)                          \
     X(fmo, density, double, DIM_AO, DIM_AO, "1")        \
     X(fmo, coulomb, double, DIM_AO, DIM_AO, "hartree")  \
@@ -84,8 +85,8 @@ typedef enum fmo_field_id {
     FIELD_COUNT
 } fmo_field_id;
 
-/* Attributes of TREXIO groups, prefixed with the group's name, and of /fmo, plain. X(group, name)
- */
+/* Attributes of TREXIO groups, whose names are prefixed with the group's name, and of /fmo, whose
+ * names are not. X(group, name) */
 #define FMO_TREXIO_ATTRIBUTE_TABLE(X) \
     X(metadata, package_version)      \
     X(metadata, code_num)             \
@@ -126,20 +127,20 @@ typedef enum fmo_attribute_id {
 
 #define FMO_GROUP         "fmo"
 #define FMO_UNITS         "units"         /* attribute of each dataset of /fmo */
-#define FMO_METADATA_CODE "metadata_code" /* names of programs, strings */
+#define FMO_METADATA_CODE "metadata_code" /* strings: names of programs */
 #define FMO_CELL_GROUP    "cell"
-#define FMO_CELL_A        "cell_a" /* a lattice vector */
+#define FMO_CELL_A        "cell_a" /* first lattice vector */
 enum { FMO_FORMAT_VERSION = 1 };
 
 typedef enum fmo_kind { KIND_REAL, KIND_INTEGER, KIND_STRING } fmo_kind;
 
-/* A dataset: where it is, what it must be. */
+/* A dataset: its location and required type and shape. */
 typedef struct fmo_field {
     const char *group, *name; /* HDF5 names */
-    const char *title;        /* as messages call it: basis/exponent, /fmo/density */
+    const char *title;        /* name in messages: basis/exponent, /fmo/density */
     fmo_kind kind;
     fmo_dim dim[2];
-    const char *note, *cure; /* the columns of FMO_ZERO_ARRAY_TABLE; note: units in /fmo */
+    const char *note, *cure; /* columns of FMO_ZERO_ARRAY_TABLE; in /fmo note holds the units */
 } fmo_field;
 
 /* An attribute of a group. */
@@ -147,7 +148,7 @@ typedef struct fmo_attribute {
     const char *group, *name, *title;
 } fmo_attribute;
 
-/* The attribute behind a dimension, and its cap. */
+/* The attribute that holds a dimension, and the largest accepted value. */
 typedef struct fmo_count {
     fmo_attribute_id attribute;
     int64_t largest;
@@ -155,6 +156,6 @@ typedef struct fmo_count {
 
 extern const fmo_field fmo_fields[FIELD_COUNT];
 extern const fmo_attribute fmo_attributes[ATTR_COUNT];
-extern const fmo_count fmo_counts[DIM_COUNT]; /* DIM_NUCLEUS to DIM_MO */
+extern const fmo_count fmo_counts[DIM_COUNT]; /* indices DIM_NUCLEUS to DIM_MO */
 
 #endif

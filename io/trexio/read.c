@@ -1,6 +1,5 @@
-/* Reading a data set: a list of steps, each of which checks before it allocates and stops at the
- * first thing wrong. Conventions: docs/reference/dataset-format.md. Read next: reader.h, fields.h.
- */
+/* Reads a data set: a list of steps, each of which checks before it allocates and stops at the
+ * first error. Conventions: docs/reference/dataset-format.md. Next: reader.h, fields.h. */
 #include "io/trexio/reader.h"
 #include "io/text/file.h"
 #include "io/text/sha256.h"
@@ -13,7 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { VERSION_MOST = 15 /* as libtrexio, which keeps the version in 16 bytes */ };
+enum { VERSION_MOST = 15 /* as in libtrexio, which stores the version in 16 bytes */ };
 
 static fmo_status open_file(fmo_reader *r)
 {
@@ -27,7 +26,8 @@ static fmo_status open_file(fmo_reader *r)
     return status;
 }
 
-/* HDF5 locks a file exclusively as long as it writes there. File systems without locks are fine. */
+/* Rejects a file that is being written: HDF5 holds an exclusive lock meanwhile. A failure for
+ * another reason, such as a file system without locks, is ignored. */
 static fmo_status open_hdf5(fmo_reader *r)
 {
     if (flock(r->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -67,6 +67,8 @@ static fmo_status hash_file(fmo_reader *r)
     return FMO_OK;
 }
 
+/* Implements fmo_dataset_read and fmo_dataset_read_basis by running all steps; call: name of the
+ * function, for messages. */
 static fmo_status read_file(const char *call, const char *path, bool density_needed,
                             fmo_dataset **dataset, fmo_error *err)
 {

@@ -1,10 +1,12 @@
-/* Sizes, which fields the file has, and whether they would fit it and this machine. */
+/* Reads the dimensions, finds the fields of the file, and checks that they are plausible for its
+ * size and for the memory of this machine. Next: fields.h. */
 #include "io/trexio/reader.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Reads the dimensions of FMO_COUNT_TABLE, each of which has a largest accepted value. */
 fmo_status fmo_trexio_read_counts(fmo_reader *r)
 {
     r->store.count[DIM_3] = 3;
@@ -12,7 +14,7 @@ fmo_status fmo_trexio_read_counts(fmo_reader *r)
         const fmo_attribute *attribute = &fmo_attributes[fmo_counts[d].attribute];
         int64_t count;
         if (!fmo_store_has_attribute(&r->store, attribute)) {
-            if (d == DIM_MO) continue; /* needed without a density only: see find_fields */
+            if (d == DIM_MO) continue; /* needed for orbitals only: see fmo_trexio_find_fields */
             return INPUT(r, attribute->title, "missing; write the group %s with TREXIO",
                          attribute->group);
         }
@@ -31,7 +33,8 @@ fmo_status fmo_trexio_read_counts(fmo_reader *r)
     return FMO_OK;
 }
 
-/* Every field we know is checked where it exists, whether it will be used or not. */
+/* Finds every known field and checks its type, shape, storage and units, even if it will not be
+ * used. */
 fmo_status fmo_trexio_find_fields(fmo_reader *r)
 {
     fmo_status named = fmo_store_check_names(&r->store);
@@ -54,6 +57,7 @@ fmo_status fmo_trexio_find_fields(fmo_reader *r)
     return FMO_OK;
 }
 
+/* Checks that all fields of the basis, and those of the density if it is required, are present. */
 fmo_status fmo_trexio_check_required(fmo_reader *r)
 {
     static const struct {
@@ -85,7 +89,8 @@ fmo_status fmo_trexio_check_required(fmo_reader *r)
     return FMO_OK;
 }
 
-/* Would the arrays of this file fit it, and this machine? */
+/* Checks that the arrays are plausible for the size of the file, and fit into the memory of this
+ * machine. */
 fmo_status fmo_trexio_check_memory(fmo_reader *r)
 {
     uint64_t square = (uint64_t)r->d->nao * (uint64_t)r->d->nao * sizeof(double);
@@ -95,7 +100,7 @@ fmo_status fmo_trexio_check_memory(fmo_reader *r)
         return INPUT(r, name, "not plausible in a file of %llu bytes; write the file again",
                      (unsigned long long)r->store.size);
     }
-    double need = 2.0 * (double)square; /* density and our overlap */
+    double need = 2.0 * (double)square; /* density and computed overlap */
     for (int id = 0; id < FIELD_COUNT; id++)
         if (r->has[id] && fmo_fields[id].dim[1])
             need += (double)fmo_store_values(&r->store, &fmo_fields[id]) * sizeof(double);

@@ -1,5 +1,5 @@
-/* See store.h; the storage rule and the reasons for refusal are explained to users in
- * docs/reference/dataset-format.md. */
+/* Access to fields and attributes of a data set; declared in store.h. The plausibility limits and
+ * the reasons for rejection are explained to users in docs/reference/dataset-format.md. */
 #include "io/trexio/store.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/heap.h"
@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The storage rule. Real matrices shrink by 1 to 10 when compressed, ones full of exact zeros by at
- * most 1032 (deflate); what claims to be larger is not a data set of ours but a bomb. */
+/* Limits of fmo_store_plausible. Compression reduces real matrices by a factor of 1 to 10, and
+ * deflate reduces zeros by at most 1032; a dataset that claims a larger ratio than this is
+ * rejected, since it would exhaust memory. */
 #define PLAUSIBLE_RATIO 100u
 #define PLAUSIBLE_SLACK ((uint64_t)1 << 20)
 #define STRING_MOST     65536u /* bytes of one string attribute */
@@ -29,7 +30,7 @@ fmo_status fmo_store_fail(const fmo_store *store, fmo_status status, const char 
     return fmo_error_set(store->err, status, "%s: %s: %s", store->label, title, message);
 }
 
-/* What io/hdf5 found, as a message. The reason is spent. */
+/* Turns an error of io/hdf5 into a message, and clears its text. */
 static fmo_status complain(fmo_store *store, const char *title, fmo_h5_code code)
 {
     char *why = store->tree.file.why;
@@ -103,7 +104,7 @@ void fmo_store_close(fmo_store *store)
 static const fmo_h5_node *group_of(const fmo_store *store, const char *name)
 {
     const fmo_h5_link *link = fmo_h5_tree_link(&store->tree.node[0], name);
-    return link ? &store->tree.node[link->node] : NULL; /* check_root: hard, to a group */
+    return link ? &store->tree.node[link->node] : NULL; /* check_root: a hard link to a group */
 }
 
 static const fmo_h5_link *link_of(const fmo_store *store, const fmo_field *field)
@@ -127,7 +128,7 @@ fmo_status fmo_store_find(fmo_store *store, const fmo_field *field, bool *found)
     return FMO_OK;
 }
 
-/* One character apart? */
+/* Returns true if two names of equal length differ in exactly one character. */
 static bool is_near(const char *a, const char *b)
 {
     int off = 0;
@@ -167,8 +168,8 @@ static fmo_status check_attribute_name(fmo_store *store, const fmo_attribute *wh
     return FMO_OK;
 }
 
-/* Groups that may be missing, or are needed and have a short name, with what TREXIO calls others.
- */
+/* Searches for a misspelt group, if a group is missing. others: TREXIO's groups with short names,
+ * which are not taken for a misspelling. */
 static fmo_status check_group_name(const fmo_store *store, const char *group)
 {
     static const char *const others[] = {"ao",        "mo",        "ao_1e_int", "mo_1e_int",
@@ -200,7 +201,7 @@ fmo_status fmo_store_check_names(fmo_store *store)
     return status;
 }
 
-/* Of a field that was found. */
+/* Returns the node of a field that was found. */
 static const fmo_h5_node *node_of(const fmo_store *store, const fmo_field *field)
 {
     return &store->tree.node[link_of(store, field)->node];
@@ -208,7 +209,7 @@ static const fmo_h5_node *node_of(const fmo_store *store, const fmo_field *field
 
 size_t fmo_store_values(const fmo_store *store, const fmo_field *field)
 {
-    size_t values = 1; /* the caps of FMO_COUNT_TABLE keep this below 2^63 */
+    size_t values = 1; /* the limits of FMO_COUNT_TABLE keep this below 2^63 */
     for (int d = 0; d < 2 && field->dim[d] != DIM_NONE; d++)
         values *= (size_t)store->count[field->dim[d]];
     return values;
@@ -240,7 +241,7 @@ static fmo_status check_type(const fmo_store *store, const char *title, const fm
                           kind_text[kind], found[type->class], type->size);
 }
 
-/* "[7][3]" */
+/* Writes a shape as "[7][3]". */
 static void shape_text(unsigned rank, const uint64_t *dims, char *text, size_t size)
 {
     size_t at = 0;
@@ -250,6 +251,7 @@ static void shape_text(unsigned rank, const uint64_t *dims, char *text, size_t s
         at += (size_t)snprintf(text + at, size - at, "[%" PRIu64 "]", dims[d]);
 }
 
+/* Compares the shape of a dataset with the dimensions of its field. */
 static fmo_status check_shape(const fmo_store *store, const fmo_field *field,
                               const fmo_h5_space *space)
 {
@@ -271,8 +273,8 @@ static fmo_status check_shape(const fmo_store *store, const fmo_field *field,
         have_text);
 }
 
-/* Deflate, shuffle and checksums, no more chunks than the file can hold, none much larger than the
- * array. */
+/* Checks that there are no more chunks than the file can hold, that none is much larger than the
+ * array, and that the filters are among deflate, shuffle and checksum. */
 static fmo_status check_chunks(const fmo_store *store, const char *title, const fmo_h5_dataset *d)
 {
     uint64_t total = d->space.values * d->type.size;
@@ -290,10 +292,10 @@ static fmo_status check_chunks(const fmo_store *store, const char *title, const 
     return FMO_OK;
 }
 
-/* Where the data are: in this file, all of them, and not absurdly larger than what is stored. */
+/* Checks that all data are stored in this file, in an amount that is plausible for the array. */
 static fmo_status check_storage(const fmo_store *store, const char *title, const fmo_h5_dataset *d)
 {
-    uint64_t bytes = d->space.values * d->type.size; /* capped: see fmo_store_values */
+    uint64_t bytes = d->space.values * d->type.size; /* limited: see fmo_store_values */
     if (d->storage == FMO_H5_ELSEWHERE_VIRTUAL || d->storage == FMO_H5_ELSEWHERE_EXTERNAL)
         return fmo_store_fail(store, FMO_ERR_INPUT, title,
                               "its data are in another file (%s storage), which is not followed; "
@@ -341,7 +343,7 @@ static uint64_t word(const unsigned char *bytes, const fmo_h5_type *type)
     return value;
 }
 
-/* As HDF5 converts: what is too large becomes the largest. */
+/* Converts as HDF5 does: an unsigned value that is too large becomes INT64_MAX. */
 static int64_t integer_of(const unsigned char *bytes, const fmo_h5_type *type)
 {
     uint64_t value = word(bytes, type);
@@ -358,7 +360,7 @@ static double real_of(const unsigned char *bytes, const fmo_h5_type *type)
     return real;
 }
 
-/* n values in their place, where they take 8 bytes each; they begin at the end of it. */
+/* Converts n values in place to 8 bytes each; the input values are at the end of the buffer. */
 static void convert(const fmo_h5_type *type, fmo_kind kind, size_t n, void *values)
 {
     const unsigned char *from = (const unsigned char *)values + n * (8 - type->size);
@@ -381,7 +383,8 @@ fmo_status fmo_store_read(fmo_store *store, const fmo_field *field, void *values
     return FMO_OK;
 }
 
-/* A text of size bytes or up to its first zero, cut to fit; blanks at its end are Fortran's. */
+/* Copies a text of from_size bytes, or up to its first zero, truncated to fit, without the trailing
+ * blanks of Fortran. */
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
     size_t n = 0;
@@ -394,7 +397,7 @@ static void copy_text(char *to, size_t size, const char *from, size_t from_size)
     fmo_text_harmless(to);
 }
 
-/* n strings that the file's bytes refer to. */
+/* Copies n strings of variable length, to which the bytes of the file refer. */
 static fmo_status copy_heap_strings(fmo_store *store, const char *title, size_t n,
                                     const unsigned char *bytes, char *slots, size_t slot)
 {
@@ -419,7 +422,7 @@ static fmo_status copy_heap_strings(fmo_store *store, const char *title, size_t 
                           store->tree.file.why);
 }
 
-/* n strings in the file's bytes. */
+/* Copies n strings, given the bytes of the file. */
 static fmo_status copy_strings(fmo_store *store, const char *title, const fmo_h5_type *type,
                                size_t n, const unsigned char *bytes, char *slots, size_t slot)
 {
@@ -435,7 +438,7 @@ fmo_status fmo_store_read_strings(fmo_store *store, const fmo_field *field, char
 {
     const fmo_h5_dataset *d = &node_of(store, field)->dataset;
     size_t n = fmo_store_values(store, field);
-    unsigned char *bytes = malloc(n * d->type.size); /* passed check_storage */
+    unsigned char *bytes = malloc(n * d->type.size); /* size limited by check_storage */
     if (!bytes) return fmo_store_fail(store, FMO_ERR_MEMORY, field->title, "no memory to read it");
     fmo_status status =
         complain(store, field->title, fmo_h5_dataset_read(&store->tree.file, d, bytes));
@@ -455,7 +458,7 @@ static bool find_attribute(fmo_store *store, const fmo_h5_object *object, const 
     return found;
 }
 
-/* Damage comes to s,p when the attribute is read. */
+/* Also returns true for a damaged attribute, so that reading it reports the damage. */
 bool fmo_store_has_attribute(fmo_store *store, const fmo_attribute *what)
 {
     const fmo_h5_node *group = group_of(store, what->group);
@@ -476,7 +479,7 @@ bool fmo_store_is_short_string(fmo_store *store, const fmo_attribute *what, size
            a.space.values == 1;
 }
 
-/* Read one attribute of an object; kind decides what value points at. */
+/* Reads one attribute of an object; kind determines the type of *value. */
 static fmo_status read_attribute(fmo_store *store, const char *title, const fmo_h5_object *object,
                                  const char *name, fmo_kind kind, void *value, size_t size)
 {

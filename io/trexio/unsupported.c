@@ -1,4 +1,5 @@
-/* What is not supported, refused by name: other functions, spins, k-points, crystals. */
+/* Rejects unsupported content with a specific message: other basis functions, spins, k-points,
+ * periodic systems. Next: FMO_ZERO_ARRAY_TABLE in fields.h. */
 #include "io/trexio/reader.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ static fmo_status check_basis_type(fmo_reader *r)
     return status;
 }
 
+/* Rejects an array of FMO_ZERO_ARRAY_TABLE that contains a value other than 0. */
 static fmo_status check_zero_array(fmo_reader *r, fmo_field_id id)
 {
     const fmo_field *field = &fmo_fields[id];
@@ -41,6 +43,7 @@ static fmo_status check_zero_array(fmo_reader *r, fmo_field_id id)
     return status;
 }
 
+/* Rejects a periodic system, recognised by pbc/periodic, or else by lattice vectors. */
 static fmo_status check_periodic(fmo_reader *r)
 {
     const fmo_attribute *periodic = &fmo_attributes[ATTR_pbc_periodic];
