@@ -11,9 +11,9 @@
 #define FMO_SCF_EDIIS_UNTIL 0.1
 
 /* Convergence requires that the density did not change abruptly in the last step: |tr dD dF| of
- * that step must be below this (hartree); this bounds the number of electrons outside the lowest
- * orbitals of F, too. If all electrons move from one centre to an equivalent one and back in
- * alternate cycles, gradient and energy change vanish, but tr dD dF does not. */
+ * that step must be below this (hartree). block/ requires instead that fewer electrons than this
+ * are outside the lowest orbitals of F. If all electrons move from one centre to an equivalent one
+ * and back in alternate cycles, gradient and energy change vanish, but these quantities do not. */
 #define FMO_SCF_JUMP 0.1
 
 /* The error of the energy is estimated as c g^2 for a gradient of norm g. c is determined from

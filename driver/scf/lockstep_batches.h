@@ -80,8 +80,8 @@ void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, 
 /* Returns how many molecules, the largest of n functions, fit into memory in each of so many
  * concurrent lockstep batches; at most `most`. */
 size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockstep_batches);
-/* Lockstep batches of this process, `lockstep batches` at a time, until there are no jobs for them
- * left. */
+/* Runs lockstep batches of this process, `lockstep_batches` at a time, until no jobs are left for
+ * them. */
 void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockstep_batches,
                               size_t most);
 

@@ -74,7 +74,7 @@ typedef struct fmo_scf_cycle {
     double gradient;      /**< norm of the orbital gradient, hartree: of 2 F_ai over all i, a */
     int full_build; /**< 1: J and K were built from the whole density; 0: from its change, or reused
                        without a build */
-    int energy_diis; /**< 1: this or an earlier density mixed by EDIIS */
+    int energy_diis; /**< 1: the Fock matrix was extrapolated by EDIIS; 0: by DIIS */
     int converged;   /**< 1: this is the last cycle, unless an unstable direction is followed from
                         here */
     double fock_seconds;  /**< time for J and K */

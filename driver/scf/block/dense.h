@@ -9,7 +9,7 @@
 /* A matrix as it is, or transposed. */
 typedef struct fmo_view {
     const double *at;
-    int row, column; /* element (i,k) is at[i row + k column] */
+    int row, column; /* element (i, k) is at[i row + k column] */
 } fmo_view;
 
 FMO_HD fmo_view fmo_plain(const double *A, int n)
