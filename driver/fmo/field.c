@@ -143,7 +143,7 @@ static int sees_charges(const fmo_fragments *f, const fmo_subsystem *subsystem, 
     return !is_own(subsystem, k) && seen_as(f, subsystem, k) == FMO_SEEN_CHARGES;
 }
 
-/* Returns 1 if charges of fragments that are not far are few. *num: number of charges of far ones
+/* Returns 1 if charges of fragments that are not far are few. *num: number of charges of far
  * ones */
 static int near_are_few(const fmo_fragments *f, const fmo_subsystem *subsystem, size_t *num)
 {

@@ -38,11 +38,10 @@ typedef struct fmo_fragment_options {
     double convergence;  /**< hartree, default 1e-8: limit of the change of the sum of E'_I; ten
                             times that is the limit of the residual of the fields */
     double projector;    /**< B of P = B sum S|chi><chi|S, hartree, default 1e6 */
-    const char
-        *hybrids; /**< file of hybrid orbitals; NULL: the one that is installed with the library */
-    const char *state; /**< file to which the state is written in every iteration and during the
-                          pairs; NULL: none */
-    int resume;        /**< 1: continue from that file */
+    const char *hybrids; /**< file of hybrid orbitals; NULL: the installed one */
+    const char *state;   /**< file to which the state is written in every iteration and during the
+                            pairs; NULL: none */
+    int resume;          /**< 1: continue from that file */
     /** Called after each iteration of the monomers; NULL: never. */
     void (*iteration)(const fmo_fragment_iteration *iteration, void *user);
     /** Called with the finished fraction of an iteration or of the pairs, 0 to 1; NULL: never. May

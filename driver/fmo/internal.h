@@ -26,9 +26,8 @@ typedef struct fmo_subsystem {
     double nuclear_repulsion;
     fmo_dataset *dataset;
     const fmo_basis *basis; /* belongs to dataset */
-    fmo_products
-        *products; /* for potentials of other subsystems; of a pair: those between its monomers */
-    double *core;  /* T, and V of the subsystem's own nuclei; in a pair V is added with its field */
+    fmo_products *products; /* for potentials; in a pair: those between its monomers */
+    double *core; /* T, and V of the subsystem's own nuclei; in a pair V is added with its field */
     double *overlap;
     double *projector; /* P; NULL without cut bonds */
     double *field;     /* U */

@@ -298,7 +298,7 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
     return status;
 }
 
-/* Returns the number of pairs from `begin` whose matrices fit into memory together; at most `most`.
+/* Returns the number of pairs from `begin` whose matrices fit into memory together; at most
  * `most`. */
 static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int most)
 {
@@ -399,7 +399,7 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
             p->j = j;
             p->distance = f->distance[i * s->fragment_num + j];
             p->is_bonded = bonded(s, i, j);
-            /* At any distance: an atom in both fragments has no electrostatic energy with itself.
+            /* At any distance: an atom in both fragments has no electrostatic energy with
              * itself. */
             p->is_scf = p->distance < s->es_dimers_from || p->is_bonded ||
                         fmo_subsystems_share_atom(&f->monomer[i], &f->monomer[j]);

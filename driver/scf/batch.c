@@ -365,8 +365,8 @@ static void run(batch *b)
     fmo_scf_options alone = *b->asked;
     alone.begun = NULL; /* the callback would not know which job it is about */
     if (b->soon) alone.fock.mode = FMO_MODE_CPU;
-    /* Half of the free memory is left to others, as by stored integrals of a single SCF; ranks of a
-     * host share it. */
+    /* Half of the free memory is left to other programs, as a single SCF does with stored
+     * integrals; ranks of a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
     const size_t memory = alone.fock.memory ? alone.fock.memory : free_memory;
     if (ranks && b->deal.elsewhere == 0)
@@ -415,7 +415,7 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     if (fault) status = no_network(err);
     status = fmo_ranks_agree(ranks, status, err);
     if (status != FMO_OK) return status;
-    /* A rank without a GPU would take all lockstep batches at once and run their jobs one by one.
+    /* A rank without a GPU would take all lockstep batches at once and run their jobs one by
      * one. */
     const int gpus = fmo_gpu_num();
     int64_t without = gpus == 0 || b->asked->fock.device >= gpus;

@@ -1,4 +1,4 @@
-/* Error of the energy that a screening cutoff may cause, from measurements: docs/reference/scf.md.
+/* Error of the energy that a screening cutoff may cause, from measurements:
  * docs/reference/scf.md. */
 #ifndef FMO_SCF_CUTOFF_H
 #define FMO_SCF_CUTOFF_H

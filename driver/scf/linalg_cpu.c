@@ -27,7 +27,7 @@ static struct {
     int before;         /* thread count that the program had set */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Number of multiplications below which synchronising several threads takes longer than it saves.
+/* Number of multiplications below which synchronising several threads takes longer than it
  * saves. */
 static const double threads_from = 4e6;
 
@@ -162,7 +162,7 @@ static void cpu_scale(fmo_linalg *la, int rows, int columns, const double *row,
             A[i + j * (size_t)rows] *= (row ? row[i] : 1.0) * (column ? column[j] : 1.0);
 }
 
-/* Blocks keep the rounding error of long sums small; eight partial sums let the compiler vectorise.
+/* Blocks keep the rounding error of long sums small; eight partial sums let the compiler
  * vectorise. */
 static double dot_one(size_t count, const double *x, const double *y)
 {

@@ -25,9 +25,8 @@ typedef struct gpu_linalg {
     size_t factor_num;
     double *work; /* work space of cuSOLVER, grown as needed */
     size_t work_num;
-    int *info; /* devInfo of cuSOLVER */
-    double
-        *host; /* density, J, K in pinned memory; allocated by the first build on host matrices */
+    int *info;    /* devInfo of cuSOLVER */
+    double *host; /* pinned: density, J, K for builds on host matrices; NULL until the first */
 } gpu_linalg;
 
 static gpu_linalg *gpu_of(fmo_linalg *la)

@@ -22,9 +22,8 @@ typedef struct batch {
     fmo_atoms *atoms;
     fmo_scf_normal *normal; /* [count] molecules in functions of norm 1; NULL: all had norm 1 */
     pthread_mutex_t lock;   /* protects the user's callbacks, `next`, `held`, `fault` and `again` */
-    pthread_mutex_t
-        plans;  /* makes lockstep batches build their plans one at a time, while others compute */
-    char *done; /* [count] by job: 1 if it ran in a thread block of a GPU (block/) */
+    pthread_mutex_t plans;  /* one lockstep batch makes plans at a time, while others compute */
+    char *done;             /* [count] by job: 1 if it ran in a thread block of a GPU (block/) */
     size_t *order;   /* [deal.count] the other jobs: those not in mode cpu first, then by size */
     work_items deal; /* how `order` is divided into work items */
     size_t next;     /* next work item if one process runs them all */

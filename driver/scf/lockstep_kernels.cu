@@ -129,7 +129,7 @@ typedef struct bounds_args {
     const double *A;
 } bounds_args;
 
-/* blockIdx.x is the column: its diagonal element, and the sum of the absolute values of the others.
+/* blockIdx.x is the column: its diagonal element, and the sum of the absolute values of the
  * others. */
 __global__ void __launch_bounds__(BLOCK) bounds(const bounds_args *all, double *results)
 {

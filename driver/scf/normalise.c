@@ -41,7 +41,7 @@ static int copy_matrix(size_t n, const double *norm, int power, const double *fr
     return 1;
 }
 
-/* Makes a basis of normalised functions and copies of the matrices in it, if a norm differs from 1.
+/* Makes a basis of normalised functions and copies of the matrices in it, if a norm differs from
  * 1. */
 fmo_status fmo_scf_normalise(const fmo_scf_input *input, const fmo_scf_options *options,
                              fmo_scf_normal *to, fmo_error *err)

@@ -7,9 +7,8 @@
 
 /* A molecule in a basis of functions of norm 1. */
 typedef struct fmo_scf_normal {
-    fmo_scf_input
-        input;    /* a copy of the caller's if its functions have norm 1, or if it is not valid */
-    double *norm; /* [nao] norms of the caller's functions; NULL: nothing was changed */
+    fmo_scf_input input; /* the caller's, if its functions have norm 1 or it is not valid */
+    double *norm;        /* [nao] norms of the caller's functions; NULL: nothing was changed */
     fmo_basis *basis;
     double *core, *field, *projector, *density;
 } fmo_scf_normal;

@@ -227,7 +227,7 @@ int fmo_scf_remove_projected(fmo_scf_state *s, const double *F, double *M)
     op->add(s->la, m * m, 1.0, F, 0.0, M);
     op->multiply(s->la, 'N', 'T', s->m, s->m, l->num, -1.0, l->mix, columns, 1.0, M);
     op->fold(s->la, s->m, 0.5, 1.0, M);
-    /* Columns and rows t of M are zero, and rows t of Z form the unit matrix, except for rounding.
+    /* Columns and rows t of M are zero, and rows t of Z form the unit matrix, except for
      * rounding. */
     op->add(s->la, narrow, 0.0, l->unit, 0.0, M + m * m - narrow);
     op->multiply(s->la, 'T', 'N', l->num, s->m, s->m, 1.0, l->unit, M, 0.0, l->narrow);

@@ -63,7 +63,7 @@ int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
            o->stability == FMO_SCF_STABILITY_FOLLOW;
 }
 
-/* Writes advice for an SCF that has not converged, "first, ... or ...", according to its options.
+/* Writes advice for an SCF that has not converged, "first, ... or ...", according to its
  * options. */
 static void advise(const fmo_scf_options *o, const char *first, size_t size, char *text)
 {

@@ -64,7 +64,7 @@ typedef struct atom {
     double *past_fock, *past_error; /* [FMO_DIIS_MAX][n][n] */
 } atom;
 
-/* Returns the index of the first spherical function of a shell; component c follows c places later.
+/* Returns the index of the first spherical function of a shell; component c follows c places
  * later. */
 static size_t function_of(const atom *a, int l, int shell)
 {
@@ -73,7 +73,7 @@ static size_t function_of(const atom *a, int l, int shell)
     return (size_t)(before + shell * fmo_shell_spherical(l));
 }
 
-/* Extracts the block of an angular momentum (first function of each shell) from an [n][n] matrix.
+/* Extracts the block of an angular momentum (first function of each shell) from an [n][n]
  * matrix. */
 static void gather(const atom *a, int l, const double *matrix, double *block)
 {
@@ -183,7 +183,7 @@ static void shift(double *past, size_t size)
     memmove(past, past + size, (FMO_DIIS_MAX - 1) * size * sizeof *past);
 }
 
-/* Iterates the atomic SCF with DIIS until the gradient is small; leaves the density in a->density.
+/* Iterates the atomic SCF with DIIS until the gradient is small; leaves the density in
  * a->density. */
 static void converge_atom(fmo_linalg *la, const atom *a, fmo_fock_plan *plan)
 {
@@ -365,7 +365,7 @@ static fmo_status density_at(fmo_atoms *atoms, fmo_basis **one, const double **d
     return status;
 }
 
-/* Assembles the block-diagonal density from the cached atoms, in the order and norms of the basis.
+/* Assembles the block-diagonal density from the cached atoms, in the order and norms of the
  * basis. */
 fmo_status fmo_atoms_densities(fmo_atoms *atoms, const fmo_basis *basis, double *density,
                                fmo_error *err)

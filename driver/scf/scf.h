@@ -89,15 +89,15 @@ struct fmo_scf_job;
 
 /** Options of an SCF; fmo_scf_options_init sets the defaults. */
 typedef struct fmo_scf_options {
-    fmo_fock_options
-        fock; /**< mode (auto leaves small molecules to the CPU), strategy, threads, cutoff (default
-                 here 1e-12), memory, integrals (default here FMO_INTEGRALS_AUTO; for mode fused see
-                 auto_in_fused); its stream is used in mode fused */
+    /** Mode (auto leaves small molecules to the CPU), strategy, threads, cutoff (default here
+     * 1e-12), memory, integrals (default here FMO_INTEGRALS_AUTO; for mode fused see
+     * auto_in_fused). Its stream is used in mode fused. */
+    fmo_fock_options fock;
     fmo_scf_guess guess; /**< default FMO_SCF_GUESS_SAD */
     int guess_is_fixed;  /**< 1: users cannot choose another guess, so the verdict does not suggest
                             one; default 0 */
-    int max_cycles;      /**< largest number of Fock builds, default 100; a few more are allowed to
-                            return to the previous state if following an instability does not converge */
+    int max_cycles;      /**< largest number of Fock builds, default 100; a few more are allowed for
+                            returning from a descent that does not converge */
     double energy_convergence; /**< hartree, default 1e-9: limit of the energy change between cycles
                                   or of the estimated error of the energy */
     double gradient_convergence; /**< hartree, default 3e-5: limit of the norm of the orbital
@@ -161,14 +161,14 @@ typedef struct fmo_scf_input {
     const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: computed from the basis */
     double nuclear_repulsion;       /**< hartree; usually fmo_basis_nuclear_repulsion(basis) */
     const double *density;          /**< [nao][nao] for FMO_SCF_GUESS_READ; otherwise ignored */
-    const double
-        *field; /**< U, [nao][nao] hartree, symmetric, in the caller's AO order; NULL: none. A
-                   potential added to the core Hamiltonian, such as that of other molecules */
+    /** U, [nao][nao] hartree, symmetric, in the caller's AO order; NULL: none. A potential that is
+     * added to the core Hamiltonian, such as that of other molecules. */
+    const double *field;
     const double *projector; /**< P, likewise, such as B S|phi><phi|S, which keeps the orbital phi
                                 out of the occupied space */
 } fmo_scf_input;
 
-/** The last state, converged or not. Matrices are row-major, in the caller's AO order, in hartree.
+/** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
  * hartree. */
 typedef struct fmo_scf_result {
     int nao;                 /**< number of basis functions */
@@ -186,13 +186,13 @@ typedef struct fmo_scf_result {
     double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector. For a projector
                                 of up to 64 orbitals it is computed without the cancellation of that
                                 sum */
-    double
-        two_electron_energy; /**< 1/2 sum_ij D_ij (J - K/2)_ij, hartree, as included in `energy`; it
-                                allows E to be summed without the large elements of a projector */
-    double energy_change;    /**< since the previous cycle, hartree */
-    double gradient;         /**< norm of the orbital gradient in the last cycle, hartree */
-    double energy_error; /**< estimate of how far the energy is above its limit, hartree, from the
-                            gradient and the energy changes of this run; NaN if it is not known */
+    /** 1/2 sum_ij D_ij (J - K/2)_ij, hartree, as included in `energy`; it allows E to be summed
+     * without the large elements of a projector. */
+    double two_electron_energy;
+    double energy_change; /**< since the previous cycle, hartree */
+    double gradient;      /**< norm of the orbital gradient in the last cycle, hartree */
+    double energy_error;  /**< estimate of how far the energy is above its limit, hartree, from the
+                             gradient and the energy changes of this run; NaN if it is not known */
     double homo; /**< energy of the highest occupied orbital, hartree; NaN without orbitals */
     double lumo; /**< energy of the lowest virtual orbital, hartree; NaN without one */
     double *coefficient;      /**< [mo_num][nao], in ascending order of energy */
@@ -203,14 +203,14 @@ typedef struct fmo_scf_result {
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
     double *core_hamiltonian; /**< [nao][nao], including field and projector */
-    double
-        hessian_lowest; /**< lowest eigenvalue of the real singlet orbital Hessian (A + B), hartree;
-                           NaN if it was not requested or there are no virtual orbitals */
-    char notice[240];   /**< "", or one line that says that the cutoff is too loose for
-                           energy_convergence, how large the error of the energy may be, and the cure
-                         */
-    int descents;       /**< number of unstable directions followed */
-    int device;         /**< 1: the matrices of the cycles were in GPU memory */
+    /** Lowest eigenvalue of the real singlet orbital Hessian (A + B), hartree; NaN if it was not
+     * requested or there are no virtual orbitals. */
+    double hessian_lowest;
+    /** "", or one line that says that the cutoff is too loose for energy_convergence, how large the
+     * error of the energy may be, and the cure. */
+    char notice[240];
+    int descents;                  /**< number of unstable directions followed */
+    int device;                    /**< 1: the matrices of the cycles were in GPU memory */
     fmo_scf_solver solver;         /**< solver that was used */
     fmo_mode mode;                 /**< mode that was used; never auto */
     fmo_fock_profile fock_profile; /**< of the last build on the CPU or in mode split; in mode fused

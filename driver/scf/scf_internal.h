@@ -237,7 +237,7 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
 fmo_scf_result *fmo_scf_new_result(int nao); /* NULL if there is no memory */
 /* Copies the plan's profile of its last build and the reason of the mode into the result. */
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
-/* Fills in orbitals, matrices, energies of field and projector, and the profile of the last state.
+/* Fills in orbitals, matrices, energies of field and projector, and the profile of the last
  * state. */
 void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
                      fmo_scf_result *r);

@@ -25,7 +25,7 @@ enum { FMO_BLOCK_FUNCTIONS = 56 };
 /* Returns that number for GPU number `device`, or -1, the thread's current GPU; 0: none. */
 int fmo_block_workspace_functions(int device);
 
-/* Input and output of one molecule, in host memory; matrices are [n][n] in the caller's AO order.
+/* Input and output of one molecule, in host memory; matrices are [n][n] in the caller's AO
  * order. */
 typedef struct fmo_block_task {
     const fmo_basis *basis;

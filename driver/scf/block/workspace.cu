@@ -178,7 +178,7 @@ size_t shared_bytes(int n)
     return few > more ? few : more;
 }
 
-/* Sets the limit of the kernel's shared memory to the largest that any worker of this GPU may need.
+/* Sets the limit of the kernel's shared memory to the largest that any worker of this GPU may
  * need. */
 cudaError_t allow_shared(int number)
 {
