@@ -62,13 +62,12 @@ typedef struct fmo_fragments {
     fmo_hybrids *hybrids[119]; /* by element, for those with cut bonds */
     fmo_subsystem *monomer;    /* [fragment_num] */
     fmo_distribution **exact;  /* [fragment_num] nuclei and electrons, as seen by near fragments */
-    fmo_distribution *
-        *aoc; /* [fragment_num] with (D S)_ss on the diagonal, as seen by farther ones */
-    fmo_distribution **point; /* [fragment_num] Mulliken charges, as seen by far ones */
-    fmo_distribution *points; /* Mulliken charges of all fragments */
-    double **mulliken;        /* [fragment_num][atoms] Z_A - pop_A */
-    char *pair_done;          /* [pair_num] 1 if the SCF of the pair in result->pair is finished */
-    double *pair_charge;      /* [atoms] corrections of charges by pairs, e */
+    fmo_distribution **aoc;    /* [fragment_num] diagonal (D S)_ss, as seen by farther ones */
+    fmo_distribution **point;  /* [fragment_num] Mulliken charges, as seen by far ones */
+    fmo_distribution *points;  /* Mulliken charges of all fragments */
+    double **mulliken;         /* [fragment_num][atoms] Z_A - pop_A */
+    char *pair_done;           /* [pair_num] 1 if the SCF of the pair in result->pair is finished */
+    double *pair_charge;       /* [atoms] corrections of charges by pairs, e */
     fmo_fragment_result *result;
 } fmo_fragments;
 
@@ -90,8 +89,8 @@ fmo_status fmo_subsystem_fill(const fmo_fragments *f, fmo_subsystem *subsystem, 
 void fmo_subsystem_empty(fmo_subsystem *subsystem); /* frees what fmo_subsystem_fill made */
 void fmo_subsystem_forget_products(fmo_subsystem *subsystem); /* frees what only the field needs */
 void fmo_subsystem_destroy(fmo_subsystem *subsystem);
-/* Adds X of `from` to `kept` times Y of `to` in the blocks of their common atoms; atoms that `to`
- * lacks are ignored. */
+/* Y = kept Y + X in the blocks of atoms that `from` (X) and `to` (Y) have in common; atoms that
+ * `to` lacks are ignored. */
 void fmo_subsystem_add_matrix(const fmo_subsystem *from, const double *X, double kept,
                               const fmo_subsystem *to, double *Y);
 /* Computes the Mulliken population of each atom of a subsystem, sum_i in A (D S)_ii. */

@@ -40,7 +40,7 @@ typedef struct fmo_batch_cache fmo_batch_cache;
 FMO_INNER fmo_batch_cache *fmo_batch_cache_create(int fused);
 /* Call it in the thread that ran the batches, and with the same current GPU. NULL is allowed. */
 FMO_INNER void fmo_batch_cache_destroy(fmo_batch_cache *kept);
-/* Returns the number of plans of the last lockstep batch that were reused from the batch before. */
+/* Returns the number of plans that the last batch reused from the one before. */
 size_t fmo_batch_cache_reused(const fmo_batch_cache *kept);
 
 /* Runs fmo_scf_run_batch. callbacks: NULL if all jobs are complete; kept: NULL for no cache. */
