@@ -59,10 +59,10 @@ static fmo_status name_failure(const fmo_subsystem *subsystem, const fmo_scf_job
                          job->err.message);
 }
 
-/* In mode fused, SCFs of at most CPU_FUNCTIONS functions stay on the CPU, and those of up to
- * CPU_FUNCTIONS_OF_FEW if there are fewer than FEW of them per thread, because a GPU would wait for
- * the host (docs/log/fmo.md, "How fast"). Fields and electrostatics are still computed on the
- * GPU. */
+/* In mode fused, if there is at least one SCF per thread, SCFs of at most CPU_FUNCTIONS functions
+ * stay on the CPU, and those of up to CPU_FUNCTIONS_OF_FEW if there are fewer than FEW per thread,
+ * because a GPU would wait for the host (docs/log/fmo.md, "How fast"). Fields and electrostatics
+ * are still computed on the GPU. */
 enum { CPU_FUNCTIONS = 20, CPU_FUNCTIONS_OF_FEW = 64, FEW = 4 };
 
 static int largest(const fmo_subsystem *subsystems, int count)

@@ -339,7 +339,7 @@ void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, 
 
 /* Estimates the bytes that the jobs of `order` from b->next on would keep on GPUs: matrices and
  * mainly quartet lists, which for (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of
- * 0.3 n^4 bytes. */
+ * this estimate. */
 static double kept_bytes(const batch *b)
 {
     double bytes = 0.0;

@@ -255,7 +255,7 @@ static void run_jobs(block_work *w, fmo_block_workspace *capacity, const fmo_scf
         fmo_block_workspace_run(capacity, task, tasks, &w->settings,
                                 prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
         for (size_t k = 0; k < num; k++)
-            all[k].outcome.converged = 0; /* the ordinary way reports the errors */
+            all[k].outcome.converged = 0; /* batch.c runs them again and reports errors */
     const double seconds = tasks ? (driver_seconds() - start) / (double)tasks : 0.0;
     hand_over(w, fmo_block_workspace_device(capacity), seconds, all, num, threads);
     free(all);

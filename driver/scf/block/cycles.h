@@ -1,6 +1,6 @@
 /* The SCF of one small molecule by a team (team.h), from its integrals to its orbitals. It follows
  * iterate.c, but has all integrals in memory and neither cutoffs nor EDIIS. If those would be
- * needed it reports failure, and batch.c runs the molecule in the ordinary way. */
+ * needed it reports failure, and batch.c runs the molecule as fmo_scf_run does. */
 #ifndef FMO_BLOCK_CYCLES_H
 #define FMO_BLOCK_CYCLES_H
 
@@ -9,7 +9,7 @@
 #include "driver/scf/diis_body.inc"
 #include "integrals/eri/pair_number.h"
 
-/* Largest number of cycles; molecules that need more run in the ordinary way. */
+/* Largest number of cycles; molecules that need more are left to batch.c. */
 enum { FMO_BLOCK_CYCLES_MAX = 40 };
 
 typedef struct fmo_block_settings {
@@ -19,8 +19,7 @@ typedef struct fmo_block_settings {
 
 /* Result of a molecule. */
 typedef struct fmo_block_outcome {
-    int converged; /* 0: the molecule must run in the ordinary way; the other members are then
-                      invalid */
+    int converged; /* 0: the molecule is left to batch.c, and the other members are invalid */
     int cycles;
     double energy, energy_change, gradient, energy_error; /* as in scf.h, of the last cycle */
     double two_electron_energy, overlap_smallest;
