@@ -1,16 +1,16 @@
-/* The same for many fragments or pairs, on the threads there are, and on all ranks. */
+/* Runs a function for many fragments or pairs on all threads and on all ranks. See internal.h. */
 #include "driver/fmo/internal.h"
 #include "driver/base/agree.h"
 
 #include <string.h>
 
 typedef struct numbers {
-    const fmo_ranks *ranks; /* NULL: all are this process's */
+    const fmo_ranks *ranks; /* NULL: this process runs all of them */
     int count, next, fault;
-    const int *order; /* [count], or NULL */
+    const int *order; /* [count] or NULL */
 } numbers;
 
-/* The next number, or -1. */
+/* Returns the next index, or -1. */
 static int take(numbers *n)
 {
     int64_t at = -1;
@@ -26,7 +26,8 @@ static int take(numbers *n)
     return n->order ? n->order[at] : (int)at;
 }
 
-/* `threads` of `all` side by side; one alone has all of them for each number. */
+/* Processes indices with `threads` concurrent threads; a single one passes all threads to each
+ * call. mine: marks finished indices; NULL: none. */
 static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, int all, fmo_each *what,
                              void *user, char *mine, fmo_error *err)
 {
@@ -53,9 +54,9 @@ static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, int all,
     return status;
 }
 
-/* Threads that go side by side: all, or as many as there are numbers; or, for few numbers and many
- * threads, one, which has the others for each. So many are not few for any number of threads: 64
- * of them wait longer for each other than a fragment takes. */
+/* Number of indices processed concurrently: one per thread; or, if there are few indices and many
+ * threads, one at a time, with all threads for each. From NOT_FEW indices on they always run
+ * concurrently: 64 threads wait longer for each other than a fragment takes. */
 enum { NOT_FEW = 8 };
 
 static int side_by_side(int count, int threads)
@@ -78,7 +79,7 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
     fmo_status status = FMO_OK;
     int threads = one_by_one ? 1 : side_by_side(count, f->threads);
     if (f->ranks) {
-        /* Where there are fewer than threads of all ranks, no rank is to take them all. */
+        /* With fewer indices than threads of all ranks, no rank may take them all. */
         const int share = (count + f->ranks->size - 1) / f->ranks->size;
         if (threads > share) threads = share > 0 ? share : 1;
         memset(f->mine, 0, (size_t)count);

@@ -1,7 +1,8 @@
 /* The field of all other fragments K on a subsystem x,
  *     U = sum_K [ - sum_A Z_A (m|1/r_A|n) + V^K ],
- * V^K by the distance R(x,K): sum_ls D^K_ls (mn|ls) when near; with (D^K S)_ss on the diagonal
- * alone farther away; and far away nuclei and electrons together as Mulliken charges. */
+ * where V^K depends on the distance R(x,K): sum_ls D^K_ls (mn|ls) for near fragments; only (D^K
+ * S)_ss on the diagonal for farther ones; for far ones nuclei and electrons together are Mulliken
+ * charges. Called by scc.c and pairs.c. See docs/explanation/fmo-method.md, "The field". */
 #include "driver/fmo/internal.h"
 
 #include <math.h>
@@ -26,11 +27,11 @@ static fmo_potential_options options(const fmo_fock_options *fock, int threads)
     return o;
 }
 
-/* How monomers are seen: near, farther, far. */
+/* Number of approximations of a monomer: near, farther, far. */
 enum { VIEWS = 3 };
 
-/* A monomer as near, farther and far ones see it, jobs[0 .. VIEWS - 1]; its diagonal (D S)_ss. The
- * largest come first. */
+/* Sets up the three approximations of a monomer, jobs[0 .. VIEWS - 1], with diagonal (D S)_ss. The
+ * largest monomers come first. */
 static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user, fmo_error *err)
 {
     const int k = f->order[number];
@@ -54,7 +55,7 @@ static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user,
     return FMO_OK;
 }
 
-/* All monomers as others see them. */
+/* Computes the distributions of all monomers. */
 static fmo_status see_all(fmo_fragments *f, fmo_error *err)
 {
     const int n = f->system->fragment_num;
@@ -82,7 +83,7 @@ static fmo_status see_all(fmo_fragments *f, fmo_error *err)
     return status;
 }
 
-/* All charges of all monomers. */
+/* Collects the Mulliken charges of all monomers in one distribution. */
 static fmo_status see_points(fmo_fragments *f, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
@@ -110,7 +111,7 @@ fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
     return status == FMO_OK ? see_points(f, err) : status;
 }
 
-/* A fragment as it is seen. */
+/* Returns the distribution of a fragment in an approximation. */
 static const fmo_distribution *view(const fmo_fragments *f, int k, fmo_seen seen)
 {
     return seen == FMO_SEEN_EXACT ? f->exact[k] : seen == FMO_SEEN_AOC ? f->aoc[k] : f->point[k];
@@ -125,10 +126,9 @@ static fmo_seen seen_as(const fmo_fragments *f, const fmo_subsystem *subsystem, 
     return R < f->system->ptc_from ? FMO_SEEN_AOC : FMO_SEEN_CHARGES;
 }
 
-/* Far charges are all that there are, less those that are near, if these are at most so much of
- * all; else a list of the subsystem's own. A GPU goes through sources one after the other, each
- * by 32.
- */
+/* Far charges are computed as all charges minus those of fragments that are not far, if these are
+ * at most this share of all; otherwise from a list of the subsystem's own. A GPU processes sources
+ * one after the other, 32 charges at a time each. */
 static const double few = 0.1;
 
 static int is_own(const fmo_subsystem *subsystem, int k)
@@ -137,13 +137,14 @@ static int is_own(const fmo_subsystem *subsystem, int k)
            (subsystem->fragments == 2 && k == subsystem->fragment[1]);
 }
 
-/* Whether a subsystem sees a fragment as charges. */
+/* Returns 1 if a subsystem sees a fragment as point charges. */
 static int sees_charges(const fmo_fragments *f, const fmo_subsystem *subsystem, int k)
 {
     return !is_own(subsystem, k) && seen_as(f, subsystem, k) == FMO_SEEN_CHARGES;
 }
 
-/* @return whether charges that are near are few; num: those that are far */
+/* Returns 1 if charges of fragments that are not far are few. *num: number of charges of far
+ * ones */
 static int near_are_few(const fmo_fragments *f, const fmo_subsystem *subsystem, size_t *num)
 {
     size_t all = 0;
@@ -156,7 +157,7 @@ static int near_are_few(const fmo_fragments *f, const fmo_subsystem *subsystem, 
     return (double)(all - *num) <= few * (double)all;
 }
 
-/* Far charges in one piece: coordinates, then charges. */
+/* Copies the far charges into one allocation: coordinates, then charges. */
 static double *list_charges(const fmo_fragments *f, const fmo_subsystem *subsystem, size_t num)
 {
     double *const coord = malloc(4 * num * sizeof *coord);
@@ -173,7 +174,7 @@ static double *list_charges(const fmo_fragments *f, const fmo_subsystem *subsyst
     return coord;
 }
 
-/* What a subsystem sees: a job, in memory of its own. */
+/* Makes the job that computes the field of a subsystem; its lists are freed by forget_sources. */
 static fmo_status look_around(fmo_fragments *f, fmo_subsystem *subsystem, fmo_potential_job *job,
                               fmo_error *err)
 {
@@ -236,11 +237,12 @@ fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_subsystem *monomers, int co
 }
 
 /* ---- pairs -----------------------------------------------------------------------------------
- * In functions of one of its monomers I the field of a pair IJ is I's, less what J does, and with
- * those K seen nearer that are nearer to J than to I; and V of its nuclei is I's, and that of J's.
- * So a pair's own products are those between I and J alone. */
+ * In the functions of its monomer I, the field of a pair IJ is that of I, without J, and corrected
+ * for fragments K that are nearer to J and therefore seen in another approximation; V of its nuclei
+ * is V of I's nuclei plus V of J's. The pair itself needs only products between I and J. */
 
-/* Jobs of a pair: the field and V between its monomers, and in the functions of either. */
+/* Jobs of a pair: field and V of products between its monomers (BETWEEN), and in the functions of
+ * either. */
 enum { BETWEEN, OF_I, OF_J, PLACES, PAIR_JOBS = 2 * PLACES };
 
 typedef struct pairs_call {
@@ -249,7 +251,8 @@ typedef struct pairs_call {
     fmo_potential_job *jobs; /* [count][PAIR_JOBS]: U in the order above, then V */
 } pairs_call;
 
-/* What the field of a pair has in the functions of a monomer and the monomer's has not. */
+/* Makes the job for the difference of the fields of a pair and of its monomer, in the functions of
+ * the monomer. */
 static fmo_status look_again(const fmo_fragments *f, const fmo_subsystem *pair, int side,
                              fmo_potential_job *job, fmo_error *err)
 {
@@ -278,8 +281,8 @@ static fmo_status look_again(const fmo_fragments *f, const fmo_subsystem *pair, 
     return FMO_OK;
 }
 
-/* Jobs of a pair, and space for their matrices: that of the field between monomers is the pair's.
- */
+/* Makes the jobs of a pair and allocates their matrices; the field between the monomers is written
+ * to the pair's. */
 static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const pairs_call *const c = user;
@@ -311,8 +314,8 @@ static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *use
     return FMO_OK;
 }
 
-/* The potentials of a pair's jobs into its field and core. What atoms of both monomers have is the
- * first one's, as their nuclei see the same. */
+/* Adds the potentials of a pair's jobs to its field and core. Elements of atoms in both monomers
+ * are taken from the first, as both give the same. */
 static fmo_status take_pair_jobs(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const pairs_call *const c = user;
@@ -335,6 +338,7 @@ static fmo_status take_pair_jobs(fmo_fragments *f, int k, int threads, void *use
     return FMO_OK;
 }
 
+/* Makes the jobs of all pairs, computes all potentials in one call, and assembles the matrices. */
 fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_subsystem *pairs, const size_t *which, int count,
                             const fmo_fock_options *fock, int threads, fmo_error *err)
 {
@@ -356,8 +360,8 @@ fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_subsystem *pairs, const size_t
     return status;
 }
 
-/* Whether both have nuclei of one atom: the detached and the attached side of a cut bond, or two
- * that are attached to one atom. Both lists ascend. */
+/* Returns 1 if both contain nuclei of one atom: the two sides of a cut bond, or two fragments
+ * attached to the same atom. Both lists ascend. */
 int fmo_subsystems_share_atom(const fmo_subsystem *I, const fmo_subsystem *J)
 {
     for (int a = 0, b = 0; a < I->atom_num && b < J->atom_num;) {
@@ -370,6 +374,7 @@ int fmo_subsystems_share_atom(const fmo_subsystem *I, const fmo_subsystem *J)
     return 0;
 }
 
+/* Computes all energies in one call. */
 fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, int count,
                                     int threads, fmo_error *err)
 {

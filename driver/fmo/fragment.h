@@ -1,6 +1,5 @@
-/* Fragment molecular orbitals with two-body terms, FMO2-RHF: monomers to self-consistency in the
- * field of all others, pairs of them, and the energy of the whole. Equations, defaults and limits:
- * docs/explanation/fmo-method.md.
+/* Fragment molecular orbitals with two-body terms, FMO2-RHF: monomers, converged in the field of
+ * all others; pairs; total energy. Equations, defaults and limits: docs/explanation/fmo-method.md.
  * Sources: Kitaura et al., Chem. Phys. Lett. 313, 701 (1999); Nakano et al., Chem. Phys. Lett. 318,
  * 614 (2000) and 351, 475 (2002); Fedorov and Kitaura, J. Chem. Phys. 120, 6832 (2004). */
 #ifndef FMO_FRAGMENT_H
@@ -14,145 +13,147 @@
 extern "C" {
 #endif
 
-/** One finished iteration of the monomers: what the callback gets. */
+/** One finished iteration of the monomers, as passed to fmo_fragment_options.iteration. */
 typedef struct fmo_fragment_iteration {
-    int iteration;        /**< 1, 2, ... */
+    int iteration;        /**< counted from 1 */
     double energy;        /**< sum of E'_I, hartree */
-    double energy_change; /**< since the iteration before; NaN in the first */
-    double residual; /**< how far the field of the densities was from the one that they came of,
-                          hartree, a fragment; NaN in the first */
+    double energy_change; /**< since the previous iteration, hartree; NaN in the first */
+    double residual; /**< norm of the difference between the field of the last densities and the
+                        field in which they were computed, hartree per fragment; NaN in the first */
     int cycles;      /**< Fock builds of all monomers */
     int converged;   /**< 1 or 0 */
-    double field_seconds; /**< the fields of all monomers */
-    double scf_seconds;   /**< their SCFs */
+    double field_seconds; /**< time for the fields of all monomers */
+    double scf_seconds;   /**< time for their SCFs */
 } fmo_fragment_iteration;
 
-/** kcal/mol in a hartree, CODATA 2018. */
+/** kcal/mol per hartree, CODATA 2018. */
 #define FMO_KCAL_PER_MOL 627.5094740631
 
-/** How to compute; fmo_fragment_options_init fills it in. */
+/** Options of a calculation; fmo_fragment_options_init sets the defaults. */
 typedef struct fmo_fragment_options {
-    fmo_scf_options scf; /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-7;
-                              guess, stability, loose_fock and callbacks of its own are not looked
-                              at. With scf.deal several processes share fragments and pairs */
-    int max_iterations;  /**< of the monomers, default 60 */
-    double convergence;  /**< change of the sum of E'_I, hartree, default 1e-8; fields are to
-                              be within ten times that */
+    fmo_scf_options scf; /**< for monomers and pairs; default 1e-9 hartree and a gradient of 1e-7;
+                            its guess, stability, loose_fock and callbacks are ignored. With
+                            scf.deal several processes share fragments and pairs */
+    int max_iterations;  /**< largest number of iterations of the monomers, default 60 */
+    double convergence;  /**< hartree, default 1e-8: limit of the change of the sum of E'_I; ten
+                            times that is the limit of the residual of the fields */
     double projector;    /**< B of P = B sum S|chi><chi|S, hartree, default 1e6 */
-    const char *hybrids; /**< file with hybrid orbitals; NULL: the shipped one */
-    const char *state;   /**< file that keeps the state of every iteration and of pairs; NULL:
-                              none */
-    int resume;          /**< 1: go on from that file */
+    const char *hybrids; /**< file of hybrid orbitals; NULL: the installed one */
+    const char *state;   /**< file to which the state is written in every iteration and during the
+                            pairs; NULL: none */
+    int resume;          /**< 1: continue from that file */
     /** Called after each iteration of the monomers; NULL: never. */
     void (*iteration)(const fmo_fragment_iteration *iteration, void *user);
-    /** Called with the finished share of an iteration, or of the pairs, 0..1; NULL: never. May come
-     *  from any thread, one at a time. */
+    /** Called with the finished fraction of an iteration or of the pairs, 0 to 1; NULL: never. May
+     * be called from any thread, but one call at a time. */
     void (*progress)(double fraction, void *user);
-    void *user; /**< handed to both */
+    void *user; /**< passed to both */
 } fmo_fragment_options;
 
-/** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
+/** Sets the defaults. Call it before setting fields, so that fields added in later versions get
+ * theirs. */
 FMO_API void fmo_fragment_options_init(fmo_fragment_options *options);
 
-/** A cutoff above this is a slip: pairs with cut bonds are off by some 1e-4 hartree
- * (docs/reference/scf.md). The library computes and says so in result.notice; fmo-driver refuses.
- */
+/** Cutoffs above this are probably mistakes: energies of pairs with cut bonds are wrong by about
+ * 1e-4 hartree (docs/reference/scf.md). The library computes all the same and warns in
+ * result.notice; fmo-driver refuses the value. */
 #define FMO_FRAGMENT_CUTOFF_MOST 1e-6
 
 /** Two fragments, i < j. Energies in hartree. */
 typedef struct fmo_fragment_pair {
-    int i;           /**< the first fragment, from 0 */
-    int j;           /**< the second */
-    int is_scf;      /**< 1: an SCF of the pair; 0: electrostatics of its monomers */
-    int cycles;      /**< Fock builds */
-    int is_bonded;   /**< 1: a cut bond joins them, which is subsystem of their energy */
-    double distance; /**< relative to van der Waals radii */
-    double internal; /**< E'_IJ - E'_I - E'_J; of an electrostatic pair all of its energy */
-    double transfer; /**< Tr(dD^IJ U^IJ); 0 of an electrostatic pair */
-    double total;    /**< their sum: the pair's subsystem of the FMO2 energy */
-    /** Electrostatics of the two monomers as they are in their fields, unchanged by each other: of
-     *  an electrostatic pair all of its energy; NaN where both have nuclei of one atom, a cut
-     *  bond's. total - electrostatic: exchange repulsion, charge transfer and what mixes them. */
+    int i;           /**< first fragment, counted from 0 */
+    int j;           /**< second fragment */
+    int is_scf;      /**< 1: the pair has an SCF; 0: electrostatic energy of its monomers */
+    int cycles;      /**< Fock builds; 0 for an electrostatic pair */
+    int is_bonded;   /**< 1: a cut bond joins the fragments; their energy contains it */
+    double distance; /**< shortest distance of their atoms relative to the sum of van der Waals
+                        radii */
+    double internal; /**< E'_IJ - E'_I - E'_J; for an electrostatic pair its whole energy */
+    double transfer; /**< Tr(dD^IJ U^IJ); 0 for an electrostatic pair */
+    double total;    /**< sum of both: contribution of the pair to the FMO2 energy */
+    /** Electrostatic energy of the two monomers with the densities of their own SCFs; for an
+     * electrostatic pair its whole energy; NaN if both contain the same atom, at a cut bond. The
+     * difference total - electrostatic is exchange repulsion, charge transfer and mixed terms. */
     double electrostatic;
 } fmo_fragment_pair;
 
 /** A fragment in the field of the others. */
 typedef struct fmo_fragment_monomer {
-    int nao;             /**< functions, those of attached ghosts included */
-    int electron_num;    /**< of the fragment */
-    double energy;       /**< E'_I, without the field, hartree */
+    int nao;             /**< number of functions, including those of ghost atoms */
+    int electron_num;    /**< number of electrons */
+    double energy;       /**< E'_I, without the energy in the field, hartree */
     double field_energy; /**< Tr D^I U^I, hartree */
-    double homo;         /**< highest occupied orbital, hartree */
-    double lumo;         /**< lowest empty one, hartree */
+    double homo;         /**< energy of the highest occupied orbital, hartree */
+    double lumo;         /**< energy of the lowest virtual orbital, hartree */
     double *density;     /**< [nao][nao] */
-    int atom_num;        /**< nuclei, ghosts included */
-    int *atom;           /**< [atom_num] their numbers in the system, ascending */
+    int atom_num;        /**< number of nuclei, including ghost atoms */
+    int *atom;           /**< [atom_num] their indices in the system, ascending */
 } fmo_fragment_monomer;
 
-/** What came of a system. */
+/** Result of a calculation. */
 typedef struct fmo_fragment_result {
-    int fragment_num;              /**< fragments */
-    int atom_num;                  /**< atoms of the system */
-    int nao;                       /**< functions of the whole system */
-    int electron_num;              /**< of the whole system */
+    int fragment_num;              /**< number of fragments */
+    int atom_num;                  /**< number of atoms of the system */
+    int nao;                       /**< number of functions of the whole system */
+    int electron_num;              /**< number of electrons of the whole system */
     fmo_fragment_monomer *monomer; /**< [fragment_num] */
     int pair_num;                  /**< fragment_num (fragment_num - 1) / 2 */
     fmo_fragment_pair *pair;       /**< [pair_num], (0, 1), (0, 2), (1, 2), (0, 3), ... */
-    int scf_pairs;                 /**< pairs with an SCF of their own */
-    int es_pairs;                  /**< electrostatic ones */
-    int iterations;                /**< of the monomers */
-    int resumed;                   /**< of them, from the state file */
-    int resumed_pairs;             /**< SCFs of pairs from it */
-    double energy_change;          /**< of the last, hartree */
-    double energy1;                /**< FMO1: sum of E'_I, hartree */
-    double energy2;                /**< FMO2, hartree */
-    double *charge1;               /**< [atom_num] Mulliken charges of monomers, e */
-    double *charge2;               /**< [atom_num] the same with pairs, e */
-    fmo_mode mode;                 /**< what auto became */
-    char mode_reason[160];         /**< why, or "" */
-    int threads;                   /**< CPU threads used, on rank 0; in mode fused beside GPUs, 16
-                                      of a host at most if scf.fock.threads is 0, but 4 of each
-                                      rank; SCFs that stay on the CPU have all */
-    int ranks;                     /**< that shared the work; 1: one process */
-    char notice[240];              /**< "", or the cutoff is too loose for convergence, in one
-                                        line: by how much the energy may be off, and the cure */
-    double seconds;                /**< all */
-    double setup_seconds;          /**< of it: bases, plans, one-electron matrices, guess */
-    double field_seconds;          /**< the monomers' fields */
-    double scf_seconds;            /**< the monomers' SCFs */
-    double pair_seconds;           /**< pairs */
+    int scf_pairs;                 /**< number of pairs with an SCF */
+    int es_pairs;                  /**< number of electrostatic pairs */
+    int iterations;                /**< number of iterations of the monomers */
+    int resumed;                   /**< how many of them were read from the state file */
+    int resumed_pairs;             /**< number of SCFs of pairs read from the state file */
+    double energy_change;          /**< of the last iteration, hartree */
+    double energy1;                /**< FMO1 energy: sum of E'_I, hartree */
+    double energy2;                /**< FMO2 energy, hartree */
+    double *charge1;               /**< [atom_num] Mulliken charges of the monomers, e */
+    double *charge2;               /**< [atom_num] Mulliken charges with pair corrections, e */
+    fmo_mode mode;                 /**< mode that was used; never auto */
+    char mode_reason[160];         /**< why auto chose it, or "" */
+    int threads; /**< CPU threads used on rank 0. In mode fused, if scf.fock.threads is 0, at most
+                    16 per host beside its GPUs, but at least 4 per rank; SCFs that stay on the CPU
+                    use all threads */
+    int ranks;   /**< number of processes that shared the work; 1: a single process */
+    char notice[240]; /**< "", or one line that says that the cutoff is too loose for convergence,
+                         how large the error of the energy may be, and the cure */
+    double seconds;   /**< total wall time; it contains the times below */
+    double setup_seconds; /**< bases, plans, one-electron matrices, guess */
+    double field_seconds; /**< fields of the monomers */
+    double scf_seconds;   /**< SCFs of the monomers */
+    double pair_seconds;  /**< pairs */
 } fmo_fragment_result;
 
-/** Compute a system of fragments. With options.scf.deal the call is collective: every rank makes
- *  it with the same system, basis and options; rank 0 alone hears of iterations, reads and writes
- *  the state and gets the result. Energies are those of one process to rounding, and where each
- *  rank has one thread bit for bit.
- *  @param[in]  system   as fmo_fragment_system_read or the caller made it
- *  @param[in]  set      basis functions of all atoms
- *  @param[in]  options  NULL: the defaults
- *  @param[out] result   free with fmo_fragment_result_destroy; NULL on error, and on other ranks
- *                       than 0
- *  @return FMO_OK, FMO_ERR_CHECK (a fragment, a pair or the iterations do not converge: the message
- *          says which), FMO_ERR_INPUT (a system that cannot be computed, no hybrids for a cut bond,
- *          a state file of something else), FMO_ERR_OUTPUT (the state cannot be written), and what
- *          fmo_fock_plan_create and fmo_scf_run return; with options.scf.deal the same on all
- *          ranks, FMO_ERR_DEVICE after a fault of the network among them */
+/** Computes a system of fragments. With options.scf.deal the call is collective: every rank makes
+ * it with the same system, basis and options; only rank 0 calls the callbacks, reads and writes
+ * the state and gets the result. Energies agree with those of a single process to rounding, and
+ * bit for bit if each rank has one thread.
+ * @param[in]  system   read by fmo_fragment_system_read or made by the caller
+ * @param[in]  set      basis functions of all atoms
+ * @param[in]  options  NULL: the defaults
+ * @param[out] result   free it with fmo_fragment_result_destroy; NULL on error, and on ranks other
+ *   than 0
+ * @return FMO_OK, FMO_ERR_CHECK (a fragment, a pair or the iterations do not converge: the message
+ *   says which), FMO_ERR_INPUT (a system that cannot be computed, no hybrids for a cut bond, a
+ *   state file of another calculation), FMO_ERR_OUTPUT (the state cannot be written), and the
+ *   errors of fmo_fock_plan_create and fmo_scf_run; with options.scf.deal the same on all ranks,
+ *   including FMO_ERR_DEVICE after a network error */
 FMO_API fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_set *set,
                                     const fmo_fragment_options *options,
                                     fmo_fragment_result **result, fmo_error *err);
-FMO_API void fmo_fragment_result_destroy(fmo_fragment_result *result); /**< NULL is fine */
+FMO_API void fmo_fragment_result_destroy(fmo_fragment_result *result); /**< NULL is allowed */
 
-/** Write all pairs as a table, columns with tabs between them, a header with names and units in
- *  front (docs/reference/fmo.md). A file at path is replaced, whole or not at all.
- *  @param[in] system  of which the result is; names of its fragments go into the table
- *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL; a result that is not of this system), FMO_ERR_OUTPUT,
- *          FMO_ERR_MEMORY */
+/** Writes all pairs as a table with tab-separated columns and a header of names and units
+ * (docs/reference/fmo.md). An existing file is replaced, completely or not at all.
+ * @param[in] system  the system of the result; the names of its fragments are written
+ * @return FMO_OK, FMO_ERR_ARGUMENT (NULL, or a result of another system), FMO_ERR_OUTPUT,
+ *   FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_fragment_write_pairs(const char *path, const fmo_fragment_system *system,
                                             const fmo_fragment_result *result, fmo_error *err);
 
-/** Draw the energies of all pairs, kcal/mol, as a heat map in SVG (docs/reference/fmo.md); as
- *  fmo_fragment_write_pairs.
- *  @param[in] basis  its name in the title; NULL: left out */
+/** Draws the energies of all pairs in kcal/mol as a heat map in SVG (docs/reference/fmo.md);
+ * otherwise as fmo_fragment_write_pairs.
+ * @param[in] basis  name of the basis set for the title; NULL: none */
 FMO_API fmo_status fmo_fragment_write_map(const char *path, const fmo_fragment_system *system,
                                           const fmo_fragment_result *result, const char *basis,
                                           fmo_error *err);

@@ -1,15 +1,16 @@
-/* Cut bonds: hybrid orbitals turned into the bond, and the projector that keeps electrons out of
- * those that belong to the other side,
+/* Cut bonds: rotates hybrid orbitals into the direction of the bond, and computes the projector
+ * that keeps electrons out of hybrids that belong to the other side,
  *     P = B sum_k S |chi_k><chi_k| S.
- * The side of the detached atom may not use the hybrid along the bond (row 0), the side of the
- * attached atom, which has the detached one as a ghost, not the others. */
+ * The fragment of the detached atom must not occupy the hybrid along the bond (row 0); the fragment
+ * of the attached atom, which contains the detached one as a ghost, must not occupy the others.
+ * Theory: docs/explanation/fmo-method.md, "Cut bonds". */
 #include "driver/fmo/internal.h"
 #include "integrals/harmonics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { FUNCTIONS_MOST = 128 }; /* of an atom */
+enum { FUNCTIONS_MOST = 128 }; /* functions of one atom */
 
 fmo_status fmo_fragment_read_hybrids(fmo_fragments *f, fmo_error *err)
 {
@@ -24,7 +25,7 @@ fmo_status fmo_fragment_read_hybrids(fmo_fragments *f, fmo_error *err)
     return status;
 }
 
-/* Columns x, y, z of a right-handed frame whose z points from a to b. */
+/* Returns in the columns x, y, z of R a right-handed frame whose z axis points from a to b. */
 static void frame(const double *a, const double *b, double R[3][3])
 {
     double z[3], x[3], norm = 0.0;
@@ -43,8 +44,8 @@ static void frame(const double *a, const double *b, double R[3][3])
         R[i][1] = z[(i + 1) % 3] * x[(i + 2) % 3] - z[(i + 2) % 3] * x[(i + 1) % 3];
 }
 
-/* Functions of one atom as hybrids have them: internal function i, in the order of ao_component, is
- * function ao[i] of the subsystem, which is factor[i] times it. */
+/* Functions of one atom in the order of the hybrids: internal function i, in the order of
+ * ao_component, is function ao[i] of the subsystem, which equals factor[i] times function i. */
 typedef struct atom_functions {
     int s_num, p_num, d_num, count;
     int d_size; /* functions of a d shell: 6 or 5 */
@@ -54,15 +55,16 @@ typedef struct atom_functions {
 FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2,
                   "hybrid.c: hybrid orbitals are turned as s, p and d functions")
 
-/* A d function is a form r^T M r. Those of a shell are orthogonal on traceless matrices, as
- * spherical functions are, and any matrix is one of Cartesian functions. */
+/* Coefficient of element (i, j) of the matrix M in a d function r^T M r. Spherical functions have
+ * traceless matrices, on which those of a shell are orthogonal; Cartesian functions span all
+ * symmetric matrices. */
 static double form_part(int size, int m, int i, int j)
 {
     const int c = i == 0 ? j : i + j + 1; /* i <= j: xx xy xz yy yz zz */
     return fmo_caller_coefficient(size == fmo_shell_functions(2), 2, m, c) * (i == j ? 1.0 : 0.5);
 }
 
-/* d functions of the frame R's axes over those of the axes x y z: M becomes R M R^T. */
+/* Rotates d functions from the axes of the frame R to the axes x, y, z: M becomes R M R^T. */
 static void turn_d(int size, double R[3][3], const double *local, double *turned)
 {
     double M[3][3] = {{0.0}}, half[3][3] = {{0.0}}, T[3][3] = {{0.0}};
@@ -88,7 +90,7 @@ static void turn_d(int size, double R[3][3], const double *local, double *turned
     }
 }
 
-/* Adds one turned hybrid of an atom of the subsystem: v = sqrt(B) S chi, [nao]; P += v v^T. */
+/* Adds a rotated hybrid of an atom of the subsystem: v = sqrt(B) S chi, [nao]; P += v v^T. */
 static void add_orbital(fmo_subsystem *subsystem, const double *hybrid, const atom_functions *atom,
                         double R[3][3], double B, double *v)
 {
@@ -117,7 +119,8 @@ static int holds(const fmo_subsystem *subsystem, int fragment)
            (subsystem->fragments == 2 && subsystem->fragment[1] == fragment);
 }
 
-/* The detached atom of a bond in a subsystem: number of its shells, and P. */
+/* Adds the projector of one cut bond; the subsystem contains its detached atom bda, and the
+ * attached atom baa if `attached`. Checks that hybrids and basis set have the same functions. */
 static fmo_status project_bond(const fmo_fragments *f, fmo_subsystem *subsystem, int bda, int baa,
                                int attached, fmo_error *err)
 {

@@ -1,6 +1,6 @@
-/* Pair interaction energies as a heat map, fragment by fragment, in SVG. A cell is one path with
- * two squares, [i][j] and [j][i]; numbers stand in the lower triangle where cells are large enough.
- * Colours: map_scale.c. */
+/* Pair interaction energies as a heat map in SVG, fragment by fragment. The cell of a pair is one
+ * path with two squares, [i][j] and [j][i]; numbers are written in the lower triangle if cells are
+ * large enough. Colours: map_scale.c. */
 #include "driver/fmo/map_scale.h"
 #include "driver/fmo/text.h"
 #include "base/arguments.h"
@@ -10,37 +10,39 @@
 #include <math.h>
 #include <string.h>
 
-/* Pixels. */
+/* Lengths in pixels. */
 enum {
-    SIDE = 640,       /* of the map */
-    SIDE_MOST = 1000, /* to which cells of CELL_LEAST may let it grow */
+    SIDE = 640,       /* side of the map */
+    SIDE_MOST = 1000, /* largest side, reached if cells would be smaller than CELL_LEAST */
     CELL_LEAST = 4,
     CELL_MOST = 72,
-    CELL_LINES = 9,    /* from here on lines stand between cells */
-    CELL_HATCHES = 16, /* and hatches are seen */
-    CELL_NUMBERS = 25, /* space for "-1.2" and "-12" */
-    CELL_ROOMY = 40,   /* for "-12.3" */
+    CELL_LINES = 9,    /* smallest cell with lines between cells */
+    CELL_HATCHES = 16, /* smallest cell in which hatching is visible */
+    CELL_NUMBERS = 25, /* smallest cell with numbers, such as "-1.2" and "-12" */
+    CELL_ROOMY = 40,   /* smallest cell for "-12.3" */
     WIDTH_LEAST = 600,
     MARGIN = 24,
     HEAD = 88,   /* title and two lines */
     FOOT = 70,   /* legend */
-    SWATCH = 18, /* in it */
+    SWATCH = 18, /* colour sample in the legend */
     BAR = 16,
-    BAR_LEAST = 250, /* of the map's side, with the words at the bar's ends */
+    BAR_LEAST =
+        250, /* smallest part of the map's height for the bar, including the words at its ends */
     BAR_MOST = 360,
-    BAR_WIDTH = 134, /* bar, its gap and its numbers */
+    BAR_WIDTH = 134, /* bar, gap and numbers */
     FONT = 12,
-    FONT_SMALL = 10 /* names of small cells */
+    FONT_SMALL = 10 /* for names of small cells */
 };
 
-/* Width of a letter, by the size of the font. */
+/* Average width of a character over the font size. */
 static const double letter = 0.65;
 
-/* Of larger systems cells weaker than a hundredth of the range, whose colour is that of none, are
- * left out: files grow with the square of the fragments. */
+/* In larger systems cells with energies below a hundredth of the range, which would have the
+ * background colour, are omitted, because the file size grows with the square of the number of
+ * fragments. */
 enum { ALL_CELLS_MOST = 300 };
 
-/* Characters of a name on an axis and in the head; tooltips have more. */
+/* Largest number of characters of a name on an axis and in the title; tooltips have more. */
 enum { AXIS_CHARACTERS = 16 };
 
 typedef struct map {
@@ -48,10 +50,10 @@ typedef struct map {
     const fmo_text_source *source;
     int n;
     double cell, left, top, side, width, height;
-    int font;        /* of names */
-    double capacity; /* of the longest of them */
-    int step;        /* every such fragment has its name on the axes */
-    bool turned;     /* those below stand upright */
+    int font;        /* font size of names */
+    double capacity; /* width of the longest name */
+    int step;        /* every step-th fragment has its name on the axes */
+    bool turned;     /* names below the map are vertical */
     fmo_map_scale scale;
 } map;
 
@@ -82,7 +84,7 @@ static const char *escape_of(char c)
     }
 }
 
-/* A harmless text, escaped, cut to `most` characters. */
+/* Writes a text without control characters, escaped and cut to `most` characters. */
 static void put_text(const map *m, const char *text, int most)
 {
     const bool cut = characters(text) > most;
@@ -98,7 +100,7 @@ static void put_text(const map *m, const char *text, int most)
     if (cut) fputs("…", m->stream);
 }
 
-/* With a minus sign as long as a plus, none before zero. */
+/* Writes a number with a typographic minus sign, and none before zero. */
 static void put_number(const map *m, double value, int decimals)
 {
     char digits[400];
@@ -107,7 +109,7 @@ static void put_number(const map *m, double value, int decimals)
     fputs(digits, m->stream);
 }
 
-/* Its name, or its number. */
+/* Returns the name of a fragment, or its number. */
 static const char *name_of(const map *m, int k, char name[FMO_FRAGMENT_NAME])
 {
     if (!*fmo_fragment_name(m->source->system, k, name))
@@ -115,7 +117,7 @@ static const char *name_of(const map *m, int k, char name[FMO_FRAGMENT_NAME])
     return name;
 }
 
-/* Its number and its name, of so many characters at most. */
+/* Writes the number and the name of a fragment, at most `most` characters of the name. */
 static void put_fragment(const map *m, int k, int most)
 {
     char name[FMO_FRAGMENT_NAME];
@@ -135,10 +137,9 @@ static const char *bonded_fill(const map *m)
     return m->cell < CELL_HATCHES ? bonded_grey : bonded_hatch;
 }
 
-/* ---- the subsystems of the picture
- * ---------------------------------------------------------------- */
+/* ---- parts of the picture -------------------------------------------------------------------- */
 
-/* 1, 2, 5, 10, ...: names of every such fragment have space. */
+/* Returns the smallest of 1, 2, 5, 10, ... at which the names of every step-th fragment fit. */
 static int step_of(const map *m)
 {
     static const int steps[] = {1, 2, 5};
@@ -147,6 +148,7 @@ static int step_of(const map *m)
             if (steps[i] * power * m->cell >= m->font + 2) return steps[i] * power;
 }
 
+/* Computes all sizes from the number of fragments and the lengths of their names. */
 static void lay_out(map *m)
 {
     char name[FMO_FRAGMENT_NAME];
@@ -169,6 +171,7 @@ static void lay_out(map *m)
     m->height = m->top + fmax(m->side, BAR_LEAST) + 12 + (m->turned ? m->capacity : m->font) + FOOT;
 }
 
+/* Writes the start of the file and the title. */
 static void put_head(const map *m)
 {
     const fmo_fragment_system *s = m->source->system;
@@ -211,14 +214,14 @@ static void put_head(const map *m)
     fputs("</text>\n</g>\n", m->stream);
 }
 
-/* Names left of the map and below it. */
+/* Writes the names left of the map and below it. */
 static void put_axes(const map *m)
 {
     char name[FMO_FRAGMENT_NAME];
     const double end = m->top + m->side;
     fprintf(m->stream, "<g id=\"names\" font-size=\"%d\" fill=\"#222222\">\n", m->font);
     for (int k = 0; k < m->n; k++) {
-        /* 1 and multiples of the step; 1 where the next leaves it space */
+        /* 1 and multiples of the step; 1 only if the next name leaves space for it */
         if ((k + 1) % m->step != 0 && (k > 0 || (m->step - 1) * m->cell < m->font + 2)) continue;
         const double at = (k + 0.5) * m->cell;
         name_of(m, k, name);
@@ -243,6 +246,7 @@ static void put_axes(const map *m)
     fputs("</g>\n", m->stream);
 }
 
+/* Writes the cell of a pair with its tooltip; weak pairs of large systems are omitted. */
 static void put_cell(const map *m, const fmo_fragment_pair *p)
 {
     const double t = fmo_pair_kcal(p) / m->scale.range;
@@ -265,6 +269,7 @@ static void put_cell(const map *m, const fmo_fragment_pair *p)
             p->is_scf ? "SCF" : "electrostatic", p->distance);
 }
 
+/* Writes the background, the diagonal, all cells and the lines between them. */
 static void put_cells(const map *m)
 {
     const fmo_fragment_result *r = m->source->result;
@@ -293,7 +298,7 @@ static void put_cells(const map *m)
             m->n, m->n, 1.0 / m->cell);
 }
 
-/* So many that the number fits into its cell. */
+/* Returns the number of decimals with which an energy fits into its cell. */
 static int decimals_of(const map *m, double energy)
 {
     const double size = fabs(energy);
@@ -301,7 +306,7 @@ static int decimals_of(const map *m, double energy)
     return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
 }
 
-/* Energies in the cells [j][i] below the diagonal. */
+/* Writes energies into the cells [j][i] below the diagonal. */
 static void put_numbers(const map *m)
 {
     const fmo_fragment_result *r = m->source->result;
@@ -324,7 +329,7 @@ static void put_numbers(const map *m)
     fputs("</g>\n", m->stream);
 }
 
-/* The bar of colours, with a point at an end that energies go beyond. */
+/* Writes the colour bar, with a triangle at each end that energies exceed. */
 static void put_bar(const map *m)
 {
     const double x = m->left + m->side + 24, top = m->top + 34;
@@ -368,7 +373,7 @@ static void put_bar(const map *m)
             x, top - 18, x, end + 24);
 }
 
-/* What cannot be told from the picture. */
+/* Writes the legend. */
 static void put_legend(const map *m)
 {
     const double y = m->height - FOOT + 22;
@@ -396,6 +401,7 @@ static void put_legend(const map *m)
     fputs("</g>\n", m->stream);
 }
 
+/* Writes the whole picture. */
 static bool put_map(FILE *stream, const fmo_text_source *source)
 {
     map m = {.stream = stream, .source = source, .n = source->result->fragment_num};

@@ -1,12 +1,12 @@
-/* See map_scale.h. Colours are ColorBrewer's RdBu (C. A. Brewer): red attracts, as maps of pair
- * interactions often have it. */
+/* See map_scale.h. Colours are ColorBrewer's RdBu (C. A. Brewer): red is attractive, as is usual in
+ * maps of pair interactions. */
 #include "driver/fmo/map_scale.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Colours end at the first of 0.1, 0.2, 0.5, 1, ... kcal/mol that this share of the pairs with an
- * SCF and without a cut bond stay within. */
+/* The range is the smallest of 0.1, 0.2, 0.5, 1, ... kcal/mol that contains this share of the pairs
+ * with an SCF and without a cut bond. */
 static const double share = 0.9, least_range = 0.1;
 
 static const unsigned char colours[FMO_MAP_COLOURS][3] = {
@@ -39,13 +39,14 @@ static double round_up(double value)
     return 10.0 * power;
 }
 
+/* Finds the range, the extreme energies and the strongest pair. */
 bool fmo_map_scale_find(const fmo_fragment_result *r, fmo_map_scale *scale)
 {
     double *size = malloc(((size_t)r->pair_num + 1) * sizeof *size);
     int count = 0;
     if (!size) return false;
     *scale = (fmo_map_scale){.strongest = -1};
-    for (int scf = 1; scf >= 0 && !count; scf--) /* without SCF pairs, all */
+    for (int scf = 1; scf >= 0 && !count; scf--) /* all pairs if there are none with an SCF */
         for (int k = 0; k < r->pair_num; k++)
             if (fmo_pair_is_shown(&r->pair[k]) && r->pair[k].is_scf >= scf)
                 size[count++] = fabs(fmo_pair_kcal(&r->pair[k]));

@@ -1,4 +1,4 @@
-/* Which colour an energy has in a heat map. */
+/* Colour scale of the heat map (map.c). */
 #ifndef FMO_FRAGMENT_MAP_SCALE_H
 #define FMO_FRAGMENT_MAP_SCALE_H
 
@@ -8,22 +8,24 @@
 #include <stdio.h>
 
 typedef struct fmo_map_scale {
-    double range;       /* of colours, -range to range, kcal/mol */
-    double least, most; /* of what has a colour, and of 0, kcal/mol */
-    int strongest;      /* pair of them, or -1 */
+    double range;       /* colours cover -range to range, kcal/mol */
+    double least, most; /* of all coloured pairs and 0, kcal/mol */
+    int strongest;      /* index of the pair with the largest absolute energy, or -1 */
 } fmo_map_scale;
 
+/* Returns the contribution of a pair to the FMO2 energy in kcal/mol. */
 double fmo_pair_kcal(const fmo_fragment_pair *pair);
 
-/* Whether a pair has a place in the range: no cut bond joins it, and its energy is a number. */
+/* Returns true if a pair is coloured: no cut bond joins it, and its energy is finite. */
 bool fmo_pair_is_shown(const fmo_fragment_pair *pair);
 
-/* false: no memory. */
+/* Computes the scale; false if there is no memory. */
 bool fmo_map_scale_find(const fmo_fragment_result *result, fmo_map_scale *scale);
 
-/* "#rrggbb" of an energy by the range; beyond -1 and 1 the colours at the ends. */
+/* Writes "#rrggbb" for an energy divided by the range; values beyond -1 and 1 get the colours at
+ * the ends. */
 void fmo_map_put_colour(FILE *stream, double energy);
 
-enum { FMO_MAP_COLOURS = 11 }; /* linear in between */
+enum { FMO_MAP_COLOURS = 11 }; /* interpolated linearly */
 
 #endif

@@ -1,7 +1,7 @@
-/* Fields from one iteration of the monomers to the next, by Pulay's DIIS (Chem. Phys. Lett. 73, 393
- * (1980)): V is the field that monomers were solved in, U(V) the field of the densities that came
- * of it, and the next one is sum_k c_k U(V_k) with sum_k c_k = 1 and the least norm of sum_k c_k
- * [U(V_k) - V_k]. Fields are linear in densities, so this is the field of mixed densities. */
+/* Extrapolates the fields of the monomers by Pulay's DIIS (Chem. Phys. Lett. 73, 393 (1980)): V is
+ * the field in which the monomers were computed, U(V) the field of the resulting densities; the
+ * next field is sum_k c_k U(V_k) with sum_k c_k = 1 and the smallest norm of sum_k c_k [U(V_k) -
+ * V_k]. Fields are linear in the densities, so this is the field of extrapolated densities. */
 #include "driver/fmo/internal.h"
 #include "driver/scf/diis.h"
 
@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums go block by block, so that they have the same bits for any number of threads. */
+/* Sums are computed block by block, so that their bits do not depend on the number of threads. */
 enum { KEPT = 8, BLOCK = 1 << 14 };
 
 struct fmo_mixer {
-    size_t size;                          /* elements of all fields */
-    int held, newest;                     /* slots in use, and the last one filled */
-    double *V;                            /* [size] of this iteration */
+    size_t size;                          /* number of elements of all fields */
+    int held, newest;                     /* number of slots in use, and the last one filled */
+    double *V;                            /* [size] field of this iteration */
     double *U[KEPT], *error[KEPT];        /* [size] */
-    double B[FMO_DIIS_MAX][FMO_DIIS_MAX]; /* products of errors, by slot */
-    double (*product)[KEPT];              /* [blocks of size] of the newest error with all */
+    double B[FMO_DIIS_MAX][FMO_DIIS_MAX]; /* scalar products of errors, by slot */
+    double (*product)[KEPT]; /* [number of blocks] partial products of the newest error with all
+                                others */
 };
 
 static size_t blocks_of(const fmo_mixer *x)
@@ -57,7 +58,7 @@ fmo_mixer *fmo_mixer_create(const fmo_fragments *f)
     return NULL;
 }
 
-/* All fields in a row, to or from an array. */
+/* Copies the fields of all monomers to or from one array. */
 static void copy_fields(fmo_fragments *f, double *array, int to_array)
 {
     for (int k = 0; k < f->system->fragment_num; k++) {
@@ -68,7 +69,7 @@ static void copy_fields(fmo_fragments *f, double *array, int to_array)
     }
 }
 
-/* The newest error, and its products with all. */
+/* Computes the newest error and its scalar products with all others. */
 static void find_error(fmo_mixer *x, int threads)
 {
     const int new = x->newest;
@@ -103,6 +104,7 @@ static void mix(fmo_mixer *x, const int slot[KEPT], const double *c, int threads
     }
 }
 
+/* Adds the new fields to the history and extrapolates; in the first iteration only stores them. */
 double fmo_mixer_next(fmo_mixer *x, fmo_fragments *f, int first)
 {
     if (first) {

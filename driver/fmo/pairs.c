@@ -1,9 +1,10 @@
-/* Pairs of fragments. Near ones: RHF of the pair in the field of the others, from D^I (+) D^J,
+/* Pairs of fragments. Near pairs have an RHF calculation in the field of the others, starting from
+ * D^I (+) D^J, and contribute
  *     E'_IJ - E'_I - E'_J + Tr(dD^IJ U^IJ),   dD = D^IJ - D^I (+) D^J;
- * far ones by the electrostatics of their monomers,
+ * far pairs contribute the electrostatic energy of their monomers,
  *     Tr D^I u^J + Tr D^J u^I + sum D^I D^J (mn|ls) + sum Z_A Z_B / R,
- * which is a subsystem of near ones, too.
- * Ranks take pieces of the list of near pairs; rank 0 adds up, in the order of the list. */
+ * which is computed for near pairs, too. Ranks take pieces of the list of near pairs; rank 0 adds
+ * the contributions in the order of the list. Called by run.c. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
@@ -14,42 +15,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of a batch: many for each thread, and more for a GPU, which waits between batches; few
- * enough for their matrices, of which each kind has at most so many elements, where a batch has
- * them all at once or is wanted to end soon; and the fewest that ranks give a GPU (chosen, not
- * measured). */
+/* Largest number of pairs per batch on the CPU (CHUNK) and in mode fused (CHUNK_FUSED; a GPU is
+ * idle between batches). If a batch holds all matrices at once, or should end soon, it has at most
+ * CHUNK_ELEMENTS elements of each kind of matrix. CHUNK_GPU: smallest number of pairs in a piece
+ * for a rank with a GPU (not measured). */
 enum { CHUNK = 512, CHUNK_FUSED = 6000, CHUNK_ELEMENTS = 1 << 24, CHUNK_GPU = 48 };
 
-/* With a state, on the CPU: fewer are lost with a run that is killed. Threads wait for the last
- * pair of each. */
+/* Pairs per batch (per thread) on the CPU when a state is written: smaller, so that an interrupted
+ * run loses less. Threads wait for the last pair of each batch. */
 enum { CHUNK_STATE = 8, CHUNK_STATE_THREAD = 16 };
 
-/* The state is written after the first and the last chunk, and else if that takes less than this
- * share of the time since the last time. */
+/* The state is written after the first and the last batch, and after others if writing takes less
+ * than this share of the time since it was last written. */
 static const double write_share = 0.01;
 
-/* Electrostatics of two monomers count as so many times the product of their functions, where an
- * SCF of a pair counts the cube of its functions; both are for the progress bar alone, for which
- * the electrostatics are computed in so many pieces (Trp-cage in STO-3G, mode cpu: 25 of 128 s). */
+/* Estimated work, for the progress report only: ES_WORK times the product of the monomers' numbers
+ * of functions for electrostatics, the cubed number of functions for an SCF (Trp-cage in STO-3G,
+ * mode cpu: 25 of 128 s). For progress reports electrostatics are computed in ES_PIECES pieces. */
 enum { ES_WORK = 40, ES_PIECES = 16 };
 
-/* Times the gradient at which monomers are converged. */
+/* Gradient threshold of pairs over that of monomers. */
 enum { GRADIENT = 100 };
 
-/* What a pair adds to an atom's electrons. */
+/* Change of the number of electrons of an atom by a pair. */
 typedef struct population {
-    int atom; /* in the system; -1: none */
+    int atom; /* index in the system; -1: unused */
     double change;
 } population;
 
 typedef struct task {
     int pair, cycles;
-    double work; /* about what it costs */
+    double work; /* estimated work */
     double internal, transfer;
-    size_t populations, capacity; /* of pair_list.population: from there so many */
+    size_t populations,
+        capacity; /* range in pair_list.population: first entry, number of entries */
 } task;
 
-/* SCF pairs, the largest first. */
+/* Pairs that have an SCF, the largest first. */
 typedef struct pair_list {
     int count;
     task *task; /* [count] */
@@ -72,13 +74,13 @@ static double es_work(const fmo_fragments *f, const fmo_fragment_pair *p)
     return (double)ES_WORK * f->monomer[p->i].nao * f->monomer[p->j].nao;
 }
 
-/* How much of the work is done. */
+/* Reports progress. */
 static void tell(const fmo_fragments *f, double done, double all)
 {
     if (f->o.progress) f->o.progress(done / all, f->o.user);
 }
 
-/* What a pair adds to its atoms' electrons. */
+/* Computes the changes of the Mulliken populations by a pair. */
 static fmo_status find_populations(const fmo_subsystem *pair, const double *change, const task *t,
                                    population *to, fmo_error *err)
 {
@@ -92,19 +94,19 @@ static fmo_status find_populations(const fmo_subsystem *pair, const double *chan
     return FMO_OK;
 }
 
-/* Pairs that are solved as one batch. Their matrices are made when their turn comes, while others
- * are being solved, and go as soon as they are not needed. */
+/* Pairs that are solved as one batch. Their matrices are made shortly before their SCF, while
+ * others are being solved, and freed as soon as possible. */
 typedef struct chunk {
     task *tasks;
     population *population;   /* of the whole list */
     fmo_subsystem *subsystem; /* [count] */
-    double **change;          /* [count] dD, of those whose turn it is */
-    double done, all;         /* work, of the whole list */
-    fmo_status status;        /* of what comes after the SCFs */
+    double **change;          /* [count] dD, of pairs that are prepared */
+    double done, all;         /* finished and total work of the whole list */
+    fmo_status status;        /* status of the work after the SCFs */
     fmo_error err;
 } chunk;
 
-/* Atoms and functions of a pair. */
+/* Makes the atoms and functions of a pair. */
 static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const chunk *c = user;
@@ -127,7 +129,7 @@ typedef struct some_pairs {
     const size_t *which;
 } some_pairs;
 
-/* Matrices of a pair, and D^I (+) D^J. */
+/* Makes the matrices of a pair, and D^I (+) D^J. */
 static fmo_status fill_pair(fmo_fragments *f, int number, int threads, void *user, fmo_error *err)
 {
     const some_pairs *s = user;
@@ -147,7 +149,7 @@ static fmo_status fill_pair(fmo_fragments *f, int number, int threads, void *use
     return FMO_OK;
 }
 
-/* All that the SCFs of some pairs need. */
+/* Prepares everything that the SCFs of some pairs need. */
 static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t num,
                                 const fmo_fock_options *fock, void *user, fmo_error *err)
 {
@@ -164,7 +166,7 @@ static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t nu
     return status;
 }
 
-/* What a pair adds to the energy and to charges. */
+/* Computes the contributions of a pair to the energy and to populations. */
 static fmo_status end_pair(const fmo_fragments *f, const chunk *c, size_t k, fmo_error *err)
 {
     task *const t = &c->tasks[k];
@@ -187,7 +189,7 @@ static void pair_solved(fmo_fragments *f, size_t k, void *user)
     tell(f, c->done, c->all);
 }
 
-/* Work of the list before `begin`, and of all. */
+/* Runs one batch. work_before: work of the list before `begin`; all_work: of the whole list. */
 static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, int count,
                             double work_before, double all_work, fmo_error *err)
 {
@@ -205,8 +207,8 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
         goto done;
     }
     CHECKGOTO(fmo_fragment_each(f, count, f->threads, begin_pair, &c, err));
-    /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
-     * E' are off by the gradient. */
+    /* The energy of a pair is stationary in D^IJ: its error is quadratic in the gradient, while
+     * that of a monomer's E' is linear. */
     const fmo_thresholds thresholds = {f->o.scf.energy_convergence,
                                        GRADIENT * f->o.scf.gradient_convergence, 0.0};
     CHECKGOTO(fmo_subsystems_solve(f, c.subsystem, count, &thresholds, 0, &callbacks, err));
@@ -218,7 +220,7 @@ done:
     return status;
 }
 
-/* Pairs that are done, into the result. */
+/* Adds finished pairs to the result. */
 static void add_up(fmo_fragments *f, const pair_list *list, int begin, int count)
 {
     for (int k = begin; k < begin + count; k++) {
@@ -235,12 +237,12 @@ static void add_up(fmo_fragments *f, const pair_list *list, int begin, int count
     }
 }
 
-/* Some pairs, which ranks take in pieces that get smaller: each of them half of a rank's share of
- * what is left, but no fewer than its threads, or than keep a GPU busy; where a rank has one
- * thread, of one pair. */
+/* Pairs of a round, which ranks take in pieces of decreasing size: half of a rank's share of what
+ * is left, but at least as many as the rank has threads, or as keep a GPU busy; one pair if ranks
+ * have one thread. */
 typedef struct round {
     const pair_list *list;
-    const int *begin; /* [pieces + 1] in the list */
+    const int *begin; /* [pieces + 1] index of the first pair of each piece in the list */
     double work_before, all_work;
 } round_of_pairs;
 
@@ -275,7 +277,7 @@ static void piece_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BL
                            sizeof *r->list->population};
 }
 
-/* Pairs from `begin` on, on all ranks: done, and on rank 0. */
+/* Runs pairs from `begin` on all ranks, and gathers the results on rank 0. */
 static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, int count,
                             double work_before, double all_work, fmo_error *err)
 {
@@ -296,7 +298,8 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
     return status;
 }
 
-/* Pairs from `begin` on that have space together, at most so many. */
+/* Returns the number of pairs from `begin` whose matrices fit into memory together; at most
+ * `most`. */
 static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int most)
 {
     double elements = 0.0;
@@ -313,7 +316,7 @@ static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int be
 static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
 {
     const int left = list->count - begin;
-    if (f->ranks) { /* each has a piece of it in memory at a time */
+    if (f->ranks) { /* each rank has one piece of it in memory at a time */
         const int most = f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
         return most < left ? most : left;
     }
@@ -325,7 +328,8 @@ static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
     return chunk_that_fits(f, list, begin, wanted < CHUNK ? wanted : CHUNK);
 }
 
-/* Chunks of pairs, the largest first. done: work of the electrostatics, which are. */
+/* Runs all pairs that have an SCF, batch by batch, the largest first. done: work of the finished
+ * electrostatics. */
 static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, double done,
                                 fmo_error *err)
 {
@@ -354,15 +358,15 @@ static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, double 
     return status;
 }
 
-/* Electrostatics of all pairs of one monomer with those before it. */
+/* Computes the electrostatic energies of all pairs of one monomer with those before it. */
 static fmo_status es_row(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    const int row = f->system->fragment_num - 1 - k; /* the longest first */
+    const int row = f->system->fragment_num - 1 - k; /* the longest row first */
     (void)user;
     return fmo_field_electrostatics(f, &f->result->pair[row * (row - 1) / 2], row, threads, err);
 }
 
-/* Whether a cut bond joins two fragments: their pair has to have an SCF, however far. */
+/* Returns 1 if a cut bond joins two fragments: their pair needs an SCF at any distance. */
 static int bonded(const fmo_fragment_system *s, int i, int j)
 {
     for (int b = 0; b < s->bond_num; b++) {
@@ -380,7 +384,7 @@ static void row_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOC
         (fmo_block){f->result->pair + row * (row - 1) / 2, (size_t)row * sizeof *f->result->pair};
 }
 
-/* Which pairs there are, and which of them have an SCF that is not done. */
+/* Lists all pairs, and those whose SCF is not finished yet. */
 static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
@@ -395,7 +399,8 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
             p->j = j;
             p->distance = f->distance[i * s->fragment_num + j];
             p->is_bonded = bonded(s, i, j);
-            /* However far: two nuclei at one place have no electrostatics. */
+            /* At any distance: an atom in both fragments has no electrostatic energy with
+             * itself. */
             p->is_scf = p->distance < s->es_dimers_from || p->is_bonded ||
                         fmo_subsystems_share_atom(&f->monomer[i], &f->monomer[j]);
             if (!p->is_scf) {
@@ -420,8 +425,8 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
     return FMO_OK;
 }
 
-/* Electrostatics of all pairs on a GPU, while the host prepares those that have an SCF: what the
- * one writes the other does not read. */
+/* Electrostatics of all pairs on a GPU, computed in a thread while the host prepares pairs with an
+ * SCF; the two write different data. */
 typedef struct es_beside {
     fmo_fragments *f;
     pthread_t thread;
@@ -433,14 +438,14 @@ typedef struct es_beside {
 static void *run_es(void *user)
 {
     es_beside *const e = user;
-    omp_set_num_threads(1); /* of this POSIX thread alone: the SCFs have the others */
+    omp_set_num_threads(1); /* for this POSIX thread only: the SCFs use the others */
     fmo_fragment_result *const r = e->f->result;
     e->status = fmo_field_electrostatics(e->f, r->pair, r->pair_num, 1, &e->err);
     return NULL;
 }
 
-/* Electrostatics of all pairs, in pieces of about the same work. scf: work that comes after them.
- */
+/* Computes the electrostatic energies of all pairs in pieces of similar work. scf: work of the SCFs
+ * that follow; es: of all electrostatics. */
 static fmo_status es_in_pieces(fmo_fragments *f, double scf, double es, fmo_error *err)
 {
     fmo_fragment_result *const r = f->result;
@@ -456,7 +461,8 @@ static fmo_status es_in_pieces(fmo_fragments *f, double scf, double es, fmo_erro
     return status;
 }
 
-/* All electrostatics, or their beginning. @param[out] done  their work, of what is finished */
+/* Computes all electrostatic energies, or starts a thread that does. @param[out] done  work that is
+ * finished */
 static fmo_status begin_es(fmo_fragments *f, es_beside *e, const pair_list *list, double *done,
                            fmo_error *err)
 {
@@ -484,6 +490,7 @@ static fmo_status end_es(es_beside *e, fmo_error *err)
     return e->status == FMO_OK ? FMO_OK : fmo_error_set(err, e->status, "%s", e->err.message);
 }
 
+/* Lists the pairs, computes electrostatics and SCFs, and adds the changes of the charges. */
 fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
 {
     pair_list list = {0};
@@ -497,7 +504,7 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
     if (status == FMO_OK)
         status = end_es(&beside, err);
     else
-        (void)end_es(&beside, NULL); /* the first error is the one that counts */
+        (void)end_es(&beside, NULL); /* the first error is returned */
     CHECKGOTO(status);
     for (int a = 0; a < f->system->atom_num; a++) f->result->charge2[a] += f->pair_charge[a];
 done:

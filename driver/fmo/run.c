@@ -1,5 +1,6 @@
 /* FMO2 from end to end: distances, monomers, pairs, and the energy
- *     E = sum_I E'_I + sum_IJ [ what the pair adds ]. */
+ *     E = sum_I E'_I + sum_IJ [ contribution of the pair ].
+ * Public functions are in fragment.h. Read next: scc.c, pairs.c. */
 #include "driver/fmo/internal.h"
 #include "driver/base/agree.h"
 #include "driver/base/checkgoto.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Van der Waals radii in angstrom, as OpenFMO has them; 2 beyond chlorine. */
+/* Van der Waals radii in angstrom, as in OpenFMO; 2 beyond chlorine. */
 static double radius(int number)
 {
     static const double radii[] = {0.0,  1.20, 1.20, 1.37, 1.45, 1.45, 1.50, 1.50, 1.40,
@@ -25,7 +26,7 @@ static double radius(int number)
     return number < known ? radii[number] : 2.0;
 }
 
-/* R(I,J) = min |r_a - r_b| / (w_a + w_b) over the atoms of both. */
+/* Computes R(I,J) = min |r_a - r_b| / (w_a + w_b) over the atoms of both. */
 static void measure(fmo_fragments *f)
 {
     const fmo_fragment_system *s = f->system;
@@ -76,8 +77,8 @@ static fmo_status no_memory(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fragments");
 }
 
-/* What is kept of every pair, far ones too, is there from the start: systems lend memory that they
- * do not have, and end who comes to use it. */
+/* Checks that memory for the data of all pairs, far ones included, is free. Operating systems grant
+ * more memory than they have, and kill the process that uses it. */
 static fmo_status check_table(const fmo_fragments *f, size_t pairs, fmo_error *err)
 {
     const size_t one =
@@ -91,6 +92,7 @@ static fmo_status check_table(const fmo_fragments *f, size_t pairs, fmo_error *e
                          pairs, f->system->fragment_num, 1e-9 * bytes, 1e-9 * there);
 }
 
+/* Allocates the result and all arrays by fragment or pair. */
 static fmo_status allocate(fmo_fragments *f, fmo_error *err)
 {
     const size_t n = (size_t)f->system->fragment_num, atoms = (size_t)f->system->atom_num;
@@ -123,6 +125,7 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     return FMO_OK;
 }
 
+/* Frees everything except the result. */
 static void release(fmo_fragments *f)
 {
     const int n = f->system->fragment_num;
@@ -149,8 +152,9 @@ static void release(fmo_fragments *f)
     free(f->mulliken);
 }
 
-/* Threads beside GPUs of a host, which its ranks divide, and of a rank at least, if nobody asks for
- * others: more wait for each other longer than they help (docs/log/fmo.md, "How fast"). */
+/* Default number of threads beside the GPUs of a host, shared by its ranks, and the smallest number
+ * per rank: more threads wait for each other longer than they help (docs/log/fmo.md, "How
+ * fast"). */
 enum { THREADS_BESIDE = 16, THREADS_BESIDE_LEAST = 4 };
 
 static int threads_beside(const fmo_fragments *f)
@@ -159,7 +163,7 @@ static int threads_beside(const fmo_fragments *f)
     return share > THREADS_BESIDE_LEAST ? share : THREADS_BESIDE_LEAST;
 }
 
-/* Threads that there are, unless somebody says how many: ranks of a host divide its cores. */
+/* Returns the number of threads that the user set, or all; ranks of a host share its cores. */
 static int threads_of_all(const fmo_fragments *f)
 {
     const int asked = f->o.scf.fock.threads;
@@ -167,10 +171,10 @@ static int threads_of_all(const fmo_fragments *f)
     return fmo_fock_threads(divided ? f->ranks->cores : asked);
 }
 
-/* Whether functions are Cartesian or spherical, for all subsystems the same: subsystems without d
- * shells, too, have their functions in the order that goes with it, as matrices of one subsystem go
- * into those of another. Asked of a molecule with one atom of each element, as a set may differ by
- * element. */
+/* Chooses Cartesian or spherical functions for all subsystems. Subsystems without d shells use the
+ * corresponding order of functions, too, because matrices of one subsystem are copied into those of
+ * another. The basis set is queried for a molecule with one atom of each element, since its choice
+ * may depend on the elements. */
 static fmo_status choose_functions(fmo_fragments *f, fmo_error *err)
 {
     enum { ELEMENTS = 119 };
@@ -196,14 +200,14 @@ static fmo_status choose_functions(fmo_fragments *f, fmo_error *err)
     return FMO_OK;
 }
 
-/* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */
+/* Chooses mode and threads for all fragments; rank 0 chooses the mode for all ranks. */
 static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 {
     fmo_fock_options *fock = &f->o.scf.fock;
     const fmo_fragment_system *s = f->system;
     const fmo_molecule whole = {.nucleus_num = s->atom_num, .number = s->number, .coord = s->coord};
     int electrons = 0;
-    fmo_dataset *all = NULL; /* NULL as well if it cannot be made: the fragment says why */
+    fmo_dataset *all = NULL; /* NULL also if it cannot be made: the fragment reports the error */
     fmo_status status = FMO_OK;
     for (int a = 0; a < s->atom_num; a++) electrons += s->number[a];
     (void)fmo_dataset_create(&whole, f->set, -(electrons % 2), &all, NULL);
@@ -220,11 +224,11 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
     if (status == FMO_OK)
         status = fmo_fragment_tell(f, &f->threads_first, sizeof f->threads_first, err);
     if (status != FMO_OK) return status;
-    if (f->ranks && fock->mode == FMO_MODE_CPU && fock->memory == 0) /* SCFs of pairs */
+    if (f->ranks && fock->mode == FMO_MODE_CPU && fock->memory == 0) /* for the SCFs of pairs */
         fock->memory = fmo_free_memory() / 2 / (size_t)f->ranks->node_size;
     f->result->ranks = f->ranks ? f->ranks->size : 1;
     f->result->mode = fock->mode;
-    /* Threads that are started have not chosen a GPU; the caller's may have. */
+    /* The current GPU of the calling thread is not inherited by new threads. */
     if (fock->mode == FMO_MODE_FUSED && fock->device < 0 && fock->device_num == 0)
         fock->device = fmo_batch_linalg_thread_gpu();
     f->result->threads = f->threads;
@@ -254,7 +258,7 @@ static int by_size(const void *x, const void *y)
                : a->fragment - b->fragment;
 }
 
-/* All monomers on every rank, and whether they are the same on all. */
+/* Makes all monomers on every rank, and checks that they are the same on all. */
 static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
 {
     const int n = f->system->fragment_num;
@@ -272,21 +276,21 @@ static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
                            err);
 }
 
-/* How large the whole is, and whether the cutoff will do for it. */
+/* Counts the functions of the whole system, and notes if the cutoff is too loose for it. */
 static void note_cutoff(fmo_fragments *f)
 {
     const fmo_fragment_system *s = f->system;
     fmo_fragment_result *r = f->result;
     for (int k = 0; k < r->fragment_num; k++) {
         const fmo_subsystem *m = &f->monomer[k];
-        for (int a = 0; a < m->atom_num; a++) /* ghosts are another's */
+        for (int a = 0; a < m->atom_num; a++) /* ghost atoms are counted in their own fragment */
             if (s->fragment[m->atom[a]] == k) r->nao += m->begin[a + 1] - m->begin[a];
     }
     fmo_scf_note_cutoff(f->o.scf.fock.cutoff, FMO_FRAGMENT_CUTOFF_ERROR, FMO_SCF_CUTOFF_MOST,
                         r->nao, f->o.convergence, r->notice, sizeof r->notice);
 }
 
-/* What monomers leave in the result. */
+/* Copies the monomers' properties to the result. */
 static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
@@ -319,7 +323,7 @@ static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
     return FMO_OK;
 }
 
-/* What the calls of all ranks have to have in common beside the system. */
+/* Returns a hash of the options that must agree on all ranks. */
 static uint64_t options_digest(const fmo_fragment_options *o)
 {
     const double numbers[] = {o->max_iterations, o->convergence, o->projector, o->state != NULL,
@@ -329,6 +333,7 @@ static uint64_t options_digest(const fmo_fragment_options *o)
     return sum;
 }
 
+/* Checks that the options are in their ranges. */
 static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
 {
     if (o->scf.fock.ranks)
@@ -354,15 +359,15 @@ static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
     return fmo_scf_check_options(&o->scf, err);
 }
 
-/* From the first allocation to the energy. */
+/* Runs all steps from the first allocation to the energy. */
 static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
 {
-    void *starting = NULL; /* GPUs */
+    void *starting = NULL; /* GPUs that are being started */
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
     CHECKGOTO(fmo_fragment_agree(f, choose_functions(f, err), err));
     CHECKGOTO(choose_mode(f, err));
-    /* SCFs go side by side, one a thread */
+    /* SCFs run concurrently, one per thread */
     CHECKGOTO(fmo_fragment_agree(f, fmo_check_blas_memory(f->threads, err), err));
     if (f->o.scf.fock.mode == FMO_MODE_FUSED)
         starting = fmo_batch_linalg_begin_gpus(&f->o.scf.fock);
@@ -384,6 +389,7 @@ done:
     return status;
 }
 
+/* Checks the arguments, on all ranks if there are several, and runs the calculation. */
 fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_set *set,
                             const fmo_fragment_options *options, fmo_fragment_result **result,
                             fmo_error *err)

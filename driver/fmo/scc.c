@@ -1,6 +1,6 @@
-/* Monomers to self-consistency: in each iteration every fragment's RHF in the field of the
- * densities that the others had in the iteration before, until the sum of E'_I stands still and
- * fields hardly change. */
+/* Monomers to self-consistency: in each iteration every fragment has an RHF calculation in the
+ * field of the densities from the previous iteration, until the sum of E'_I and the fields no
+ * longer change. Calls field.c, mix.c and solve.c; called by run.c. */
 #include "driver/fmo/internal.h"
 #include "driver/base/clock.h"
 #include "driver/scf/sad.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Superposition of atomic densities, each atom's scaled to the charge that the subsystem has of it.
- */
+/* Computes a superposition of atomic densities, each scaled to the nuclear charge of the atom in
+ * the subsystem. */
 static fmo_status first_density(fmo_subsystem *m, const fmo_fragment_system *s, fmo_atoms *atoms,
                                 fmo_error *err)
 {
@@ -29,7 +29,7 @@ static fmo_status guess_one(fmo_fragments *f, int k, int threads, void *user, fm
     return first_density(&f->monomer[k], f->system, user, err);
 }
 
-/* Guesses of all monomers, which have their atoms' densities in common. */
+/* Computes initial densities of all monomers, which share the cached atomic densities. */
 static fmo_status guess(fmo_fragments *f, fmo_error *err)
 {
     fmo_atoms *atoms = NULL;
@@ -48,28 +48,28 @@ static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user,
     return fmo_monomers_fields(f, &f->monomer[k], 1, user, threads, err);
 }
 
-/* Far from their end fields need not be known well: their cutoff is so much of how far they were
- * off (hartree), at most the larger, until that is less than the cutoff that is asked for. */
+/* Far from convergence fields need less accuracy: their cutoff is this share of their residual
+ * (hartree), at most cutoff_most, but not below the requested cutoff. */
 static const double cutoff_share = 1e-8, cutoff_most = 1e-7;
 
 static double field_cutoff(const fmo_scf_options *o, double far)
 {
     const double loose = isnan(far) ? cutoff_most : fmin(cutoff_most, cutoff_share * far);
-    return o->fock.cutoff > 0.0 ? fmax(o->fock.cutoff, loose) : 0.0; /* 0: all of it */
+    return o->fock.cutoff > 0.0 ? fmax(o->fock.cutoff, loose) : 0.0; /* 0: no screening */
 }
 
-/* A gradient of an SCF is to be so much smaller than the field is from its end, in hartree. */
+/* Ratio of an SCF's gradient threshold to the residual of the field, both in hartree. */
 static const double gradient_share = 1e-2;
 
-/* A small change alone may be chance: E' is off in proportion to what fields are, so these are to
- * be off by at most so many times what is wanted of the energy. */
+/* A small energy change alone may be accidental: the error of E' is proportional to that of the
+ * fields, so their residual must be below this many times the energy threshold. */
 static const double far_enough = 10.0;
 
-/* Thresholds of an iteration: densities need not be better than the field that they are solved in,
- * `far` hartree from its end. At the end SCFs go on below what is asked for, as long as they get
- * better: else what they leave is what fields differ by, and DIIS mixes that
- * (docs/log/fmo.md, "How fast"). @return whether they are good enough for the last iteration
- */
+/* Chooses the thresholds of an iteration from the residual `far` (hartree) of its fields: densities
+ * need not be more accurate than the fields. In the last iterations SCFs continue below the
+ * requested gradient as long as it falls; otherwise their errors dominate the differences of
+ * fields, and DIIS extrapolates those (docs/log/fmo.md, "How fast"). @return 1 if the thresholds
+ * are tight enough for the last iteration */
 static int choose_thresholds(const fmo_scf_options *o, double far, fmo_thresholds *t)
 {
     const double gradient = isnan(far) ? 1e-2 : fmin(1e-2, gradient_share * far);
@@ -79,12 +79,12 @@ static int choose_thresholds(const fmo_scf_options *o, double far, fmo_threshold
     return t->energy <= o->energy_convergence && gradient <= o->gradient_convergence;
 }
 
-/* Orbitals are found if the energy's last change was below so many times what is wanted: as a rule
- * each is a fifth of the one before. */
+/* Orbitals are computed if the last energy change was below this many times the threshold; usually
+ * each change is a fifth of the previous one. */
 static const double orbitals_from = 30.0;
 
-/* Fields of the densities by all ranks, mixed by rank 0, which has the others before. far: how far
- * they were off, then are. */
+/* Computes the fields of the densities on all ranks; rank 0, which has the history, extrapolates
+ * them. *far: residual of the previous fields; replaced by that of the new ones. */
 static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, double *far,
                               fmo_error *err)
 {
@@ -116,7 +116,7 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first, double 
     if (status != FMO_OK) return status;
     *tight = choose_thresholds(&f->o.scf, *far, &thresholds);
     const double middle = driver_seconds();
-    /* Orbitals of what may be the last iteration: no other is. */
+    /* Orbitals are computed only in iterations that may be the last. */
     const double last_change = fabs(f->result->energy_change);
     *tight &= f->result->fragment_num == 1 || last_change < orbitals_from * f->o.convergence;
     status = fmo_subsystems_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL,
@@ -150,7 +150,7 @@ static fmo_status not_converged(const fmo_fragments *f, double far, fmo_error *e
                          *f->result->notice ? ", or mind this: " : "", f->result->notice);
 }
 
-/* Densities to begin with: guessed, or those of the state, which rank 0 reads. */
+/* Sets the initial densities: guessed, or read from the state file by rank 0. */
 static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
 {
     fmo_fragment_result *r = f->result;
@@ -166,6 +166,7 @@ static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
     return status == FMO_OK ? fmo_fragment_spread(f, fmo_subsystem_blocks, err) : status;
 }
 
+/* Iterates until energy and fields have converged, and writes the state after each iteration. */
 fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
 {
     const fmo_fragment_options *o = &f->o;
@@ -196,7 +197,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
         r->energy_change = report.energy_change;
         r->field_seconds += report.field_seconds;
         r->scf_seconds += report.scf_seconds;
-        /* Alone a fragment has no field. */
+        /* A single fragment has no field. */
         report.converged = converged =
             tight && (r->fragment_num == 1 || (fabs(report.energy_change) < o->convergence &&
                                                far < far_enough * o->convergence));

@@ -1,5 +1,6 @@
-/* What ranks tell each other. Rank 0 decides: what the others need comes from there, also what
- * every rank could have computed itself, so that all go on from the same bits. */
+/* Communication between ranks. Rank 0's data are used by all, even data that every rank could have
+ * computed itself, so that all ranks continue with the same bits. Called by all files of this
+ * module; see internal.h. */
 #include "driver/fmo/internal.h"
 #include "driver/base/agree.h"
 
@@ -32,7 +33,7 @@ fmo_status fmo_fragment_tell(const fmo_fragments *f, void *data, size_t bytes, f
     return f->ranks ? fmo_ranks_broadcast(f->ranks, data, bytes, err) : FMO_OK;
 }
 
-/* Arrays of number k. */
+/* Lists the arrays of index k. */
 static void list(fmo_fragments *f, int k, fmo_blocks *blocks, void *user, fmo_block b[FMO_BLOCKS])
 {
     memset(b, 0, FMO_BLOCKS * sizeof *b);
@@ -48,7 +49,7 @@ static size_t size_of(fmo_fragments *f, int k, fmo_blocks *blocks, void *user)
     return bytes;
 }
 
-/* Between arrays of number k and bytes; returns how many. */
+/* Copies the arrays of index k to or from a buffer; returns the number of bytes. */
 static size_t copy(fmo_fragments *f, int k, fmo_blocks *blocks, void *user, char *bytes,
                    int to_bytes)
 {
@@ -66,7 +67,7 @@ typedef struct arrival {
     fmo_fragments *f;
     fmo_blocks *blocks;
     void *user;
-    char *arrived; /* by number */
+    char *arrived; /* marks received indices */
 } arrival;
 
 static void take(int rank, const void *data, size_t bytes, void *user)
@@ -82,6 +83,8 @@ static void take(int rank, const void *data, size_t bytes, void *user)
     }
 }
 
+/* Ranks other than 0 send (index, arrays) records; rank 0 stores them and marks the indices in
+ * `mine`. */
 fmo_status fmo_fragment_gather(fmo_fragments *f, fmo_status status, int count, fmo_blocks *blocks,
                                void *user, fmo_error *err)
 {

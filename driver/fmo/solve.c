@@ -1,4 +1,5 @@
-/* RHF of subsystems in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
+/* RHF of subsystems in the fields of the other fragments: F = H + U + P + G(D), E' = E - Tr D U.
+ * Called by scc.c and pairs.c. */
 #include "driver/fmo/internal.h"
 #include "driver/scf/batch.h"
 #include "base/snake.h"
@@ -10,11 +11,11 @@
 typedef struct solving {
     fmo_fragments *f;
     fmo_subsystem *subsystems;
-    const int *number; /* [jobs] of subsystems; NULL: all of them */
+    const int *number; /* [jobs] indices of subsystems; NULL: all of them */
     fmo_scf_job *jobs;
-    char *mine;                               /* or NULL */
-    const fmo_subsystem_callbacks *callbacks; /* or NULL */
-    double done, all; /* cubes of the functions of finished subsystems, of all */
+    char *mine;                               /* marks finished subsystems; may be NULL */
+    const fmo_subsystem_callbacks *callbacks; /* may be NULL */
+    double done, all; /* sums of cubed numbers of functions: of finished subsystems, of all */
 } solving;
 
 static size_t number_of(const solving *s, size_t job)
@@ -22,7 +23,7 @@ static size_t number_of(const solving *s, size_t job)
     return s->number ? (size_t)s->number[job] : job;
 }
 
-/* What a finished SCF leaves in its subsystem; the result is not kept. */
+/* Copies the results of an SCF to its subsystem and destroys the rest; reports progress. */
 static void finished(size_t at, fmo_scf_job *job, void *user)
 {
     solving *s = user;
@@ -58,9 +59,10 @@ static fmo_status name_failure(const fmo_subsystem *subsystem, const fmo_scf_job
                          job->err.message);
 }
 
-/* Where fields and electrostatics go to a GPU, SCFs of subsystems of at most so many functions stay
- * with the CPU's threads; of more functions where they are fewer than so many for each thread, as a
- * GPU would wait for the host (docs/log/fmo.md, "How fast"). */
+/* In mode fused, if there is at least one SCF per thread, SCFs of at most CPU_FUNCTIONS functions
+ * stay on the CPU, and those of up to CPU_FUNCTIONS_OF_FEW if there are fewer than FEW per thread,
+ * because a GPU would wait for the host (docs/log/fmo.md, "How fast"). Fields and electrostatics
+ * are still computed on the GPU. */
 enum { CPU_FUNCTIONS = 20, CPU_FUNCTIONS_OF_FEW = 64, FEW = 4 };
 
 static int largest(const fmo_subsystem *subsystems, int count)
@@ -111,8 +113,9 @@ static const double *overlap(size_t job, void *user)
     return s->subsystems[job].overlap;
 }
 
-/* As a batch that makes subsystems ready; where their SCFs stay on the CPU, but their fields go to
- * a GPU, which is not to be asked for each by itself, all are made ready before. */
+/* Runs a batch that prepares subsystems as needed. If their SCFs stay on the CPU but their fields
+ * are computed on a GPU, all are prepared at once beforehand, because single requests to the GPU
+ * are slow. */
 static fmo_status run_with_callbacks(solving *s, size_t count, const fmo_scf_options *o,
                                      fmo_error *err)
 {
@@ -130,6 +133,8 @@ static fmo_status run_with_callbacks(solving *s, size_t count, const fmo_scf_opt
     return status;
 }
 
+/* Runs `count` SCFs as one batch with the thresholds of this iteration; names the first subsystem
+ * that failed. */
 static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds, int orbitals,
                         fmo_error *err)
 {
@@ -148,7 +153,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.gradient_convergence = thresholds->gradient;
     o.gradient_aim = thresholds->aim;
     o.orbitals = orbitals;
-    o.loose_fock = 1; /* it is not wanted */
+    o.loose_fock = 1; /* the Fock matrix is not used */
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
     if (o.fock.mode == FMO_MODE_FUSED && !s->number &&
@@ -174,8 +179,9 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     return status;
 }
 
-/* Monomers whose plans stay with this rank: of those in order of size each rank has one in turns,
- * there and back, so that all have about as much. @return how many; number: [fragment_num] */
+/* Lists the monomers of this rank, whose plans stay there: monomers in order of size are
+ * distributed over the ranks in boustrophedon order, so that all ranks have about the same work.
+ * number: [fragment_num]. @return how many */
 static int own_share(const fmo_fragments *f, int *number)
 {
     const size_t ranks = (size_t)f->ranks->size, own = (size_t)f->ranks->rank;

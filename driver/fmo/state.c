@@ -1,6 +1,7 @@
-/* What a run has reached, in a file of its own, so that a killed run goes on: written whole or not
- * at all (result.h), after every iteration of the monomers. A line of text, then numbers of this
- * machine: sizes, the sum that says which calculation it is, energies and densities. */
+/* The state of a run in a file, from which an interrupted run can continue; it is written
+ * completely or not at all (result.h) after every iteration of the monomers. Format: a line of
+ * text, then binary numbers of this machine: counts, a hash of the calculation, energies and
+ * densities, finished pairs. */
 #include "driver/fmo/internal.h"
 #include "driver/base/hash.h"
 
@@ -14,6 +15,7 @@
 
 static const char head[64] = "fmo fragment state 2\n";
 
+/* Hashes system, basis set, hybrids and all options that determine the densities. */
 uint64_t fmo_fragments_identity(const fmo_fragments *f)
 {
     const fmo_fragment_system *s = f->system;
@@ -46,12 +48,13 @@ uint64_t fmo_fragments_identity(const fmo_fragments *f)
     return sum;
 }
 
-/* Monomers are converged to these thresholds. */
+/* ENERGIES: energies stored per monomer; THRESHOLDS: thresholds to which the monomers were
+ * converged. */
 enum { ENERGIES = 5, THRESHOLDS = 3 };
 
 typedef struct counts {
     char head[sizeof head];
-    uint64_t identity, sum; /* sum: of all bytes, with 0 here */
+    uint64_t identity, sum; /* sum: hash of all bytes of the file, with 0 in its own place */
     int32_t iteration, converged;
     double threshold[THRESHOLDS];
 } counts;
@@ -63,7 +66,7 @@ static void list_thresholds(const fmo_fragments *f, double threshold[THRESHOLDS]
     threshold[2] = f->o.scf.gradient_convergence;
 }
 
-/* Whether what has converged is good enough for what is wanted now. */
+/* Returns 1 if the saved monomers have converged to at least the requested thresholds. */
 static int is_good(const fmo_fragments *f, const counts *c)
 {
     double wanted[THRESHOLDS];
@@ -100,7 +103,7 @@ typedef struct saved_pair {
     double internal, transfer, total;
 } saved_pair;
 
-/* Of what pairs depend on beside the monomers. */
+/* Returns a hash of what pairs depend on in addition to the monomers. */
 static uint64_t pairs_identity(const fmo_fragments *f)
 {
     const double numbers[] = {f->system->es_dimers_from, f->o.scf.energy_convergence,
@@ -144,7 +147,7 @@ static fmo_status damaged(const fmo_fragments *f, const char *what, fmo_error *e
                          "%.200s: damaged: %s; leave out --resume to begin anew", f->o.state, what);
 }
 
-/* Pairs of the bytes behind the monomers, if they are of the same thresholds. */
+/* Reads the pairs behind the monomers, if they were computed with the same thresholds. */
 static fmo_status get_pairs(fmo_fragments *f, const char *at, size_t size, fmo_error *err)
 {
     pairs_head h;
@@ -175,6 +178,7 @@ static fmo_status get_pairs(fmo_fragments *f, const char *at, size_t size, fmo_e
     return FMO_OK;
 }
 
+/* Writes counts, monomers and finished pairs. */
 fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged, fmo_error *err)
 {
     const int pairs = pairs_done(f);
@@ -205,12 +209,12 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
     return status;
 }
 
-/* All bytes of the file: at least as many as are expected, with the right beginning. */
+/* Reads the whole file, and checks its beginning, hash and minimum size. */
 static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, size_t *size,
                        fmo_error *err)
 {
     counts c = {.iteration = 0};
-    /* One byte more than there can be, so that a file that is longer is known. */
+    /* One byte more than the largest possible file, to detect files that are too long. */
     const size_t most = expected + pairs_size(f, f->result->pair_num) + 1;
     FILE *file = fopen(f->o.state, "rb");
     if (!file)
@@ -236,6 +240,7 @@ static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, si
     return FMO_OK;
 }
 
+/* Reads the monomers, and the pairs if the monomers have converged sufficiently. */
 fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_error *err)
 {
     const size_t expected = size_of(f);

@@ -1,6 +1,6 @@
-/* One or two fragments as a molecule: its nuclei (the detached atom of a cut bond leaves a charge
- * of 1, and all of its functions, with the fragment of the attached atom), functions, one-electron
- * matrices. */
+/* One or two fragments as a molecule: nuclei, functions, one-electron matrices. The detached atom
+ * of a cut bond also belongs to the fragment of the attached atom, with a nuclear charge of 1 and
+ * all of its functions. Functions are declared in internal.h. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
 
@@ -43,7 +43,8 @@ static fmo_status no_memory(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a fragment");
 }
 
-/* Charges by atom of the system, NaN where the subsystem has no such atom. */
+/* Computes nuclear charges by atom of the system; NaN for atoms that the subsystem does not
+ * contain. */
 static void count_charges(const fmo_fragments *f, const fmo_subsystem *subsystem, double *charge)
 {
     const fmo_fragment_system *s = f->system;
@@ -64,6 +65,7 @@ static void count_charges(const fmo_fragments *f, const fmo_subsystem *subsystem
     }
 }
 
+/* Lists the atoms of the subsystem, and computes its number of electrons and nuclear repulsion. */
 static fmo_status list_atoms(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
@@ -102,7 +104,8 @@ static fmo_status list_atoms(const fmo_fragments *f, fmo_subsystem *subsystem, f
     return FMO_OK;
 }
 
-/* Functions. Charges of the basis are those of whole atoms: they make the first guess. */
+/* Makes the basis. The nuclear charges in it are those of whole atoms, which the initial guess
+ * needs. */
 static fmo_status make_basis(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -125,7 +128,7 @@ static fmo_status make_basis(const fmo_fragments *f, fmo_subsystem *subsystem, f
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "fragment %d: %d electrons do not fit into %d functions",
                              subsystem->fragment[0] + 1, subsystem->electron_num, subsystem->nao);
-    /* Functions go atom by atom (basis_set.h). */
+    /* Functions are ordered atom by atom (basis_set.h). */
     int *const ao = malloc((size_t)subsystem->nao * sizeof *ao);
     double *const factor = malloc((size_t)subsystem->nao * sizeof *factor);
     subsystem->begin = calloc((size_t)subsystem->atom_num + 1, sizeof *subsystem->begin);
@@ -167,14 +170,14 @@ static fmo_status add_attraction(fmo_subsystem *subsystem, fmo_error *err)
     return status;
 }
 
-/* Of a pair the products that neither of its monomers has. */
+/* Makes the products of functions that neither monomer of a pair has. */
 static fmo_status make_products_between(const fmo_fragments *f, fmo_subsystem *pair, fmo_error *err)
 {
     unsigned *const group = calloc((size_t)pair->atom_num, sizeof *group);
     if (!group) return no_memory(err);
     for (int side = 0; side < 2; side++) {
         const fmo_subsystem *const own = &f->monomer[pair->fragment[side]];
-        for (int a = 0, p = 0; a < own->atom_num; a++) { /* both ascend */
+        for (int a = 0, p = 0; a < own->atom_num; a++) { /* both lists ascend */
             while (pair->atom[p] < own->atom[a]) p++;
             group[p] |= 1u << side;
         }
@@ -215,6 +218,7 @@ done:
     return status;
 }
 
+/* Both atom lists ascend, so one pass over them finds the common atoms. */
 void fmo_subsystem_add_matrix(const fmo_subsystem *from, const double *X, double kept,
                               const fmo_subsystem *to, double *Y)
 {

@@ -1,12 +1,12 @@
-/* All pairs as a table: a header with units, a line for each, columns with tabs between them. */
+/* All pairs as a table: a header with units, one line per pair, tab-separated columns. */
 #include "driver/fmo/text.h"
 #include "base/arguments.h"
 #include "io/output/kind.h"
 
 #include <math.h>
 
-/* No tab or line end is left in it; a quotation mark would begin a quoted field for many readers.
- */
+/* Writes a name. It contains no tabs or line ends; a quotation mark would start a quoted field in
+ * many programs and is replaced. */
 static void put_name(FILE *stream, const fmo_fragment_system *s, int k)
 {
     char name[FMO_FRAGMENT_NAME];
@@ -15,6 +15,7 @@ static void put_name(FILE *stream, const fmo_fragment_system *s, int k)
     putc('\t', stream);
 }
 
+/* Writes the header and a line for each pair. */
 static bool put_table(FILE *stream, const fmo_text_source *source)
 {
     const fmo_fragment_result *r = source->result;

@@ -16,6 +16,7 @@ const char *fmo_fragment_name(const fmo_fragment_system *s, int k, char name[FMO
     return name;
 }
 
+/* Checks that a result belongs to the system. */
 static fmo_status check(const fmo_text_source *source, const char *call, fmo_error *err)
 {
     const fmo_fragment_result *r = source->result;

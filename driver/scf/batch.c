@@ -1,10 +1,9 @@
-/* Many SCFs in one call. On a GPU the smallest molecules have a block of threads each (block/),
- * other small ones advance together (lockstep batches.c), a few hundred at a time, while the plans
- * of the next ones are made. In mode cpu they run side by side, one a thread. What is too large for
- * that goes one after the other with all threads. Every molecule takes the path of fmo_scf_run, or
- * has a block, so what it gets does not depend on its neighbours. Ranks go through one list
- * together: the next number is that of a counter which all take from, one job or, on GPUs, a
- * lockstep batch of small ones. */
+/* Many SCFs in one call. On a GPU the smallest molecules run in one thread block each (block/);
+ * other small ones advance in lockstep (lockstep_batches.c), a few hundred at a time, while the
+ * plans of the next are made. In mode cpu small molecules run concurrently, one per thread. Larger
+ * molecules run one after the other with all threads. Every molecule takes the path of fmo_scf_run
+ * or runs in a thread block, so its result does not depend on the other jobs. Ranks share one list:
+ * each takes the next work item, a job or a lockstep batch, from a common counter. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,8 +35,8 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* All molecules over functions of norm 1, in place of the caller's inputs until they end. Those of
- * an owner who completes them later have functions of norm 1. */
+/* Converts all molecules to functions of norm 1, in place of the caller's inputs until they end.
+ * Jobs with prepare callbacks already have such functions. */
 static fmo_status normalise_jobs(batch *b, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -55,7 +54,7 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
     return status;
 }
 
-/* A job has the caller's input again, and a result over the caller's functions. */
+/* Restores the caller's input, and converts the result to the caller's functions. */
 static void give_back(const batch *b, size_t k)
 {
     if (!b->normal || !b->normal[k].norm) return;
@@ -93,7 +92,7 @@ const double *fmo_scf_batch_overlap(const batch *b, size_t job)
                                                  : NULL;
 }
 
-/* A job that is ready. */
+/* Runs a prepared job. aside: 1 if others run concurrently. */
 static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int aside)
 {
     fmo_scf_job *const job = &b->jobs[k];
@@ -122,7 +121,7 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
         fmo_scf_batch_note_end(b, k, aside);
 }
 
-/* Of the work items that were given back the one that comes first. */
+/* Returns the index of the smallest returned work item. */
 static int first_held(const batch *b)
 {
     int first = 0;
@@ -131,6 +130,8 @@ static int first_held(const batch *b)
     return first;
 }
 
+/* Takes a work item: one that was returned, the next of this process, or the next of the ranks'
+ * counter. */
 size_t fmo_scf_batch_take(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
@@ -159,18 +160,18 @@ void fmo_scf_batch_hold(batch *b, size_t work_item)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* What could not run beside others. */
+/* Runs the jobs that found too little memory beside others. */
 static void run_again(batch *b, const fmo_scf_options *options)
 {
     for (size_t k = 0; k < b->count; k++)
         if (b->again[k]) run_job(b, k, options, 0);
 }
 
-/* Jobs of `order` until there are none left. */
+/* Thread function: runs jobs of `order` until none are left. */
 static void *work(void *user)
 {
     batch *b = user;
-    omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
+    omp_set_num_threads(1); /* for this POSIX thread only: integrals query OpenMP */
     (void)fmo_fock_reuse_memory(1);
     for (size_t t = fmo_scf_batch_take(b); t < work_items_num(&b->deal); t = fmo_scf_batch_take(b))
         run_job(b, b->order[work_items_place_of_one(&b->deal, t)], &b->aside, 1);
@@ -178,8 +179,8 @@ static void *work(void *user)
     return NULL;
 }
 
-/* What is left of `order` with so many threads of one job each. @return 0 if none could be started
- */
+/* Runs the remaining jobs in `threads` threads, one job each. @return 0 if no thread could be
+ * started */
 static int run_aside(batch *b, int threads)
 {
     pthread_t *const thread = malloc((size_t)threads * sizeof *thread);
@@ -198,10 +199,10 @@ double fmo_scf_batch_bytes(const batch *b, size_t n)
     return 8.0 * (19.0 + 3.0 * b->asked->diis_size) * (double)n * (double)n;
 }
 
-/* How many jobs of `order`, from the front, are to run alone with all `threads`: those of other
- * modes than cpu, those that would keep one thread busy for longer than its share of what is left,
- * or of which so many at a time take more than half of the memory that is free. An SCF of n
- * functions counts n^3. */
+/* Returns how many jobs of `order`, from the front, must run alone with all `threads`: those in
+ * other modes than cpu, those that would keep one thread busy for longer than its share of the
+ * rest, and those of which `threads` at a time would need more than half of the free memory. The
+ * cost of an SCF of n functions is taken as n^3. */
 static size_t count_large(const batch *b, int threads)
 {
     const fmo_ranks *ranks = b->asked->deal;
@@ -224,7 +225,8 @@ static size_t count_large(const batch *b, int threads)
     return large;
 }
 
-/* What comes before place `end`, with all threads. The first behind it is taken, and held. */
+/* Runs the jobs before position `end` with all threads. The first work item behind it has then been
+ * taken, and is returned to the list. */
 static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 {
     size_t t = fmo_scf_batch_take(b);
@@ -247,7 +249,7 @@ void fmo_scf_batch_sort(fmo_scf_sized *of, size_t num)
     qsort(of, num, sizeof *of, by_size);
 }
 
-/* Would a job run in another mode than cpu? What cannot run at all does not matter. */
+/* Returns 1 if a job runs in another mode than cpu. Errors are reported later, when it runs. */
 static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
 {
     fmo_mode mode = FMO_MODE_CPU;
@@ -255,12 +257,13 @@ static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
     return mode != FMO_MODE_CPU;
 }
 
-/* All that are soon done (fmo_scf_soon_done) stay on the CPU. And where there is a GPU and `auto`
- * may choose, molecules of which the cube of the functions is at most this times the threads stay
- * on the CPU, if there are some for every thread: a GPU would wait for plans longer than they take
- * (docs/log/scf.md, "Many molecules"). */
+/* With mode auto, small molecules stay on the CPU: all of them if they finish soon
+ * (fmo_scf_soon_done), otherwise, if there are at least two per thread, those whose cubed number of
+ * functions is at most this times the number of threads: a GPU would wait for their plans longer
+ * than the CPU takes (docs/log/scf.md, "Many molecules"). */
 enum { CPU_CUBE = 1600 };
 
+/* Sets b->cpu_most and b->soon. */
 static void find_small(batch *b)
 {
     const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
@@ -283,6 +286,7 @@ static void find_small(batch *b)
     if (small >= 2.0 * threads) b->cpu_most = most;
 }
 
+/* Sorts the jobs that did not run in thread blocks: those not in mode cpu first, then by size. */
 static fmo_status sort_jobs(batch *b, fmo_error *err)
 {
     fmo_scf_sized *all = malloc(b->count * sizeof *all);
@@ -307,7 +311,7 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     return FMO_OK;
 }
 
-/* How many jobs of `order` in [next, end) may be there at a time: at least one. */
+/* Returns how many jobs of `order` in [next, end) may be prepared at a time; at least one. */
 static size_t count_at_once(const batch *b, size_t end)
 {
     double elements = 0.0;
@@ -320,8 +324,8 @@ static size_t count_at_once(const batch *b, size_t end)
     return num;
 }
 
-/* Jobs of `order` up to `end`, one after the other; a GPU is asked for what several of them need at
- * once. */
+/* Runs jobs of `order` up to `end` one after the other; several are prepared at a time, so that a
+ * GPU computes what they need together. */
 static void run_one_by_one(batch *b, const fmo_scf_options *options, size_t end)
 {
     for (size_t num = 0; b->next < end; b->next += num) {
@@ -337,8 +341,7 @@ static void run_one_by_one(batch *b, const fmo_scf_options *options, size_t end)
     }
 }
 
-/* All jobs that are not for the CPU: those of few functions together, if they run on a GPU and have
- * company. */
+/* Runs all jobs that are not in mode cpu: large ones one by one, small ones in lockstep. */
 static void run_elsewhere(batch *b, const fmo_scf_options *options)
 {
     const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
@@ -354,17 +357,20 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     fmo_lockstep_batches_run(b, options, lockstep_batches, most);
 }
 
+/* Runs all jobs of this process: those on GPUs, then large ones with all threads, then small ones
+ * with one thread each, and finally those that found too little memory. */
 static void run(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
     fmo_scf_options alone = *b->asked;
-    alone.begun = NULL; /* of whom it would not say */
+    alone.begun = NULL; /* the callback would not know which job it is about */
     if (b->soon) alone.fock.mode = FMO_MODE_CPU;
-    /* Of what is free half is left to others, as kept integrals of a single run leave it; ranks of
-     * a host share it. */
+    /* Half of the free memory is left to other programs, as a single SCF does with stored
+     * integrals; ranks of a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
     const size_t memory = alone.fock.memory ? alone.fock.memory : free_memory;
-    if (ranks && b->deal.elsewhere == 0) alone.fock.memory = memory; /* else it may be a GPU's */
+    if (ranks && b->deal.elsewhere == 0)
+        alone.fock.memory = memory; /* otherwise it may mean GPU memory */
     if (alone.callback) {
         alone.callback = take_cycle;
         alone.user = b;
@@ -387,9 +393,10 @@ static void run(batch *b)
     while (workers > 1 && !fmo_memory_for_blas(workers)) workers /= 2;
     b->aside = alone;
     b->aside.fock.threads = 1;
-    if (b->cpu_most > 0.0) b->aside.fock.mode = FMO_MODE_CPU; /* all that are left */
+    if (b->cpu_most > 0.0)
+        b->aside.fock.mode = FMO_MODE_CPU; /* all remaining jobs are in mode cpu */
     b->aside.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
-    b->aside.fock.progress = NULL; /* of whom it would not say */
+    b->aside.fock.progress = NULL; /* the callback would not know which job it is about */
     if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, b->deal.count);
     run_again(b, &alone);
 }
@@ -399,8 +406,8 @@ static fmo_status no_network(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
 }
 
-/* All ranks can begin, with the list and the lockstep batches of rank 0, and the counter stands at
- * 0: collective. */
+/* Collective: agrees that all ranks can start, distributes rank 0's list and lockstep batches, and
+ * resets the counter. */
 static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
 {
     const fmo_ranks *const ranks = b->asked->deal;
@@ -408,12 +415,13 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     if (fault) status = no_network(err);
     status = fmo_ranks_agree(ranks, status, err);
     if (status != FMO_OK) return status;
-    /* One that has no GPU would take all lockstep batches at once, to run them one by one. */
+    /* A rank without a GPU would take all lockstep batches at once and run their jobs one by
+     * one. */
     const int gpus = fmo_gpu_num();
     int64_t without = gpus == 0 || b->asked->fock.device >= gpus;
     if (ranks->sum(ranks->user, &without, 1, 1) != 0) return no_network(err);
     b->deal.large = fmo_lockstep_single_num(b);
-    if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's counts are everybody's */
+    if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's numbers are used by all */
         const size_t first = fmo_scf_job_functions(&b->jobs[b->order[b->deal.large]]);
         const size_t jobs = b->deal.elsewhere - b->deal.large;
         const int lockstep_batches =
@@ -431,7 +439,7 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     return status;
 }
 
-/* All that have not ended. */
+/* Sets a status for all jobs that have not ended. */
 static void fail_all(batch *b, fmo_status status, const fmo_error *why)
 {
     for (size_t k = 0; k < b->count; k++) {
@@ -441,7 +449,7 @@ static void fail_all(batch *b, fmo_status status, const fmo_error *why)
     }
 }
 
-/* What the calls of all ranks have to have in common. */
+/* Returns a hash of what the calls of all ranks must have in common. */
 static uint64_t call_digest(const fmo_scf_job *jobs, size_t count, const fmo_scf_options *o)
 {
     uint64_t sum = fmo_scf_options_digest(o);
@@ -454,7 +462,7 @@ static uint64_t call_digest(const fmo_scf_job *jobs, size_t count, const fmo_scf
     return sum;
 }
 
-/* Whether a call can begin; on all ranks, if several share it: collective with options->deal. */
+/* Checks the arguments of a call; with options->deal collectively on all ranks. */
 static fmo_status check_call(const fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
                              fmo_error *err)
 {
@@ -479,6 +487,8 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
     return fmo_scf_run_batch_of(jobs, count, options, NULL, NULL, err);
 }
 
+/* Runs a batch: thread blocks first, then the other jobs; restores the caller's inputs and returns
+ * the status of the first failed job. */
 fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
                                 const fmo_batch_callbacks *callbacks, fmo_batch_cache *kept,
                                 fmo_error *err)

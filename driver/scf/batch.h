@@ -1,6 +1,6 @@
-/* A batch whose jobs are made ready when their turn comes: fragments and pairs, whose matrices are
- * large and take a while. While a GPU works on some jobs the host makes the next ones ready, and
- * there is never more of it than runs. */
+/* Batches whose jobs are prepared just before they run, such as fragments and pairs, whose matrices
+ * are large and take time to compute. While a GPU runs some jobs the host prepares the next; only
+ * as many are prepared as run. */
 #ifndef FMO_SCF_BATCH_H
 #define FMO_SCF_BATCH_H
 
@@ -8,50 +8,51 @@
 
 #include "driver/scf/inner.h"
 
-/* Who does that. Calls come from any thread, several at a time, each about other jobs. */
+/* Callbacks that prepare and release jobs. They are called from any thread, several at a time, each
+ * for other jobs. */
 typedef struct fmo_batch_callbacks {
-    /* Completes jobs[job[k]].input, of which the basis was there, and stays what it is: plans may
-     * be made of it meanwhile. Then they run, together or each by itself. `fock`: the threads and
-     * the GPU that it may use. After an error all of them are as before. */
+    /* Completes jobs[job[k]].input, in which the basis is set before and must not change: plans may
+     * be made from it meanwhile. The jobs then run, together or one by one. `fock`: threads and GPU
+     * that the callback may use. After an error all jobs are as before the call. */
     fmo_status (*prepare)(const size_t *job, size_t num, const fmo_fock_options *fock, void *user,
                           fmo_error *err);
-    /* A job that was prepared has ended, and options.finished has heard of it; or it has found no
-     * memory beside others, and will be prepared again. */
+    /* Called when a prepared job has ended, after options.finished; or when it found too little
+     * memory beside others and will be prepared again. */
     void (*release)(size_t job, void *user);
-    /* The overlap matrix of a job that is ready, [n][n], or NULL: not known. The member may be
-     * NULL, too. */
+    /* Returns the overlap matrix of a prepared job, [n][n], or NULL if it is not known. The member
+     * may be NULL, too. */
     const double *(*overlap)(size_t job, void *user);
     void *user;
-    /* Squares of functions: as many as may be prepared at a time for GPUs, but at least one job, or
-     * one a lockstep batch; in mode cpu there is one job a thread. */
+    /* Sum of the squared numbers of functions of jobs that may be prepared at a time for GPUs; at
+     * least one job, or one per lockstep batch, is always prepared. In mode cpu one job per thread
+     * is prepared. */
     double elements;
 } fmo_batch_callbacks;
 
-/* What is kept on GPUs from one batch to the next of the same number of jobs with the same bases
- * and options.fock, such as fragments from iteration to iteration: plans, streams, libraries'
- * handles, memory, and of each SCF its orthogonal functions and, for one that begins with the
- * density that it ended with, J - K/2. Nothing where nothing runs together on a GPU,
- * where ranks share the jobs, and where there are too many jobs to be there at once, or too large
- * ones. For one batch at a time. */
+/* Cache on GPUs between batches that have the same number of jobs, the same bases and the same
+ * options.fock, such as fragments from iteration to iteration: plans, streams, library handles,
+ * memory, and for each SCF its orthogonal functions and, if it starts from its final density, J -
+ * K/2. Nothing is cached if no jobs run in lockstep on a GPU, if ranks share the jobs, or if the
+ * jobs are too many or too large to stay in memory together. Used by one batch at a time. */
 typedef struct fmo_batch_cache fmo_batch_cache;
-/* For batches in mode fused it begins at once to load what they need. NULL without memory, which
- * does no harm. */
+/* Creates an empty cache. fused: 1 starts loading what batches in mode fused need. NULL if there is
+ * no memory, which callers may ignore. */
 FMO_INNER fmo_batch_cache *fmo_batch_cache_create(int fused);
-/* By the thread that ran the batches, whose current GPU is theirs until then; NULL is fine. */
+/* Call it in the thread that ran the batches, and with the same current GPU. NULL is allowed. */
 FMO_INNER void fmo_batch_cache_destroy(fmo_batch_cache *kept);
-/* Plans of the last batch that runs together on a GPU which were there from the one before. */
+/* Returns the number of plans that the last batch reused from the one before. */
 size_t fmo_batch_cache_reused(const fmo_batch_cache *kept);
 
-/* fmo_scf_run_batch; callbacks: NULL, if all is there; kept: NULL, if nothing is to be kept. */
+/* Runs fmo_scf_run_batch. callbacks: NULL if all jobs are complete; kept: NULL for no cache. */
 FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
                                           const fmo_scf_options *options,
                                           const fmo_batch_callbacks *callbacks,
                                           fmo_batch_cache *kept, fmo_error *err);
 
-/* Options with numbers out of their range: FMO_ERR_ARGUMENT, which names the field. */
+/* Returns FMO_ERR_ARGUMENT, and names the field, if a number in the options is out of range. */
 FMO_INNER fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_error *err);
-/* Of everything in options that ranks which share SCFs have to have in common; threads, memory,
- * GPUs and callbacks are each rank's own. And what is said of one that has others. */
+/* Returns a hash of all options that must agree on ranks that share SCFs; threads, memory, GPUs and
+ * callbacks may differ. The text below is the error message if they do not agree. */
 FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
 #define FMO_SCF_OTHER_OPTIONS                                                                    \
     "its options or molecules are not those of rank 0: every rank makes the same call, but for " \

@@ -1,4 +1,4 @@
-/* J and K of a density of the state, its Fock matrix and energy. */
+/* J and K of a density of the state, its Fock matrix and energy. Called by iterate.c. */
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 
@@ -15,7 +15,7 @@ void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
     op->add(s->la, size, -0.5, s->exchange, 1.0, out);
 }
 
-/* What fmo_scf_fit_plan has the host do. */
+/* Arguments of fit. */
 typedef struct fitting {
     fmo_fock_plan *plan;
     const double *density;
@@ -40,7 +40,7 @@ int fmo_scf_fit_plan(fmo_scf_state *s, const double *density)
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     double *const host = s->la->ops->on_device ? malloc(size * sizeof *host) : NULL;
-    if (!host) return 0; /* a build of the host's matrices has looked at them */
+    if (!host) return 0; /* builds on host matrices adapt the plan themselves */
     fitting f = {.plan = s->plan, .density = host, .size = size};
     op->download(s->la, size, density, host);
     op->finish(s->la);
@@ -50,8 +50,9 @@ int fmo_scf_fit_plan(fmo_scf_state *s, const double *density)
     return f.fitted;
 }
 
-/* With the change d of the density Tr D G(D) / 2 changes by Tr d (G + G(d) / 2), in which what
- * builds leave out counts as much as the changes that it meets, and not as much as D. */
+/* The energy of a changed density is updated: with the change d, Tr D G(D) / 2 changes by Tr d (G +
+ * G(d) / 2). Errors of builds then contribute in proportion to d and not to D. If the result is
+ * NaN, the plan is adapted to the density and the build repeated once. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
 {
     const fmo_linalg_ops *op = s->la->ops;

@@ -1,6 +1,6 @@
-/* What an SCF leaves for the next one of the same molecule. A fragment's field changes from
- * iteration to iteration, its functions and projector do not; and it begins with the density that
- * it ended with, whose G is there. */
+/* What an SCF caches for the next SCF of the same molecule. The field of a fragment changes from
+ * iteration to iteration, but its functions and projector do not; the next SCF starts from the
+ * final density of the last one, whose G is cached. */
 #include "driver/scf/scf_internal.h"
 
 #include <stdlib.h>
@@ -18,6 +18,7 @@ static double *matrix(const fmo_scf_cache *kept, int which)
     return kept->host + (size_t)which * (size_t)kept->state.n * (size_t)kept->state.n;
 }
 
+/* 1 if a matrix is equal to the cached one, bit for bit. */
 static int is_same(const double *now, const double *before, size_t bytes)
 {
     return now && memcmp(now, before, bytes) == 0;
@@ -29,6 +30,7 @@ void fmo_scf_forget_cached(fmo_scf_cache *kept)
     *kept = (fmo_scf_cache){0};
 }
 
+/* Moves the cached state into *s if molecule, projector and the relevant options are the same. */
 int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
                         fmo_scf_cache *kept, fmo_scf_result *r)
 {
@@ -55,11 +57,13 @@ int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf
     now.known =
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(kept, DENSITY), bytes);
     *s = now;
-    kept->state.memory = kept->state.projected.memory = NULL; /* they are the SCF's again */
+    kept->state.memory = kept->state.projected.memory =
+        NULL; /* the arrays belong to the SCF again */
     fmo_scf_forget_cached(kept);
     return 1;
 }
 
+/* Copies the state and the matrices that identify it into the cache. */
 int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
                         const fmo_scf_result *r, fmo_scf_cache *kept)
 {

@@ -1,32 +1,34 @@
-/* When an SCF has converged, and when plain DIIS will not do; host and device. */
+/* Convergence criteria of an SCF, and when EDIIS replaces DIIS; for host and device. The method:
+ * docs/explanation/scf-method.md, "Criteria of convergence". */
 #ifndef FMO_SCF_CRITERIA_H
 #define FMO_SCF_CRITERIA_H
 
 #include "integrals/real.h"
 
-/* EDIIS takes over when the energy rises by more than this while the gradient is large, until the
- * gradient has become small; hartree. */
+/* EDIIS starts when the energy rises by more than this (hartree) while the gradient is large, and
+ * ends when the gradient is below the second value (hartree). */
 #define FMO_SCF_ENERGY_RISE 1e-4
 #define FMO_SCF_EDIIS_UNTIL 0.1
 
-/* A density that is at a standstill has not just come there from another: tr dD dF of the last step
- * is below this, hartree; and so many electrons at most are not in the lowest orbitals of its F.
- * Where all electrons jump from one centre to its like and back in each cycle, gradient and change
- * of the energy are zero, and this is not. */
+/* Convergence requires that the density did not change abruptly in the last step: |tr dD dF| of
+ * that step must be below this (hartree). block/ requires instead that fewer electrons than this
+ * are outside the lowest orbitals of F. If all electrons move from one centre to an equivalent one
+ * and back in alternate cycles, gradient and energy change vanish, but these quantities do not. */
 #define FMO_SCF_JUMP 0.1
 
-/* c of c g^2, which an energy is above its end with a gradient g, is learnt from cycles with
- * gradients of so many thresholds (below, loose cutoffs have their part) to so many hartree (above,
- * it is no parabola); at least, and times for safety. */
+/* The error of the energy is estimated as c g^2 for a gradient of norm g. c is determined from
+ * cycles with gradients between LEARN_FROM thresholds (below, errors of loose cutoffs interfere)
+ * and LEARN_TO hartree (above, the energy is not quadratic); it is at least LEAST_SHARE and
+ * multiplied by SAFETY. */
 #define FMO_SCF_LEARN_FROM  30.0
 #define FMO_SCF_LEARN_TO    0.1
 #define FMO_SCF_LEAST_SHARE 0.5
 #define FMO_SCF_SAFETY      2.0
 
-/* How the energy falls with the square of the gradient, learnt from the cycles of a run. */
+/* The ratio of the energy error to the squared gradient, determined during a run. */
 typedef struct fmo_scf_fall {
-    double from, to; /* gradients that it is learnt from, hartree */
-    double share;    /* c of E - E_end = c g^2; 0: not known */
+    double from, to; /* range of gradients that are used, hartree */
+    double share;    /* c of E - E_end = c g^2, 1/hartree; 0: not known */
 } fmo_scf_fall;
 
 FMO_HD fmo_scf_fall fmo_scf_fall_begin(double gradient_convergence)
@@ -35,24 +37,25 @@ FMO_HD fmo_scf_fall fmo_scf_fall_begin(double gradient_convergence)
     return f;
 }
 
-/* A gradient, and by how much the energy changed in the cycle after it. */
+/* Updates c from a gradient and the energy change of the following cycle. */
 FMO_HD void fmo_scf_learn(fmo_scf_fall *f, double gradient, double change)
 {
     if (gradient > f->from && gradient < f->to)
         f->share = fmax(f->share, fmax(FMO_SCF_LEAST_SHARE, fabs(change) / (gradient * gradient)));
 }
 
-/* What the energy is estimated to be above the end; NaN if nothing is known. */
+/* Returns the estimated error of the energy, hartree; NaN if c is not known. */
 FMO_HD double fmo_scf_still_to_fall(const fmo_scf_fall *f, double gradient)
 {
     return f->share > 0.0 ? FMO_SCF_SAFETY * f->share * gradient * gradient : (double)NAN;
 }
 
-/* Neither orbitals nor energy are far from their end; `error` is the estimate above. */
+/* Returns 1 if gradient and energy are within their thresholds; `error` is the estimate of
+ * fmo_scf_still_to_fall. */
 FMO_HD int fmo_scf_is_still(double energy, double change, double error, double gradient,
                             double energy_convergence, double gradient_convergence)
 {
-    /* Energies cannot agree better than they are rounded. */
+    /* The energy cannot converge beyond its rounding error. */
     const double noise = 1e-15 * fabs(energy) * 4.0;
     const double allowed = fmax(energy_convergence, noise);
     return gradient < gradient_convergence && (fabs(change) < allowed || error < allowed);

@@ -1,10 +1,10 @@
-/* After convergence: where the solution is unstable and that is wanted, down along its direction to
- * a lower one. */
+/* After convergence: checks the stability of the solution and, if requested, follows an unstable
+ * direction to a lower solution. */
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 
-/* Turns the occupied orbitals by `angle` along a direction [virtual][occupied]: the density of the
- * space spanned by Y = C_occ + angle C_vir V, which are the lowest "orbitals" of -Y Y^T. */
+/* Rotates the occupied orbitals by `angle` along a direction [virtual][occupied]. The new density
+ * is that of the space spanned by Y = C_occ + angle C_vir V, the lowest eigenvectors of -Y Y^T. */
 static void turn_orbitals(fmo_scf_state *s, const double *direction, double angle)
 {
     const fmo_linalg_ops *op = s->la->ops;
@@ -19,7 +19,7 @@ static void turn_orbitals(fmo_scf_state *s, const double *direction, double angl
     fmo_scf_from_orthogonal(s, s->density_o, s->density);
 }
 
-/* Back to a density that had converged, in a few cycles more. */
+/* Returns to a converged density in a few more cycles. */
 static fmo_status go_back(fmo_scf_state *s, const double *density, const fmo_scf_options *o,
                           fmo_scf_result *r, fmo_error *err)
 {
@@ -31,7 +31,8 @@ static fmo_status go_back(fmo_scf_state *s, const double *density, const fmo_scf
     return fmo_scf_converge(s, &few, 0, r, err);
 }
 
-/* Checks the converged state; where it is unstable and that is wanted, goes down from there. */
+/* Checks the stability of the converged state; if FOLLOW is requested, follows unstable directions
+ * until the solution is stable, at most DESCENTS times. */
 fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
                              fmo_error *err)
 {

@@ -1,4 +1,4 @@
-/* DIIS and EDIIS coefficients by dense elimination: the systems have at most 17 unknowns. */
+/* DIIS and EDIIS coefficients by dense elimination (diis_body.inc): at most 17 unknowns. */
 #include "driver/scf/diis_body.inc"
 
 void fmo_diis_coefficients(int m, const double B[][FMO_DIIS_MAX], double *c)
@@ -6,6 +6,7 @@ void fmo_diis_coefficients(int m, const double B[][FMO_DIIS_MAX], double *c)
     fmo_pulay_coefficients(m, B, c);
 }
 
+/* Solves the Lagrange equations on each face of the simplex and takes the lowest energy. */
 void fmo_ediis_coefficients(int m, const double *energy, const double T[][FMO_DIIS_MAX], double *c)
 {
     const int first = m > FMO_EDIIS_MAX ? m - FMO_EDIIS_MAX : 0, n = m - first;
@@ -16,13 +17,13 @@ void fmo_ediis_coefficients(int m, const double *energy, const double T[][FMO_DI
         E[i] = energy[first + i] - energy[m - 1];
         for (int j = 0; j < n; j++) {
             const double *Tj = T[first + j];
-            /* -1/4 of tr (D_i - D_j)(F_i - F_j) in sum_ij c_i c_j */
+            /* -1/4 tr (D_i - D_j)(F_i - F_j), the coefficient of c_i c_j */
             Q[i][j] = -0.25 * (Ti[first + i] - Ti[first + j] - Tj[first + i] + Tj[first + j]);
         }
     }
     double best = INFINITY, at[FMO_EDIIS_MAX] = {0.0};
     at[n - 1] = 1.0;
-    /* On each face, the stationary point of E(c): 2 Q c + E = lambda, sum c = 1. */
+    /* The stationary point of E(c) on each face: 2 Q c + E = lambda, sum c = 1. */
     for (unsigned face = 1; face < 1U << n; face++) {
         double A[FMO_DIIS_UNKNOWNS][FMO_DIIS_UNKNOWNS], b[FMO_DIIS_UNKNOWNS], x[FMO_DIIS_UNKNOWNS];
         int member[FMO_EDIIS_MAX], k = 0;

@@ -1,5 +1,5 @@
-/* The mark of functions that libfmo_scf exports for libfmo_fragment alone: they are in no installed
- * header and may change with any version. */
+/* Marks functions that libfmo_scf exports for libfmo_fragment only: they are in no installed header
+ * and may change in any version. */
 #ifndef FMO_SCF_INNER_H
 #define FMO_SCF_INNER_H
 

@@ -1,5 +1,6 @@
-/* Cycles until convergence: error and gradient of a Fock matrix, extrapolation from the past ones,
- * the next density; in an orthogonal basis between two builds. */
+/* Iterates an SCF to convergence: error and gradient of a Fock matrix, extrapolation from the
+ * history, next density; in the orthogonal basis between two builds. See
+ * docs/explanation/scf-method.md. */
 #include "driver/base/clock.h"
 #include "driver/scf/criteria.h"
 #include "driver/scf/cutoff.h"
@@ -7,55 +8,57 @@
 
 #include <math.h>
 
-/* With a gradient below this many times the threshold, at the latest, the last cycles begin, which
- * get a full build and the cutoff that was asked for: as a rule there is one. */
+/* The final phase starts at the latest when the gradient is below this many times the threshold. It
+ * starts with a full build and uses the requested cutoff; usually it is one cycle. */
 static const double nearly = 5.0;
 
-/* Until then the cutoff is this share of a fifth of the gradient that they begin with, over the
- * root of the number of functions: what is left out of a Fock matrix has a norm that grows with
- * that root (docs/explanation/scf-method.md). */
+/* Factor of the looser cutoff before the final phase: cutoff = factor * (gradient at which the
+ * final phase starts / 5) / sqrt(number of functions), because the norm of the neglected part of a
+ * Fock matrix grows with that root (docs/explanation/scf-method.md). */
 static const double loose_share = 0.003;
 
-/* The last cycles are changes, after their first, where what a build leaves out is below this share
- * of the energy's threshold. */
+/* The final phase may use incremental builds after its first one if the error of a build is below
+ * this share of the energy threshold. */
 static const double little = 0.3;
 
-/* What a change has left out meets those after it, too: where they get so many times larger than
- * its cutoff was chosen for there is another full build. */
+/* The error of an incremental build affects later density changes as well: a full build follows
+ * when they are this many times larger than assumed for its cutoff. */
 static const double rises_most = 4.0;
 
-/* Of G that SCFs to come begin with, and which want more of it, changes have so much of the loose
- * cutoff. */
+/* If G is cached for later SCFs, which need it to be more accurate, incremental builds use this
+ * share of the looser cutoff. */
 static const double keeps_share = 0.1;
 
-/* A density that is given is taken to be so near, in hartree of the gradient: no loose builds where
- * the last cycles begin with more. */
+/* A density that was read is assumed to have a gradient of at most this (hartree): no looser builds
+ * if the final phase starts at a larger gradient. */
 static const double given_is_near = 1e-2;
 
-/* Cycles towards an aim go on while the gradient is at most so much of the one before. */
+/* Cycles towards gradient_aim continue while the gradient is at most this fraction of the previous
+ * one. */
 static const double falls_enough = 0.5;
 
-/* The past Fock matrices. Slots are filled in turn; B and T go by slot. */
+/* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
 typedef struct past {
     int size, held, newest;
-    int guess; /* slot of a first density that is not one of doubly occupied orbitals, or -1 */
+    int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
+                */
     double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
 } past;
 
-/* Slots from the oldest to the newest. */
+/* Lists the slots from the oldest to the newest. */
 static void order_of(const past *p, int slot[])
 {
     for (int i = 0; i < p->held; i++) slot[i] = (p->newest + 1 + i + (p->size - p->held)) % p->size;
 }
 
-/* Takes F and D of this cycle, in the orthogonal functions; error F D - D F, whose norm is sqrt 2
- * times that of the gradient 2 F_ai. @return the gradient's norm */
+/* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F, whose norm is sqrt
+ * 2 times that of the gradient 2 F_ai. @return the norm of the gradient, hartree */
 static double remember(fmo_scf_state *s, past *p, double energy)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->m * (size_t)s->m;
     p->newest = (p->newest + 1) % p->size;
-    if (p->newest == p->guess) p->guess = -1; /* gone */
+    if (p->newest == p->guess) p->guess = -1; /* overwritten */
     if (p->held < p->size) p->held++;
     const size_t at = (size_t)p->newest * size;
     double *fock = s->past_fock + at, *error = s->past_error + at, *density = s->past_density + at;
@@ -76,14 +79,15 @@ static double remember(fmo_scf_state *s, past *p, double energy)
     return sqrt(0.5 * p->B[p->newest][p->newest]);
 }
 
-/* Whether the last density has come from quite another one. */
+/* Returns 1 if the last density differs much from the one before (criteria.h). */
 static int has_jumped(const past *p)
 {
     const int a = p->newest, b = (a + p->size - 1) % p->size;
     return p->held > 1 && fabs(p->T[a][a] - p->T[a][b] - p->T[b][a] + p->T[b][b]) > FMO_SCF_JUMP;
 }
 
-/* plain: the last Fock matrix as it is. */
+/* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
+ * extrapolation. */
 static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, double *fock_o)
 {
     int slot[FMO_DIIS_MAX], m = 0;
@@ -109,28 +113,30 @@ static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, d
     s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, p->held, s->past_fock, by_slot, fock_o);
 }
 
-/* The cutoffs of an SCF. What builds of changes leave out counts in the energy as much as the
- * changes that it meets (build.c). So where the Fock matrix may be loose they have a larger cutoff,
- * as much larger as they are smaller than the density, up to `loose`, and the last cycles begin
- * where they may have that. */
+/* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
+ * the density changes (build.c). If the Fock matrix may be less accurate, incremental builds
+ * therefore use a cutoff that is larger in the ratio of density to change, up to `loose`, and the
+ * final phase starts as soon as that is possible. */
 typedef struct cutoffs {
-    double asked, loose, before; /* before the last cycles */
-    double begin, near;          /* gradients: these begin; they begin at the latest */
-    double density; /* the norm of the density over that of changes with a gradient of 1 */
-    int last;       /* they have begun */
-    int changes;    /* after their first build, which is full, they may be changes */
+    double asked, loose, before; /* before: the final phase */
+    double begin, near; /* gradients at which the final phase starts, and starts at the latest */
+    double density;     /* norm of the density over the norm of changes at a gradient of 1 */
+    int last;           /* 1: the final phase has started */
+    int changes; /* 1: builds of the final phase after the first, full one may be incremental */
 } cutoffs;
 
+/* Returns the cutoff that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
 static double loose_cutoff(const fmo_scf_state *s, double gradient)
 {
     return fmin(loose_share * gradient / sqrt((double)s->n), FMO_SCF_CUTOFF_MOST);
 }
 
+/* Chooses the cutoffs of an SCF from its options. */
 static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
 {
     cutoffs c = {.asked = o->fock.cutoff, .loose = loose_cutoff(s, o->gradient_convergence)};
-    const int loosened = c.asked > 0.0 && c.loose > c.asked; /* 0: no screening */
-    /* In orthogonal functions changes are up to four times their gradient; and twice for safety. */
+    const int loosened = c.asked > 0.0 && c.loose > c.asked; /* cutoff 0: no screening */
+    /* In the orthogonal basis changes are up to four times their gradient. */
     c.density = 0.25 * sqrt((double)s->occupied);
     c.changes = loosened && FMO_SCF_CUTOFF_ERROR * c.asked * s->n <= little * o->energy_convergence;
     c.begin = c.near = nearly * o->gradient_convergence;
@@ -144,7 +150,7 @@ static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
     return c;
 }
 
-/* The next build, and its cutoff in the state. */
+/* Chooses the next build, and sets its cutoff in the state. */
 static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, int rebuild)
 {
     const int begins = !c->last && gradient < c->begin;
@@ -163,7 +169,7 @@ static int is_stopped(const fmo_scf_options *o)
     return o->stop && *o->stop && !o->fock.ranks && !o->deal;
 }
 
-/* Cycles until convergence or `max_cycles` in all; the density of the state is the first. */
+/* Iterates to convergence or to `max_cycles` in total, starting from the density of the state. */
 fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
                             fmo_scf_result *r, fmo_error *err)
 {
@@ -171,7 +177,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
     const size_t size_o = (size_t)s->m * (size_t)s->m;
     const int alone = o->diis_size < FMO_SCF_PAST_LEAST; /* no extrapolation */
     past p = {.size = alone ? FMO_SCF_PAST_LEAST : o->diis_size, .newest = -1, .guess = -1};
-    /* G that is there has to be as good as this SCF's own would be. */
+    /* A cached G must be as accurate as this SCF's own would be. */
     s->known &= s->changes < o->rebuild_cycles &&
                 (s->widest <= o->fock.cutoff ||
                  (o->loose_fock && s->widest <= loose_cutoff(s, o->gradient_convergence)));
@@ -181,18 +187,19 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
     s->known = 0;
     fmo_scf_fall falls = fmo_scf_fall_begin(o->gradient_convergence);
     double lowest = INFINITY;
-    int doubt = 0, plain = 0; /* a density has jumped; the last step was by its own Fock matrix */
+    int doubt = 0, plain = 0; /* doubt: a density has jumped; plain: the last step used its own Fock
+                                 matrix without extrapolation */
     r->converged = 0;
     for (int first = 1; r->cycles < o->max_cycles && !r->converged; first = 0) {
         const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
         const double energy = fmo_scf_build(s, how);
         const double gradient = remember(s, &p, energy);
         const double change = first ? NAN : energy - r->energy;
-        if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller looks */
+        if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
         const int is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
         if (is_guess) p.guess = p.newest;
         const double before = first ? INFINITY : r->gradient;
-        /* with a shift it falls slowly */
+        /* with a level shift the energy falls more slowly */
         if (!(o->level_shift > 0.0)) fmo_scf_learn(&falls, before, change);
         r->cycles++;
         r->full_builds += how == FMO_SCF_FULL;
@@ -204,7 +211,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                                            o->energy_convergence, o->gradient_convergence);
         const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
                               r->cycles == o->max_cycles;
-        const int jumps = still && has_jumped(&p); /* to where it does not stay, perhaps */
+        const int jumps = still && has_jumped(&p); /* a state that may not be stationary */
         doubt |= jumps;
         r->converged = still && (!doubt || (plain && !jumps)) && c.last &&
                        (how == FMO_SCF_FULL || c.changes) && (o->gradient_aim <= 0.0 || no_better);
@@ -213,11 +220,12 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
             if (energy > lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !first)
                 ediis = 1;
             const int again = plain && jumps;
-            if (gradient < FMO_SCF_EDIIS_UNTIL) ediis = again; /* what lies between is lower */
+            if (gradient < FMO_SCF_EDIIS_UNTIL)
+                ediis = again; /* states between the two have a lower energy */
             plain = doubt && still && !again;
             if (!is_guess) lowest = fmin(lowest, energy);
             extrapolate(s, &p, ediis, plain || alone, s->orbitals);
-            if (o->level_shift > 0.0 && !plain) { /* + shift (1 - D/2) */
+            if (o->level_shift > 0.0 && !plain) { /* F + shift (1 - D/2) */
                 op->add(s->la, size_o, -0.5 * o->level_shift, s->density_o, 1.0, s->orbitals);
                 op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals);
             }
@@ -252,6 +260,6 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
             return fmo_error_set(err, FMO_ERR_CHECK, "stopped by the caller after cycle %d",
                                  r->cycles);
     }
-    s->cutoff = o->fock.cutoff; /* of what follows */
+    s->cutoff = o->fock.cutoff; /* for the stability analysis */
     return FMO_OK;
 }

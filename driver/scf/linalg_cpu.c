@@ -1,5 +1,5 @@
-/* linalg.h on the host: LAPACKE and OpenBLAS. Sums over whole matrices are plain loops in one
- * order, so that their bits do not depend on threads. */
+/* linalg.h on the host: LAPACKE and OpenBLAS. Sums over whole matrices are plain loops in a fixed
+ * order, so that their bits do not depend on the number of threads. */
 #include "driver/scf/linalg.h"
 #include "driver/scf/purify.h"
 #include "driver/scf/small.h"
@@ -16,17 +16,19 @@ typedef struct cpu_linalg {
     int threads;
 } cpu_linalg;
 
-/* OpenBLAS keeps its thread count in a global of its own. Calls that want one thread share it, so
- * that SCFs in several threads do not wait for each other; who wants several has it alone, and gets
- * one where others have it so. A sequential OpenBLAS may not be called twice at a time at all. */
+/* OpenBLAS has one global thread count. Calls with one thread run concurrently, so that SCFs in
+ * several threads do not wait for each other. A call with several threads runs alone; while calls
+ * with one thread are running it uses one thread. A sequential OpenBLAS must not be called
+ * concurrently at all. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int users, threads; /* of those who are in it */
-    int before;         /* what the program had set */
+    int users, threads; /* number of concurrent callers, and their thread count */
+    int before;         /* thread count that the program had set */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* More threads than one are waited for longer than they save below this many multiplications. */
+/* Number of multiplications below which synchronising several threads takes longer than it
+ * saves. */
 static const double threads_from = 4e6;
 
 static int may_share(void)
@@ -160,7 +162,8 @@ static void cpu_scale(fmo_linalg *la, int rows, int columns, const double *row,
             A[i + j * (size_t)rows] *= (row ? row[i] : 1.0) * (column ? column[j] : 1.0);
 }
 
-/* Blocks keep the rounding error of long sums small; eight lanes let the compiler vectorise. */
+/* Blocks keep the rounding error of long sums small; eight partial sums let the compiler
+ * vectorise. */
 static double dot_one(size_t count, const double *x, const double *y)
 {
     enum { BLOCK = 1024, LANES = 8 };
@@ -194,10 +197,11 @@ static void cpu_combine(fmo_linalg *la, size_t count, int m, const double *V, co
         for (size_t i = 0; i < count && c[v] != 0.0; i++) out[i] += c[v] * V[(size_t)v * count + i];
 }
 
+/* Eigenvalues and eigenvectors by small.h or LAPACK's dsyevd; an error if A is not finite. */
 static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
 {
     for (int i = 0; i < n; i++) values[i] = NAN;
-    /* LAPACK may not come back from a NaN. */
+    /* LAPACK may not return if an element is NaN. */
     double sum = 0.0;
     for (size_t i = 0; i < (size_t)n * (size_t)n && !failed(la); i++) sum += 0.0 * A[i];
     if (!failed(la) && sum != 0.0)
@@ -303,7 +307,7 @@ fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err)
     cpu_linalg *cpu = calloc(1, sizeof *cpu);
     if (!cpu) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     cpu->base.ops = &cpu_ops;
-    const int processors = openblas_get_num_procs(); /* more do not help */
+    const int processors = openblas_get_num_procs(); /* more threads do not help */
     cpu->threads = threads < 1 ? 1 : threads > processors ? processors : threads;
     *la = &cpu->base;
     return FMO_OK;

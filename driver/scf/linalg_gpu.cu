@@ -1,6 +1,6 @@
-/* linalg.h on the GPU: cuBLAS, cuSOLVER and a few kernels of one line each, all on one stream. Only
- * numbers, eigenvalues and the factors of a scaling cross the bus. cuBLAS and cuSOLVER repeat their
- * bits from run to run in the modes set here; sums over matrices are cuBLAS dot products. */
+/* linalg.h on the GPU: cuBLAS, cuSOLVER and a few kernels, all on one stream. Only single numbers,
+ * eigenvalues and scaling factors are copied between host and GPU. In the modes set here cuBLAS and
+ * cuSOLVER give the same bits in every run; sums over matrices are cuBLAS dot products. */
 #include "driver/scf/linalg.h"
 #include "driver/scf/nvidia.h"
 #include "driver/scf/purify.h"
@@ -15,7 +15,7 @@ static const size_t grid_max = 4096;
 
 typedef struct gpu_linalg {
     fmo_linalg base;
-    int before; /* the GPU that the thread used */
+    int before; /* the GPU that was current in the thread */
     cudaStream_t stream;
     int own_stream;
     cublasHandle_t blas;
@@ -23,10 +23,10 @@ typedef struct gpu_linalg {
     double *dot;    /* [FMO_LINALG_VECTORS] results on the GPU */
     double *factor; /* factors and eigenvalues on the GPU, grown as needed */
     size_t factor_num;
-    double *work; /* cuSOLVER's, grown as needed */
+    double *work; /* work space of cuSOLVER, grown as needed */
     size_t work_num;
-    int *info;    /* of cuSOLVER */
-    double *host; /* density, J, K, pinned; made for the first build that wants them */
+    int *info;    /* devInfo of cuSOLVER */
+    double *host; /* pinned: density, J, K for builds on host matrices; NULL until the first */
 } gpu_linalg;
 
 static gpu_linalg *gpu_of(fmo_linalg *la)
@@ -124,7 +124,8 @@ __global__ void gaps_kernel(size_t rows, size_t columns, const double *e_a, cons
     }
 }
 
-/* A block a column: its diagonal element, and the sum of the sizes of the others. */
+/* One thread block per column: its diagonal element, and the sum of the absolute values of the
+ * others. */
 __global__ void bounds_kernel(int n, const double *A, double *diagonal, double *radius)
 {
     __shared__ double part[BLOCK];
@@ -168,7 +169,7 @@ static double *gpu_allocate(fmo_linalg *la, size_t count)
     const size_t bytes = (count ? count : 1) * sizeof(double);
     if (failed(la)) return NULL;
     if (cudaMalloc((void **)&array, bytes) != cudaSuccess) {
-        cudaGetLastError(); /* not sticky */
+        cudaGetLastError(); /* clears the error */
         fmo_error_set(&la->error, FMO_ERR_MEMORY,
                       "no GPU memory for the matrices of the SCF (%.3g GB at once); fewer DIIS "
                       "vectors or mode cpu take less",
@@ -190,7 +191,7 @@ static void gpu_finish(fmo_linalg *la)
     if (!failed(la)) cuda_ok(la, cudaStreamSynchronize(gpu_of(la)->stream), "waiting");
 }
 
-/* Host memory may be pageable, and may go after the call: so both copies wait. */
+/* Host memory may be pageable and may be freed after the call, so both copies wait. */
 static void gpu_upload(fmo_linalg *la, size_t count, const double *host, double *array)
 {
     if (failed(la)) return;
@@ -245,7 +246,7 @@ static void gpu_add_to_diagonal(fmo_linalg *la, int n, double x, double *A)
     cuda_ok(la, cudaGetLastError(), "adding to a diagonal");
 }
 
-/* Space for `count` factors or eigenvalues. */
+/* Returns GPU memory for `count` factors or eigenvalues. */
 static double *factors(fmo_linalg *la, size_t count)
 {
     gpu_linalg *g = gpu_of(la);
@@ -271,9 +272,11 @@ static void gpu_scale(fmo_linalg *la, int rows, int columns, const double *row,
     cuda_ok(la, cudaGetLastError(), "scaling a matrix");
 }
 
-/* cuBLAS counts in int; longer arrays go in pieces, added on the host in their order. */
+/* cuBLAS takes int counts; longer arrays are processed in pieces, whose results are added on the
+ * host in order. */
 enum { PIECE = 1 << 30 };
 
+/* Dot products into GPU memory, downloaded together. */
 static void gpu_dots(fmo_linalg *la, size_t count, int m, const double *V, const double *x,
                      double *dot)
 {
@@ -309,7 +312,7 @@ static void gpu_combine(fmo_linalg *la, size_t count, int m, const double *V, co
         if (c[v] != 0.0) gpu_add(la, count, c[v], V + (size_t)v * count, 1.0, out);
 }
 
-/* Grows the work space of cuSOLVER. */
+/* Grows the work space of cuSOLVER. @return 0 after an error */
 static int work_space(fmo_linalg *la, int count)
 {
     gpu_linalg *g = gpu_of(la);
@@ -321,7 +324,7 @@ static int work_space(fmo_linalg *la, int count)
     return !failed(la);
 }
 
-/* devInfo of the last call of cuSOLVER; waits for it. */
+/* Waits for the last call of cuSOLVER and returns its devInfo. */
 static int solver_info(fmo_linalg *la)
 {
     int info = 0;
@@ -333,6 +336,7 @@ static int solver_info(fmo_linalg *la)
     return info;
 }
 
+/* Eigenvalues and eigenvectors by cuSOLVER's dsyevd. */
 static void gpu_eigen(fmo_linalg *la, int n, double *A, double *values)
 {
     gpu_linalg *g = gpu_of(la);
@@ -358,6 +362,7 @@ static void gpu_eigen(fmo_linalg *la, int n, double *A, double *values)
     gpu_download(la, (size_t)n, device_values, values);
 }
 
+/* Cholesky factor by cuSOLVER, its inverse by a triangular solve. */
 static int gpu_inverse_cholesky(fmo_linalg *la, int n, double *A)
 {
     gpu_linalg *g = gpu_of(la);
@@ -396,6 +401,7 @@ static int gpu_inverse_cholesky(fmo_linalg *la, int n, double *A)
     return positive && !failed(la);
 }
 
+/* Sums of the columns on the GPU, bounds and trace on the host. */
 static void gpu_bounds(fmo_linalg *la, int n, const double *A, double *low, double *high,
                        double *trace)
 {
@@ -433,7 +439,7 @@ static void gpu_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, c
     cuda_ok(la, cudaGetLastError(), "orbital energy differences");
 }
 
-/* As builds of matrices on the GPU take it: to rounding it is symmetric already. */
+/* Symmetrises a density as builds on GPU matrices do; it is symmetric up to rounding. */
 static void take_symmetric(size_t n, double *A)
 {
     for (size_t i = 0; i < n; i++)
@@ -441,6 +447,7 @@ static void take_symmetric(size_t n, double *A)
             A[i * n + j] = A[j * n + i] = 0.5 * (A[i * n + j] + A[j * n + i]);
 }
 
+/* Builds in GPU memory, or in host memory if ranks share the build. */
 static void gpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
                      double *exchange)
 {
@@ -467,6 +474,7 @@ static void gpu_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
     work(user);
 }
 
+/* C++ has no designated initialisers before C++20: the order is that of fmo_linalg_ops. */
 static const fmo_linalg_ops *gpu_operations(void)
 {
     static const fmo_linalg_ops ops = {"cuSOLVER and cuBLAS",
@@ -494,6 +502,7 @@ static const fmo_linalg_ops *gpu_operations(void)
     return &ops;
 }
 
+/* Opens the GPU backend; loads the libraries and creates the CUDA context at the same time. */
 extern "C" fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg **la,
                                           fmo_error *err)
 {

@@ -1,4 +1,4 @@
-/* The GPU backend of a build without CUDA. */
+/* Stubs of the GPU functions in a build without CUDA. */
 #include "driver/scf/block/block.h"
 #include "driver/scf/lockstep.h"
 

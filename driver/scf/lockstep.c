@@ -1,5 +1,5 @@
-/* SCFs that advance together (lockstep.h): their stacks, the backend that queues, and the order in
- * which queues are worked off. */
+/* SCFs that advance in lockstep (lockstep.h): their stacks, the backend that queues operations, and
+ * the scheduler that executes the queues. */
 #include "driver/scf/lockstep.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 #define FMO_STACKS_ARE_WATCHED 0
 #endif
 
-/* Of an SCF; what is not touched takes no memory. Below it a page that may not be. */
+/* Stack of an SCF; untouched pages take no memory. A protected page lies below it. */
 enum { STACK_BYTES = 1 << 20 };
 
 typedef struct member {
@@ -25,9 +25,9 @@ typedef struct member {
     struct lockstep_batch *lockstep_batch;
     fmo_lockstep_job *job;
     ucontext_t context;
-    char *stack; /* NULL: it cannot run, or has ended */
+    char *stack; /* NULL: it could not start, or has ended */
     int ended;
-    fmo_request *queue; /* [space], what is wanted from `first` to `num` */
+    fmo_request *queue; /* [capacity], requests from `first` to `num` are pending */
     size_t first, num, capacity;
 } member;
 
@@ -35,10 +35,10 @@ typedef struct lockstep_batch {
     fmo_batch_linalg *executor;
     member *member;
     size_t count;
-    const fmo_request **together; /* [count] of one kind */
+    const fmo_request **together; /* [count] requests of one kind */
     ucontext_t scheduler;
     member *running;
-    const void *scheduler_stack; /* what AddressSanitizer wants to know */
+    const void *scheduler_stack; /* for AddressSanitizer */
     size_t scheduler_bytes;
 } lockstep_batch;
 
@@ -72,7 +72,7 @@ static void free_stack(member *m)
     m->stack = NULL;
 }
 
-/* From the scheduler to an SCF, which comes back when it waits or has ended. */
+/* Switches from the scheduler to an SCF; returns when it waits or has ended. */
 static void resume(lockstep_batch *c, member *m)
 {
     c->running = m;
@@ -87,7 +87,7 @@ static void resume(lockstep_batch *c, member *m)
     c->running = NULL;
 }
 
-/* Back to the scheduler until what is queued is done. */
+/* Switches back to the scheduler until all queued requests are done. */
 static void wait(member *m)
 {
     lockstep_batch *const c = m->lockstep_batch;
@@ -101,7 +101,7 @@ static void wait(member *m)
 #endif
 }
 
-/* What runs on a stack: makecontext the executor over ints, so a pointer goes in two. */
+/* Entry function of a stack. makecontext passes ints, so a pointer is passed in two halves. */
 static void enter(unsigned high, unsigned low)
 {
     member *const m = (member *)(((uintptr_t)high << 16 << 16) | (uintptr_t)low);
@@ -136,7 +136,7 @@ static int failed(const fmo_linalg *la)
     return la->error.status != FMO_OK;
 }
 
-/* Takes a request; returns when it is done, if the SCF waits for such. */
+/* Queues a request; if the SCF waits for this kind, returns when it is done. */
 static void want(fmo_linalg *la, fmo_request request)
 {
     member *const m = (member *)la;
@@ -157,7 +157,7 @@ static void want(fmo_linalg *la, fmo_request request)
 
 static void step_close(fmo_linalg *la)
 {
-    want(la, (fmo_request){.kind = FMO_REQUEST_FINISH}); /* releases are behind it */
+    want(la, (fmo_request){.kind = FMO_REQUEST_FINISH}); /* releases are queued before it */
 }
 
 static double *step_allocate(fmo_linalg *la, size_t count)
@@ -334,15 +334,15 @@ static void step_finish(fmo_linalg *la)
 static const fmo_linalg_ops host_ops = OPERATIONS(0), device_ops = OPERATIONS(1);
 #undef OPERATIONS
 
-/* ---- working queues off --------------------------------------------------------------------- */
+/* ---- executing the queues ------------------------------------------------------------------- */
 
 static const fmo_request *head_of(const member *m)
 {
     return m->first < m->num ? &m->queue[m->first] : NULL;
 }
 
-/* The kind of which most are first in their queues; FMO_REQUEST_COUNT if all are empty. What is
- * waited for comes last, so that others catch up. */
+/* Returns the kind that is first in the most queues; FMO_REQUEST_COUNT if all are empty. Kinds for
+ * which SCFs wait come last, so that other SCFs can catch up. */
 static int next_kind(const lockstep_batch *c)
 {
     size_t heads[FMO_REQUEST_COUNT] = {0};
@@ -360,7 +360,7 @@ static int next_kind(const lockstep_batch *c)
     return best;
 }
 
-/* Work of the host, one SCF a thread. */
+/* Runs host functions, one SCF per thread. */
 static void run_one_by_one(const lockstep_batch *c, size_t num)
 {
     const int threads = (size_t)c->executor->threads < num ? c->executor->threads : (int)num;
@@ -370,7 +370,7 @@ static void run_one_by_one(const lockstep_batch *c, size_t num)
     fmo_linalg_release_threads(hold);
 }
 
-/* What is queued, of all. */
+/* Executes all queued requests. */
 static void work_off(lockstep_batch *c)
 {
     for (int kind = next_kind(c); kind < FMO_REQUEST_COUNT; kind = next_kind(c)) {
@@ -391,6 +391,7 @@ static void work_off(lockstep_batch *c)
     for (size_t k = 0; k < c->count; k++) c->member[k].first = c->member[k].num = 0;
 }
 
+/* Ends a job for which there is no memory. */
 static void refuse(member *m)
 {
     m->job->status = fmo_error_set(&m->job->err, FMO_ERR_MEMORY, "no memory for another SCF");
@@ -399,6 +400,8 @@ static void refuse(member *m)
     m->ended = 1;
 }
 
+/* Starts an SCF per job on its own stack, then alternates between resuming all of them and
+ * executing their requests, until all have ended. */
 void fmo_lockstep_run(fmo_batch_linalg *executor, fmo_lockstep_job *jobs, size_t count)
 {
     lockstep_batch c = {.executor = executor, .count = count};

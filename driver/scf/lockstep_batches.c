@@ -1,5 +1,5 @@
-/* Lockstep batches: small molecules that advance together on GPUs (lockstep.h), while the plans of
- * the next ones are made. */
+/* Small molecules that advance in lockstep on GPUs (lockstep.h), while the plans of the next batch
+ * are made; and the cache between batches (batch.h). Called by batch.c. */
 #include "driver/scf/lockstep_batches.h"
 
 #include <math.h>
@@ -11,37 +11,40 @@
 #include "driver/scf/lockstep.h"
 #include "base/snake.h"
 
-/* Molecules of at most so many functions advance together; up to so many, with matrices of so many
- * bytes. */
+/* Molecules of at most TOGETHER_FUNCTIONS functions advance in lockstep: at most TOGETHER_MOST per
+ * batch, whose matrices take at most together_bytes bytes; at least TOGETHER_LEAST per batch before
+ * there are several batches. */
 enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32 };
 static const double together_bytes = 16e9;
 
-/* A thread that has a lockstep batch on one GPU. */
+/* A thread that runs lockstep batches on one GPU. */
 typedef struct gpu_worker {
     batch *b;
     const fmo_scf_options *options;
     int device;
-    size_t most;                  /* molecules at a time */
-    int number, lockstep_batches; /* of all workers */
+    size_t most; /* largest number of molecules at a time */
+    int number,
+        lockstep_batches; /* number: of this worker; lockstep_batches: number of all workers */
     fmo_batch_linalg *executor;
-    const size_t *given; /* [given_num] jobs that it has, and no others; NULL: it takes some */
+    const size_t *given; /* [given_num] the jobs of this worker, and no others; NULL: it takes jobs
+                            from the list */
     size_t given_num;
     pthread_t thread;
     int started;
 } gpu_worker;
 
 struct fmo_batch_cache {
-    void *loading; /* libraries, that is */
+    void *loading; /* libraries that are being loaded */
     size_t count, reused;
     int lockstep_batches;
     fmo_batch_linalg
-        *executor[LOCKSTEP_BATCHES * FMO_DEVICES_MAX]; /* [lockstep batches], or NULL */
+        *executor[LOCKSTEP_BATCHES * FMO_DEVICES_MAX]; /* [lockstep_batches], or NULL */
     struct cached_plan {
-        fmo_fock_plan *plan;    /* or NULL */
-        const fmo_basis *basis; /* it was made for, */
-        int lockstep_batch;     /* for the stream of these the executor */
-        fmo_scf_cache scf;      /* of the last SCF with it, in memory of these the executor */
-    } * plan;                   /* [count] by job */
+        fmo_fock_plan *plan;    /* may be NULL */
+        const fmo_basis *basis; /* the basis for which it was made */
+        int lockstep_batch;     /* number of the worker whose stream it uses */
+        fmo_scf_cache scf; /* of the last SCF with this plan, in memory of that worker's executor */
+    } * plan;              /* [count] by job */
 };
 
 fmo_batch_cache *fmo_batch_cache_create(int fused)
@@ -51,7 +54,7 @@ fmo_batch_cache *fmo_batch_cache_create(int fused)
     return kept;
 }
 
-/* A plan, and what goes with it. */
+/* Destroys a cached plan and the cached state of its SCF. */
 static void forget_plan(fmo_batch_cache *kept, struct cached_plan *at)
 {
     fmo_batch_linalg *const executor = kept->executor[at->lockstep_batch];
@@ -65,7 +68,7 @@ static void forget_plan(fmo_batch_cache *kept, struct cached_plan *at)
     *at = (struct cached_plan){0};
 }
 
-/* As if nothing had been kept. */
+/* Empties the cache. */
 static void forget(fmo_batch_cache *kept)
 {
     for (size_t k = 0; k < kept->count; k++) forget_plan(kept, &kept->plan[k]);
@@ -99,28 +102,31 @@ static void end_together(fmo_lockstep_job *from, void *user)
     fmo_scf_batch_release(b, from->shared.job);
 }
 
-/* Makes a lockstep batch's jobs ready, with its threads alone, also where nobody says how many. */
+/* Prepares the jobs of a lockstep batch with the number of threads in `fock`, even if the callbacks
+ * do not set one. */
 static fmo_status prepare_together(const batch *b, const size_t *number, size_t num,
                                    const fmo_fock_options *fock)
 {
     const int before = omp_get_max_threads();
-    omp_set_num_threads(fmo_fock_threads(fock->threads)); /* of this POSIX thread alone */
+    omp_set_num_threads(fmo_fock_threads(fock->threads)); /* for this POSIX thread only */
     const fmo_status status = fmo_scf_batch_prepare(b, number, num, fock, NULL);
     omp_set_num_threads(before);
     return status;
 }
 
-/* Plans of jobs `number`, made together but for those that are kept. */
+/* Plans of the jobs `number`; cached ones are reused, the others made together. */
 typedef struct making {
     const gpu_worker *w;
     const size_t *number;
-    const fmo_basis **basis; /* [num], as jobs are made ready meanwhile; then of those to be made */
+    const fmo_basis **basis; /* [num], read before the jobs are prepared concurrently; then those of
+                                the plans to be made */
     size_t num;
     fmo_fock_options fock;
-    fmo_fock_plan **plan; /* [num]; those that could not be made are NULL */
-    double seconds;       /* for each */
+    fmo_fock_plan **plan; /* [num]; NULL if a plan could not be made */
+    double seconds;       /* time per plan */
 } making;
 
+/* Makes the plans that are not cached, one lockstep batch at a time, and adds them to the cache. */
 static void *make_plans(void *user)
 {
     making *const m = user;
@@ -136,8 +142,8 @@ static void *make_plans(void *user)
         else
             m->basis[missing++] = m->basis[k];
     }
-    pthread_mutex_lock(
-        &b->plans); /* or lockstep batches would make plans together, then compute together */
+    pthread_mutex_lock(&b->plans); /* otherwise lockstep batches would make plans at the same time,
+                                      and then compute at the same time */
     const double start = driver_seconds();
     if (missing) (void)fmo_fock_plan_create_batch(m->basis, missing, &m->fock, made, NULL);
     m->seconds = (driver_seconds() - start) / (double)m->num;
@@ -155,9 +161,9 @@ static void *make_plans(void *user)
     return NULL;
 }
 
-/* Makes jobs ready, and their plans: side by side where that takes a while, as the GPU computes
- * fields meanwhile and leaves the host's threads little to do, of which plans have half.
- * @return whether they are ready; else there are no plans */
+/* Prepares jobs and makes their plans. If preparation takes long, both happen concurrently, because
+ * the GPU computes fields meanwhile and the host's threads are nearly idle; plans get half of them.
+ * @return 1 if the jobs are prepared; otherwise there are no plans */
 static int make_ready(making *m)
 {
     batch *const b = m->w->b;
@@ -179,8 +185,8 @@ static int make_ready(making *m)
     return ready;
 }
 
-/* Jobs `number` together; those without a plan are for later, and all, if they cannot be made ready
- * together. */
+/* Runs the jobs `number` in lockstep. Jobs without a plan run later, one by one, and so do all if
+ * they cannot be prepared together. */
 static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 {
     batch *const b = w->b;
@@ -193,7 +199,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     fock.device = w->device;
     fock.device_num = 0;
     fock.stream = executor->stream;
-    fock.progress = NULL; /* of whom it would not say */
+    fock.progress = NULL; /* the callback would not know which job it is about */
     making m = {.w = w,
                 .number = number,
                 .basis = calloc(num, sizeof(*m.basis)),
@@ -203,7 +209,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     const int ready = m.basis && m.plan && jobs && make_ready(&m);
     for (size_t k = 0; k < num; k++) {
         if (!ready || !m.plan[k]) {
-            b->again[number[k]] = 1; /* which says why */
+            b->again[number[k]] = 1; /* the later run reports the error */
             if (ready) fmo_scf_batch_release(b, number[k]);
             continue;
         }
@@ -235,13 +241,13 @@ size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockst
     return fit < (double)most ? (size_t)fit + 1 : most;
 }
 
-/* The next jobs for a lockstep batch; they are alike in size, so the first says how many (where
- * they are mixed, as many as there may be of the largest). */
+/* Takes the next jobs for a lockstep batch. They are similar in size, so the first determines their
+ * number (if sizes are mixed, the largest does). */
 static size_t take_together(const gpu_worker *w, const size_t **number)
 {
     batch *const b = w->b;
     size_t num = 0;
-    if (b->deal.lockstep_batch) { /* which ranks have agreed upon */
+    if (b->deal.lockstep_batch) { /* ranks have agreed on the number */
         const size_t t = fmo_scf_batch_take(b), at = work_items_place(&b->deal, t, &num);
         if (t < b->deal.large + work_items_lockstep(&b->deal)) {
             *number = &b->order[at];
@@ -296,14 +302,16 @@ size_t fmo_lockstep_single_num(const batch *b)
     while (large < b->deal.elsewhere &&
            fmo_scf_job_functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
         large++;
-    const int single = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
-                       fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE ||
-                       b->deal.elsewhere - large < 2;
+    const int single = fock->stream ||
+                       fmo_scatter_sums_integers(
+                           fock->scatter) || /* integer sums must be reproducible bit for bit */
+                       fock->mode == FMO_MODE_SPLIT ||
+                       fock->mode == FMO_MODE_REFERENCE || b->deal.elsewhere - large < 2;
     return single ? b->deal.elsewhere : large;
 }
 
-/* Lockstep batches of so many jobs for so many GPUs: two turns each, so that plans of one are made
- * while another computes, if they are many. */
+/* Chooses the number of lockstep batches: if there are many jobs, each GPU has LOCKSTEP_BATCHES of
+ * them, with two turns each, so that plans of one are made while another computes. */
 int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *most)
 {
     const int lockstep_batches =
@@ -321,7 +329,7 @@ void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, 
     if (lockstep_batches < 2 || num * most < jobs) return;
     size_t *const mixed = malloc(jobs * sizeof *mixed);
     size_t to = 0;
-    if (!mixed) return; /* as they are */
+    if (!mixed) return; /* the order stays as it is */
     for (size_t c = 0; c < num; c++)
         for (size_t at = 0; at < jobs; at++)
             if (fmo_snake(at, num) == c) mixed[to++] = order[at];
@@ -329,8 +337,9 @@ void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, 
     free(mixed);
 }
 
-/* What jobs of `order` from b->next on keep on GPUs, about: lists of quartets, above all, which of
- * (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of this, and matrices. */
+/* Estimates the bytes that the jobs of `order` from b->next on would keep on GPUs: matrices and
+ * mainly quartet lists, which for (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of
+ * this estimate. */
 static double kept_bytes(const batch *b)
 {
     double bytes = 0.0;
@@ -341,8 +350,8 @@ static double kept_bytes(const batch *b)
     return bytes;
 }
 
-/* Whether what the jobs have on GPUs is kept: if all are there at once, none goes by itself, and it
- * leaves memory to others. What is kept of other jobs goes. */
+/* Returns 1 if plans and states of these jobs can be cached: all jobs run at once, none runs alone,
+ * and enough memory is left. Empties the cache if it belongs to other jobs. */
 static int keep_all(const batch *b, int lockstep_batches, size_t most)
 {
     fmo_batch_cache *const kept = b->kept;
@@ -362,8 +371,8 @@ static int keep_all(const batch *b, int lockstep_batches, size_t most)
     return 1;
 }
 
-/* Nothing stays where a job has found no memory, or where it would be more than a quarter of what a
- * GPU has. */
+/* Empties the cache if a job found too little memory, or if it would occupy more than a quarter of
+ * the GPU's memory. */
 static void leave_capacity(const batch *b, double bytes)
 {
     double memory = 0.0;
@@ -374,7 +383,7 @@ static void leave_capacity(const batch *b, double bytes)
     if (short_of_it || bytes > 0.25 * memory) forget(b->kept);
 }
 
-/* The jobs of a lockstep batch whose plans are kept: always the same. */
+/* Assigns a worker its share of the jobs; with cached plans it is the same in every batch. */
 static void give_share(gpu_worker *w)
 {
     batch *const b = w->b;
@@ -385,11 +394,11 @@ static void give_share(gpu_worker *w)
     b->next += w->given_num;
 }
 
-/* Lockstep batches of this process, `lockstep batches` at a time, until there are no jobs for them
- * left. Beside other ranks of this host, where one makes jobs ready while another computes, and
- * where plans are kept, so that all compute at once, they have no more threads together than there
- * are processors: threads that wait for their team spin, as long as their own process has not too
- * many (docs/log/several.md). */
+/* Runs lockstep batches of this process, `lockstep_batches` at a time, until no jobs are left for
+ * them. If other ranks run on this host, if jobs are prepared by callbacks (one batch is prepared
+ * while another computes), or if plans are cached (all batches compute at once), the batches
+ * together use no more threads than there are processors: waiting OpenMP threads spin unless their
+ * own process has too many (docs/log/several.md). */
 void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockstep_batches,
                               size_t most)
 {
@@ -422,14 +431,15 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockst
     for (int c = 1; c < lockstep_batches; c++)
         if (worker[c].started)
             pthread_join(worker[c].thread, NULL);
-        else if (keeps) /* nobody else has its share */
+        else if (keeps) /* no other thread runs its share */
             (void)work_together(&worker[c]);
     for (int c = 0; c < lockstep_batches && keeps; c++) {
         b->kept->executor[c] = worker[c].executor;
         worker[c].executor = NULL;
     }
     if (keeps) leave_capacity(b, bytes);
-    /* None of them while another works. This thread's come last, and choose the GPU that it had. */
+    /* Closes the executors after all threads have ended. This thread's is closed last, and restores
+     * the GPU that was current. */
     for (int c = lockstep_batches - 1; c >= 0; c--)
         if (worker[c].executor) worker[c].executor->ops->close(worker[c].executor);
 }

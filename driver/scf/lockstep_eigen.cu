@@ -1,5 +1,5 @@
-/* Eigenproblems of many SCFs: those of one size by one call of cuSOLVER, where they are many, the
- * others by the host's threads. */
+/* Eigenproblems of many SCFs: many of one size in one call of cuSOLVER, the others in the threads
+ * of the host. See lockstep_gpu.h. */
 #include "driver/scf/lockstep_gpu.h"
 
 #include "accumulate/gpu/check.h"
@@ -9,14 +9,15 @@
 
 namespace {
 
-/* From so many of one size on, and so many functions: 250 of 104 functions take cuSOLVER 2.6 ms and
- * 16 threads of a host 68, but cuSOLVER takes as long for a few, and longer to start than small
- * ones take in all (docs/log/scf.md, "Many molecules"). */
+/* Smallest number of matrices of one size, and smallest size, for cuSOLVER: 250 matrices of 104
+ * functions take cuSOLVER 2.6 ms and 16 threads of a host 68 ms, but a few matrices take cuSOLVER
+ * as long as many, and its start-up takes longer than small matrices take on the host
+ * (docs/log/scf.md, "Many molecules"). */
 enum { ALIKE_LEAST = 16, FUNCTIONS_LEAST = 48 };
 
 #if CUDART_VERSION >= 12080
 
-/* Memory of the GPU for a call, of its stream. */
+/* GPU and host memory of one call, in stream order. */
 typedef struct scratch {
     double *A, *values;
     int *info;
@@ -26,7 +27,7 @@ typedef struct scratch {
     size_t host_bytes;
 } scratch;
 
-/* Where matrix k of so many functions is. */
+/* Returns the address of matrix k of size n. */
 double *matrix(const scratch *s, int n, size_t k)
 {
     return s->A + k * (size_t)n * (size_t)n;
@@ -52,8 +53,8 @@ void release(fmo_gpu_batch_linalg *g, scratch *s)
     free(s->host_work);
 }
 
-/* Eigenvectors into the requests' matrices, values to the host. The matrices are as they were where
- * it does not come to that: @return 0. */
+/* Writes eigenvectors into the matrices of the requests, and eigenvalues to host memory. @return 0
+ * on failure; the matrices are then unchanged */
 int solve(fmo_gpu_batch_linalg *g, cusolverDnParams_t how, const fmo_request *const *request,
           size_t num, scratch *s)
 {
@@ -93,7 +94,7 @@ int solve(fmo_gpu_batch_linalg *g, cusolverDnParams_t how, const fmo_request *co
     return code == cudaSuccess;
 }
 
-/* Requests of one size. @return 0: they are the host's. */
+/* Solves requests of one size. @return 0: the host must solve them */
 int solve_alike(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num)
 {
     cusolverDnParams_t how = NULL;
@@ -104,7 +105,7 @@ int solve_alike(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size
          solve(g, how, request, num, &s);
     release(g, &s);
     if (how) (void)fmo_nvidia.cusolverDnDestroyParams(how);
-    (void)cudaGetLastError(); /* the host will do */
+    (void)cudaGetLastError(); /* clears the error; the host solves them */
     return ok;
 }
 
@@ -120,6 +121,7 @@ int solve_alike(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size
 
 } // namespace
 
+/* Groups requests by size; solves large groups by cuSOLVER and all others on the host. */
 void fmo_gpu_batch_linalg_eigen(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                 size_t num)
 {
@@ -128,7 +130,7 @@ void fmo_gpu_batch_linalg_eigen(fmo_gpu_batch_linalg *g, const fmo_request *cons
         fmo_gpu_batch_linalg_on_host(g, request, num);
         return;
     }
-    size_t left = 0; /* for the host, at the front */
+    size_t left = 0; /* requests for the host, at the front */
     memcpy(sorted, request, num * sizeof *sorted);
     fmo_gpu_batch_linalg_sort(sorted, num);
     for (size_t begin = 0, end; begin < num; begin = end) {

@@ -1,7 +1,8 @@
-/* The the executor of lockstep.h on a GPU: kernels for many SCFs (lockstep_kernels.cu), products
- * and purifications by cuBLAS (lockstep_products.cu), eigenproblems by cuSOLVER where many have one
- * size (lockstep_eigen.cu), builds in one batch. Other eigenproblems, Cholesky factors and what
- * only a search for the lowest eigenvalue needs are left to the host's threads, a matrix each. */
+/* The executor of lockstep.h on a GPU: dispatch of requests, copies, memory. Kernels for many SCFs
+ * are in lockstep_kernels.cu, products and purifications by cuBLAS in lockstep_products.cu,
+ * eigenproblems of equal size by cuSOLVER in lockstep_eigen.cu; Fock builds form one batch. Other
+ * eigenproblems, Cholesky factors and operations of the stability analysis run in threads of the
+ * host, one matrix each. */
 #include "driver/scf/lockstep_gpu.h"
 #include "base/quiet_thread.h"
 
@@ -50,19 +51,20 @@ cudaError_t fmo_gpu_batch_linalg_grow_results(fmo_gpu_batch_linalg *g, size_t nu
     return code;
 }
 
-/* Numbers of a portion, 16 MB. */
+/* Numbers in a portion, 16 MB. */
 static const size_t portion = (size_t)2 << 20;
 
-/* Page-locked memory that the executor leave to the next ones, to the end of the process: for 16 MB
- * the driver takes 8 ms, with all threads waiting. More than a portion is not kept. */
+/* Pinned memory that closed executors leave to later ones, until the process ends: allocating 16 MB
+ * takes the driver 8 ms and blocks all threads. Larger pieces are freed. */
 enum { SPARES = 16 };
 static struct {
     pthread_mutex_t lock;
-    double *memory[SPARES]; /* or NULL */
+    double *memory[SPARES]; /* entries may be NULL */
     size_t num[SPARES];
 } spare = {PTHREAD_MUTEX_INITIALIZER, {}, {}};
 
-/* Nothing queued may use it any longer. Where there are as many as are kept, the smallest goes. */
+/* Puts the pinned memory into the pool; nothing queued may use it any more. If the pool is full,
+ * the smallest piece is freed. */
 static void leave_pinned(fmo_gpu_batch_linalg *g)
 {
     double *left = g->pinned;
@@ -85,7 +87,7 @@ static void leave_pinned(fmo_gpu_batch_linalg *g)
     g->pinned_num = 0;
 }
 
-/* The smallest that is enough, if there is one. */
+/* Takes the smallest sufficient piece from the pool, if there is one. */
 static void take_pinned(fmo_gpu_batch_linalg *g, size_t num)
 {
     int best = -1;
@@ -118,10 +120,12 @@ static cudaError_t alloc_pinned(fmo_gpu_batch_linalg *g, size_t num)
     if (code == cudaSuccess)
         g->pinned_num = num;
     else
-        (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+        (void)cudaGetLastError(); /* clears the error: the next call must not see it */
     return code;
 }
 
+/* Makes sure that g->pinned holds `num` numbers: from the pool, by a new allocation that is larger
+ * than needed, or after emptying the pool. */
 cudaError_t fmo_gpu_batch_linalg_grow_pinned(fmo_gpu_batch_linalg *g, size_t num)
 {
     if (num <= g->pinned_num) return cudaSuccess;
@@ -130,7 +134,7 @@ cudaError_t fmo_gpu_batch_linalg_grow_pinned(fmo_gpu_batch_linalg *g, size_t num
     leave_pinned(g);
     take_pinned(g, num);
     if (g->pinned) return cudaSuccess;
-    /* the next may be larger */
+    /* a later request may be larger */
     const size_t more = num > portion / 8 && num < portion / 2 ? 2 * num : portion;
     if (num > portion / 8 && num < portion && alloc_pinned(g, more) == cudaSuccess)
         return cudaSuccess;
@@ -161,7 +165,7 @@ void fmo_gpu_batch_linalg_sort(const fmo_request **request, size_t num)
     qsort(request, num, sizeof *request, by_functions);
 }
 
-/* Numbers that a request moves between the GPU and the host, one way or both. */
+/* Returns how many numbers a request copies between GPU and host, in one direction or both. */
 static size_t moved_count(const fmo_request *q)
 {
     if (q->kind == FMO_REQUEST_UPLOAD || q->kind == FMO_REQUEST_DOWNLOAD) return q->count;
@@ -169,13 +173,15 @@ static size_t moved_count(const fmo_request *q)
     return (size_t)q->n * (size_t)q->n;
 }
 
-/* Does requests of one kind whose numbers go through page-locked memory, [begin[k], begin[k + 1])
- * of it, begin[0] = 0. @return whether all went well; else those that did not have an error */
+/* Runs requests of one kind whose numbers pass through pinned memory, request k in [begin[k],
+ * begin[k + 1]), begin[0] = 0. @return true if all succeeded; otherwise the failed ones have an
+ * error */
 typedef bool portion_work(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                           const size_t *begin);
 
-/* Requests of one kind in portions: as many as have 16 MB, which are quickly had and stay in the
- * host's caches, or one. Those behind a portion that failed are not done, for the same reason. */
+/* Runs requests of one kind in portions of up to 16 MB, which are quickly allocated and stay in the
+ * host's caches, or of one request. After a failed portion the remaining requests get the same
+ * error. */
 static void in_portions(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                         const char *what, portion_work *work)
 {
@@ -200,6 +206,8 @@ static void in_portions(fmo_gpu_batch_linalg *g, const fmo_request *const *reque
     free(begin);
 }
 
+/* Runs requests on the host: copies their matrices to pinned memory, runs them in host threads, and
+ * copies the results back. */
 static bool portion_on_host(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                             const size_t *begin)
 {
@@ -251,6 +259,7 @@ fmo_gpu_batch_linalg *gpu_of(fmo_batch_linalg *executor)
     return (fmo_gpu_batch_linalg *)executor;
 }
 
+/* Builds J and K of all requests in one batch; only failed jobs keep an error. */
 void run_fock(const fmo_request *const *request, size_t num)
 {
     fmo_fock_job *const jobs = (fmo_fock_job *)calloc(num, sizeof *jobs);
@@ -272,7 +281,7 @@ void run_fock(const fmo_request *const *request, size_t num)
     free(jobs);
 }
 
-/* The host's threads fill and empty page-locked memory. */
+/* Uploads or downloads; threads of the host copy to and from pinned memory. */
 bool copy_portion(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                   const size_t *begin)
 {
@@ -295,6 +304,7 @@ bool copy_portion(fmo_gpu_batch_linalg *g, const fmo_request *const *request, si
     return ok;
 }
 
+/* Dispatches requests of one kind. */
 void gpu_run(fmo_batch_linalg *executor, const fmo_request *const *request, size_t num)
 {
     fmo_gpu_batch_linalg *const g = gpu_of(executor);
@@ -360,20 +370,20 @@ double *gpu_allocate(fmo_batch_linalg *executor, size_t count, fmo_error *err)
     cudaError_t code = cudaMallocAsync((void **)&array, bytes, g->stream);
     if (code == cudaSuccess) code = cudaMemsetAsync(array, 0, bytes, g->stream);
     if (code == cudaSuccess) return array;
-    (void)cudaGetLastError(); /* not sticky */
+    (void)cudaGetLastError(); /* clears the error */
     (void)fmo_error_set(err, code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
                         "no GPU memory for the matrices of an SCF (%.3g GB at once): %s",
                         1e-9 * (double)bytes, cudaGetErrorString(code));
     return NULL;
 }
 
-/* The executor that are open, by GPU. */
+/* Number of open executors by GPU. */
 struct {
     pthread_mutex_t lock;
     int num[FMO_DEVICES_MAX];
 } users = {PTHREAD_MUTEX_INITIALIZER, {}};
 
-/* @return how many there are afterwards; of a GPU that is not counted none */
+/* @return the number of executors after the change; 0 for a GPU that is not counted */
 int count_users(int device, int change)
 {
     if (device < 0 || device >= FMO_DEVICES_MAX) return 0;
@@ -383,16 +393,17 @@ int count_users(int device, int change)
     return num;
 }
 
-/* Memory that is in no use, but for so much of all: plain allocations want it, too. To give
- * everything back takes as long as 25 ms after pairs of fragments, and the next the executor want
- * some. */
+/* Returns unused memory of the pool to the driver, except for a small share of the total: plain
+ * cudaMalloc needs memory, too. Returning everything takes up to 25 ms after pairs of fragments,
+ * and the next executor would need some of it again. */
 const double kept_share = 1.0 / 32;
 void give_back_memory(const fmo_gpu_batch_linalg *g)
 {
     (void)cudaMemPoolTrimTo(g->pool, (size_t)(kept_share * g->base.memory));
 }
 
-/* Perhaps in another thread than they were opened in, which then keeps its GPU. */
+/* May be called in another thread than the one that opened the executor; that thread then keeps its
+ * current GPU. */
 void gpu_close(fmo_batch_linalg *executor)
 {
     fmo_gpu_batch_linalg *const g = gpu_of(executor);
@@ -420,7 +431,8 @@ void gpu_enter(fmo_batch_linalg *executor)
 const fmo_batch_linalg_ops operations = {
     "cuBLAS, kernels and LAPACK", 1, gpu_close, gpu_enter, gpu_allocate, gpu_run};
 
-/* What is freed stays with the pool while there are the executor: SCFs and plans come and go. */
+/* Keeps freed memory in the pool while there are executors, because SCFs and plans allocate again
+ * soon. */
 cudaError_t keep_memory(fmo_gpu_batch_linalg *g, int device)
 {
     unsigned long long all = ~0ull;
@@ -462,15 +474,15 @@ extern "C" void fmo_batch_linalg_end_loading(void *loading)
     free(loading);
 }
 
-/* GPUs on their way, one after the other: CUDA's driver does no two at a time. */
+/* GPUs to be started, one after the other: the CUDA driver does not start two at a time. */
 typedef struct starting_gpus {
     pthread_t thread;
     int started, num;
     int device[FMO_DEVICES_MAX];
 } starting_gpus;
 
-/* Contexts, and the pools that memory comes from. What fails here fails again where it is wanted,
- * and is told there. */
+/* Thread function: creates contexts and memory pools. Errors occur again at the first use, and are
+ * reported there. */
 static void *start_gpus(void *user)
 {
     const starting_gpus *const all = (const starting_gpus *)user;
@@ -508,6 +520,7 @@ extern "C" int fmo_batch_linalg_thread_gpu(void)
     return cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
+/* Opens the executor; loads the libraries and creates the CUDA context at the same time. */
 extern "C" fmo_status fmo_batch_linalg_open_gpu(int device, int threads,
                                                 fmo_batch_linalg **executor, fmo_error *err)
 {

@@ -1,7 +1,6 @@
-/* The the executor of lockstep.h on the host: one request after the other through the backend of a
- * single SCF, so that each gets the bits that it gets alone; what needs no Fock build, a request a
- * thread.
- */
+/* The executor of lockstep.h on the host: each request runs in the backend of a single SCF, so that
+ * results are bit for bit those of an SCF alone. Requests other than Fock builds run in parallel,
+ * one per thread. The GPU executor uses these functions, too. */
 #include "driver/scf/lockstep.h"
 
 #include <omp.h>
@@ -20,7 +19,7 @@ static void host_close(fmo_batch_linalg *executor)
     free(h);
 }
 
-/* An error in a backend of the the executor is the asking SCF's. */
+/* Moves an error of a backend of the executor to the SCF that made the request. */
 static void hand_over(fmo_linalg *la, fmo_error *err)
 {
     if (la->error.status == FMO_OK) return;
@@ -36,6 +35,7 @@ static double *host_allocate(fmo_batch_linalg *executor, size_t count, fmo_error
     return array;
 }
 
+/* Runs one request in a backend; HOST and FINISH need no work. */
 static void do_one(fmo_linalg *la, const fmo_request *q)
 {
     const fmo_linalg_ops *const op = la->ops;
@@ -124,7 +124,7 @@ void fmo_batch_linalg_stage(int threads, const fmo_request *const *request, size
 static void host_run(fmo_batch_linalg *executor, const fmo_request *const *request, size_t num)
 {
     const host_executor *const h = (const host_executor *)executor;
-    const int builds = request[0]->kind == FMO_REQUEST_FOCK; /* have threads of their own */
+    const int builds = request[0]->kind == FMO_REQUEST_FOCK; /* builds use all threads themselves */
     fmo_batch_linalg_on_host(h->la, builds ? 1 : executor->threads, request, num);
 }
 

@@ -1,4 +1,4 @@
-/* Kernels of lockstep_gpu.h that take an operation of many SCFs, each with sizes of its own, and
+/* Kernels of lockstep_gpu.h that run one operation for many SCFs, each with its own sizes, and
  * their launches. */
 #include "driver/scf/lockstep_gpu.h"
 
@@ -9,9 +9,9 @@
 namespace {
 
 enum { BLOCK = 256 };
-const size_t blocks_most = 64; /* of one matrix */
+const size_t blocks_most = 64; /* largest number of thread blocks per matrix */
 
-/* ---- kernels: y of the grid is the SCF ------------------------------------------------------- */
+/* ---- kernels: blockIdx.y is the request ---------------------------------------------------- */
 
 #define FOR_EACH(index, count)                                                          \
     for (size_t index = blockIdx.x * (size_t)blockDim.x + threadIdx.x; index < (count); \
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(BLOCK) add_to_diagonal(const fold_args *all)
     FOR_EACH(i, q.n) q.A[i + i * q.n] += q.scale;
 }
 
-/* Where the factors of rows and columns begin among those of all; -1: there are none. */
+/* row, column: positions of the factors in the array of all factors; -1: none. */
 typedef struct scale_args {
     size_t rows, columns;
     long row, column;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(BLOCK) scale(const scale_args *all, const doub
 
 typedef struct dots_args {
     size_t count;
-    int m, at; /* vectors; where the results begin */
+    int m, at; /* number of vectors; position of the results */
     const double *V, *x;
 } dots_args;
 
@@ -87,7 +87,7 @@ typedef struct combine_args {
     double c[FMO_SCF_DIIS_MAX];
 } combine_args;
 
-/* A sum over the threads of a block, in one order. */
+/* Sum over the threads of a block, in a fixed order. */
 __device__ double block_sum(double value)
 {
     __shared__ double part[BLOCK];
@@ -100,7 +100,7 @@ __device__ double block_sum(double value)
     return part[0];
 }
 
-/* x of the grid: the vector. */
+/* blockIdx.x is the vector. */
 __global__ void __launch_bounds__(BLOCK) dots(const dots_args *all, double *results)
 {
     const dots_args q = all[blockIdx.y];
@@ -129,7 +129,8 @@ typedef struct bounds_args {
     const double *A;
 } bounds_args;
 
-/* x of the grid: the column; its diagonal element, and the sum of the sizes of the others. */
+/* blockIdx.x is the column: its diagonal element, and the sum of the absolute values of the
+ * others. */
 __global__ void __launch_bounds__(BLOCK) bounds(const bounds_args *all, double *results)
 {
     const bounds_args q = all[blockIdx.y];
@@ -146,7 +147,8 @@ __global__ void __launch_bounds__(BLOCK) bounds(const bounds_args *all, double *
     }
 }
 
-/* Each block finds the trace of P^2 itself, and with it what becomes of P. */
+/* One SP2 step: every block computes the trace of P^2 and from it the next step (purify.h), then
+ * updates its elements of P. */
 __global__ void __launch_bounds__(BLOCK)
     sp2_step(const fmo_gpu_sp2_args *all, const fmo_gpu_sp2 *before, fmo_gpu_sp2 *after)
 {
@@ -174,7 +176,8 @@ unsigned blocks_for(size_t count)
     return (unsigned)(blocks < 1 ? 1 : blocks > blocks_most ? blocks_most : blocks);
 }
 
-/* Launches `kernel` for all; fill(request, args) returns how many elements it has. */
+/* Launches `kernel` for all requests; fill(request, args) sets the arguments and returns the number
+ * of elements. */
 template <class Args, class Fill>
 void launch(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
             const char *what, void (*kernel)(const Args *), const Fill &fill)
@@ -199,7 +202,8 @@ void launch(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t n
     free(args);
 }
 
-/* `total` numbers of a launch to host memory that lasts until the next call; NULL after a fault. */
+/* Copies `total` numbers of a launch to host memory, which is valid until the next call; NULL after
+ * an error. */
 const double *bring(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                     size_t total, const char *what)
 {
@@ -211,9 +215,9 @@ const double *bring(fmo_gpu_batch_linalg *g, const fmo_request *const *request, 
     return fmo_gpu_batch_linalg_ok(request, num, code, what) ? g->pinned : NULL;
 }
 
-/* Launches `kernel` for all, x of its grid up to the largest count that fill(request, first, args)
- * returns, and brings the numbers that it finds: `each` for every x, those of a request from
- * `first`, one after the other. NULL if there are none, or after a fault. */
+/* Launches `kernel` for all requests, with blockIdx.x up to the largest count that fill(request,
+ * first, args) returns, and copies the results to the host: `each` numbers per blockIdx.x, those of
+ * a request consecutively from index `first`. NULL if there are none, or after an error. */
 template <class Args, class Fill>
 const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                    const char *what, size_t each, void (*kernel)(const Args *, double *),
@@ -279,7 +283,7 @@ void fmo_gpu_batch_linalg_diagonal(fmo_gpu_batch_linalg *g, const fmo_request *c
            });
 }
 
-/* Factors of a request behind those before; returns where they are. */
+/* Appends the factors of a request to all; returns their position, or -1 if there are none. */
 static long take_factors(const double *from, int num, double *all, size_t *at)
 {
     const size_t begin = *at;
@@ -289,6 +293,7 @@ static long take_factors(const double *from, int num, double *all, size_t *at)
     return (long)begin;
 }
 
+/* Sends arguments and factors in one copy, and scales all matrices. */
 void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                 size_t num)
 {
@@ -335,8 +340,8 @@ void fmo_gpu_batch_linalg_dots(fmo_gpu_batch_linalg *g, const fmo_request *const
         memcpy(request[k]->out, sums, (size_t)request[k]->m * sizeof *sums);
 }
 
-/* Arguments have space for FMO_SCF_DIIS_MAX factors. Only a search for the lowest eigenvalue has
- * more vectors, which are added one by one. */
+/* Arguments hold up to FMO_SCF_DIIS_MAX factors. Only the stability analysis has more vectors,
+ * which are added one by one. */
 void fmo_gpu_batch_linalg_combine(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                   size_t num)
 {
@@ -362,6 +367,7 @@ void fmo_gpu_batch_linalg_combine(fmo_gpu_batch_linalg *g, const fmo_request *co
     });
 }
 
+/* Column sums on the GPU, bounds and trace on the host. */
 void fmo_gpu_batch_linalg_bounds(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                  size_t num)
 {
@@ -387,7 +393,8 @@ cudaError_t fmo_gpu_batch_linalg_sp2(const fmo_gpu_batch_linalg *g, const fmo_gp
                                      size_t num, int n, const fmo_gpu_sp2 *before,
                                      fmo_gpu_sp2 *after)
 {
-    const size_t each = 16; /* elements of a thread, which are more than those of a diagonal */
+    const size_t each =
+        16; /* elements per thread; the loop over them then dominates that over the diagonal */
     const unsigned blocks = blocks_for((size_t)n * (size_t)n / each);
     sp2_step<<<dim3(blocks, (unsigned)num), BLOCK, 0, g->stream>>>(args, before, after);
     return cudaGetLastError();

@@ -1,7 +1,5 @@
-/* Products of many SCFs by one call of cuBLAS, whatever their sizes, and purifications, which are
- * products and steps that the GPU decides: the part of the the executor (lockstep_gpu.h) that needs
- * cuBLAS.
- */
+/* The part of the GPU executor (lockstep_gpu.h) that uses cuBLAS: products of many SCFs of any
+ * sizes in one call, and purifications, which are products and steps that the GPU chooses. */
 #include "driver/scf/lockstep_gpu.h"
 
 #include "accumulate/gpu/check.h"
@@ -11,7 +9,8 @@
 
 namespace {
 
-/* Products of equal sizes and factors are a group to cuBLAS. */
+/* Sorts products so that those of equal sizes and factors, which form a group in cuBLAS, are
+ * adjacent. */
 int by_shape(const void *x, const void *y)
 {
     const fmo_request *const a = *(const fmo_request *const *)x;
@@ -31,7 +30,7 @@ cublasOperation_t operation(char op)
     return op == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-/* What cuBLAS wants to know of a group. */
+/* Arguments of a group in cuBLAS. */
 typedef struct group {
     cublasOperation_t op_a, op_b;
     int m, n, k, rows_a, rows_b, count;
@@ -49,9 +48,10 @@ group group_of(const fmo_request *q, size_t count)
     return g;
 }
 
+/* Groups of at least this size use cublasDgemmBatched if there is only one. */
 enum { BATCHED_LEAST = 8 };
 
-/* One group; at: all A, all B, all C, `total` of each. */
+/* Multiplies one group. at: pointers to all A, then all B, then all C, `total` of each. */
 cublasStatus_t multiply_alike(fmo_gpu_batch_linalg *h, const group *g, const double **at,
                               size_t total)
 {
@@ -60,10 +60,10 @@ cublasStatus_t multiply_alike(fmo_gpu_batch_linalg *h, const group *g, const dou
                                          (double **)(at + 2 * total), g->m, g->count);
 }
 
-/* All groups in one call, which has products of different sizes side by side: 6 to 9 times faster
- * than a call a group where nearly all sizes differ (docs/log/scf.md, "Mode fused"). Also a
- * few alike, as are left where others have ended: the other call loads kernels of its own at its
- * first use, 45 ms. */
+/* Multiplies all groups in one call, which runs products of different sizes concurrently: 6 to 9
+ * times faster than one call per group if nearly all sizes differ (docs/log/scf.md, "Mode fused").
+ * A single small group, as remains when other SCFs have ended, uses it too: the first use of the
+ * other call loads kernels, which takes 45 ms. */
 cublasStatus_t multiply_groups(fmo_gpu_batch_linalg *h, const group *all, size_t num,
                                const double **at, size_t total)
 {
@@ -104,6 +104,7 @@ cublasStatus_t multiply_groups(fmo_gpu_batch_linalg *h, const group *all, size_t
 
 } // namespace
 
+/* Sorts the products by shape, and multiplies all groups. */
 void fmo_gpu_batch_linalg_multiply(fmo_gpu_batch_linalg *h, const fmo_request *const *request,
                                    size_t num)
 {
@@ -148,21 +149,21 @@ void fmo_gpu_batch_linalg_multiply(fmo_gpu_batch_linalg *h, const fmo_request *c
 
 namespace {
 
-/* Purifications whose steps the GPU decides, so that the host looks after a number of steps only:
- * as many as nearly all take, then few. Some products are for nothing; but a look at each step,
- * with launches and copies of its own, takes longer than these. */
+/* Purifications whose steps the GPU chooses. The host checks them only after STEPS_FIRST steps, as
+ * many as nearly all need, and then after every STEPS_NEXT. Some products are wasted, but checking
+ * after each step, with its launches and copies, takes longer. */
 enum { STEPS_FIRST = 20, STEPS_NEXT = 4 };
 
 typedef struct purifying {
-    const fmo_request **left;    /* [num] that have not ended, equal sizes side by side */
-    fmo_gpu_sp2 *state;          /* [request_num] of the host, by place */
-    size_t *place;               /* [num] of those left */
+    const fmo_request **left;    /* [num] unfinished requests; equal sizes are adjacent */
+    fmo_gpu_sp2 *state;          /* [request_num] in host memory, by index */
+    size_t *place;               /* [num] indices of the unfinished requests */
     group *groups;               /* [num] */
-    char *sent;                  /* pointers for products, then arguments of steps */
-    fmo_gpu_sp2 *before, *after; /* [request_num] of the GPU */
+    char *sent;                  /* pointers for the products, then arguments of the steps */
+    fmo_gpu_sp2 *before, *after; /* [request_num] in GPU memory */
 } purifying;
 
-/* `steps` steps of the `num` that are left. */
+/* Runs `steps` steps of the `num` unfinished purifications. */
 cudaError_t purify_steps(fmo_gpu_batch_linalg *g, purifying *p, size_t num, int steps,
                          cublasStatus_t *status)
 {
@@ -202,7 +203,7 @@ cudaError_t purify_steps(fmo_gpu_batch_linalg *g, purifying *p, size_t num, int 
     return code;
 }
 
-/* Until none is left. */
+/* Repeats steps until no purification is unfinished. */
 cudaError_t purify_all(fmo_gpu_batch_linalg *g, purifying *p, size_t num, cublasStatus_t *status)
 {
     const size_t all = num, bytes = num * sizeof *p->state;
@@ -233,8 +234,7 @@ cudaError_t purify_all(fmo_gpu_batch_linalg *g, purifying *p, size_t num, cublas
 
 } // namespace
 
-/* All of them step by step, so that they stay together; those that are done leave at the next look.
- */
+/* Runs all purifications step by step together; finished ones are removed at the next check. */
 void fmo_gpu_batch_linalg_purify(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                  size_t num)
 {

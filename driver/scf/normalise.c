@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Norms that differ from 1 by less are left as they are: rounding, and digits of basis sets. */
+/* Norms within this distance of 1 are left as they are: rounding, and digits of published basis
+ * sets. */
 static const double norm_tolerance = 1e-9;
 
 static int is_normalised(const fmo_basis *basis)
@@ -17,8 +18,8 @@ static int is_normalised(const fmo_basis *basis)
     return 1;
 }
 
-/* M_ij (norm_i norm_j)^power in place: -1 makes operators of the caller's functions those of
- * normalised ones, 1 their densities. */
+/* M_ij (norm_i norm_j)^power in place: -1 converts operators from the caller's functions to
+ * normalised ones, 1 converts densities. */
 static void scale_matrix(size_t n, const double *norm, int power, double *M)
 {
     for (size_t i = 0; i < n; i++)
@@ -27,7 +28,7 @@ static void scale_matrix(size_t n, const double *norm, int power, double *M)
                 power > 0 ? M[i * n + j] * norm[i] * norm[j] : M[i * n + j] / norm[i] / norm[j];
 }
 
-/* A scaled copy of a matrix, unless it is NULL. @return 0 without memory */
+/* Makes a scaled copy of a matrix, unless it is NULL. @return 0 if there is no memory */
 static int copy_matrix(size_t n, const double *norm, int power, const double *from, double **to,
                        const double **field)
 {
@@ -40,6 +41,8 @@ static int copy_matrix(size_t n, const double *norm, int power, const double *fr
     return 1;
 }
 
+/* Makes a basis of normalised functions and copies of the matrices in it, if a norm differs from
+ * 1. */
 fmo_status fmo_scf_normalise(const fmo_scf_input *input, const fmo_scf_options *options,
                              fmo_scf_normal *to, fmo_error *err)
 {

@@ -1,10 +1,11 @@
+/* Loads cuBLAS and cuSOLVER at run time; see nvidia.h. */
 #include "driver/scf/nvidia.h"
 #include "base/quiet_thread.h"
 
 #include <dlfcn.h>
 
 #define TEXT_OF(name) #name
-#define TEXT(name)    TEXT_OF(name) /* of what NVIDIA's macros make of a name */
+#define TEXT(name)    TEXT_OF(name) /* expands NVIDIA's macros before making a string */
 
 fmo_nvidia_calls fmo_nvidia;
 
@@ -13,7 +14,7 @@ namespace {
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int loaded;
 
-/* Where the loader looks, and where it was when this was built. */
+/* Opens a library by the loader's search path, or in the directory where it was at build time. */
 void *open(const char *library, const char *path, fmo_error *err)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -25,6 +26,7 @@ void *open(const char *library, const char *path, fmo_error *err)
     return handle;
 }
 
+/* Loads both libraries and looks up all functions. */
 fmo_status load(fmo_error *err)
 {
 #define OPEN(library) open(library, FMO_CUDA_LIBRARY_DIR "/" library, err)
@@ -59,7 +61,7 @@ fmo_status fmo_nvidia_load(fmo_error *err)
 static void *load_aside(void *user)
 {
     (void)user;
-    (void)fmo_nvidia_load(NULL); /* whoever waits asks again, and is told */
+    (void)fmo_nvidia_load(NULL); /* fmo_nvidia_end calls it again and returns the error */
     return NULL;
 }
 

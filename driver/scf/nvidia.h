@@ -1,6 +1,6 @@
-/* cuBLAS and cuSOLVER, which are loaded when the first GPU backend opens, not with the program:
- * they take a tenth of a second and 250 MB, most of what a start costs, and a machine that runs
- * no SCF on a GPU need not have them. C++ only, as NVIDIA's names are macros. */
+/* cuBLAS and cuSOLVER, loaded at run time when the first GPU backend opens: loading takes a tenth
+ * of a second and 250 MB, most of the start-up cost, and machines that run no SCF on a GPU do not
+ * need the libraries. C++ only, because NVIDIA's function names are macros. */
 #ifndef FMO_SCF_NVIDIA_H
 #define FMO_SCF_NVIDIA_H
 
@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-/* All functions of theirs that we call. */
+/* All library functions that we call. */
 #define FMO_CUBLAS_TABLE(X)      \
     X(cublasCreate)              \
     X(cublasDestroy)             \
@@ -24,7 +24,7 @@
     X(cublasDgemmGroupedBatched) \
     X(cublasDdot)                \
     X(cublasDtrsm)
-/* Eigenproblems of one size at once, from CUDA 12.8 on. */
+/* Batched eigenproblems of one size, since CUDA 12.8. */
 #if CUDART_VERSION >= 12080
 #define FMO_CUSOLVER_BATCHED_TABLE(X)    \
     X(cusolverDnCreateParams)            \
@@ -45,7 +45,7 @@
     X(cusolverDnDpotrf_bufferSize)    \
     X(cusolverDnDpotrf)
 
-/* By the names that they have in NVIDIA's headers: fmo_nvidia.cublasDgemm(...). */
+/* Function pointers with the names of NVIDIA's headers: fmo_nvidia.cublasDgemm(...). */
 typedef struct fmo_nvidia_calls {
 #define X(function) decltype(&::function) function;
     FMO_CUBLAS_TABLE(X)
@@ -53,13 +53,13 @@ typedef struct fmo_nvidia_calls {
 #undef X
 } fmo_nvidia_calls;
 
-/* Filled in by the first call that succeeds; any number of threads may call. FMO_ERR_DEVICE: a
- * library, or a function of it, that is not there, with its name. */
+/* Fills in fmo_nvidia in the first successful call; thread-safe. Returns FMO_ERR_DEVICE with the
+ * name if a library or one of its functions is missing. */
 fmo_status fmo_nvidia_load(fmo_error *err);
 extern fmo_nvidia_calls fmo_nvidia;
 
-/* The same beside what the caller does meanwhile, which is to make a context on a GPU: that takes
- * as long. Whoever has begun ends it, too; the end says what fmo_nvidia_load says. */
+/* Loads the libraries in a thread of their own, while the caller makes a CUDA context, which takes
+ * about as long. Each begin needs an end, which returns what fmo_nvidia_load returns. */
 typedef struct fmo_nvidia_loading {
     pthread_t thread;
     int started;

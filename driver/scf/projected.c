@@ -1,17 +1,17 @@
-/* Orbitals that a projector P = sum_k l_k l_k^T projects out far above all others, such as the
- * hybrids of cut bonds with l = sqrt(B) S chi: kept apart, so that the rounding of P's large
- * elements is in no energy and no gradient, and a Fock matrix can be purified as if they were not
- * there.
+/* Orbitals that a projector P = sum_k l_k l_k^T raises far above all others, such as the hybrid
+ * orbitals of cut bonds with l = sqrt(B) S chi. They are treated separately, so that rounding
+ * errors of the large elements of P enter neither energy nor gradient, and a Fock matrix can be
+ * purified without them.
  *
- * The orthogonal functions are turned so that P lives in the last ones, t; it is added there, and
- * never to a matrix of the AOs. With F in blocks, q the others, the occupied space is spanned by
- * [1; -Z^T],
+ * The orthogonal functions are rotated so that P acts only on the last ones, t; it is added in that
+ * basis and never to a matrix in the AO basis. With F in blocks and q the other functions, the
+ * occupied space is spanned by [1; -Z^T],
  *
  *     Z = (F_qt + M Z) F_tt^-1,   M = F_qq - F_qt F_tt^-1 F_tq,
  *
- * which is solved by substitution; the rest is smaller by |M| / B at each step (P. O. Loewdin,
- * J. Mol. Spectrosc. 10, 12 (1963), has the partitioning). Occupied orbitals are those of M, up to
- * the norm of Z squared, 1e-13 for B = 1e6; the step of McWeeny's after a purification normalises
+ * which is solved by iterated substitution; each step reduces the error by |M| / B (partitioning:
+ * P. O. Loewdin, J. Mol. Spectrosc. 10, 12 (1963)). Occupied orbitals are those of M, up to the
+ * square of the norm of Z, 1e-13 for B = 1e6; the McWeeny step after a purification normalises
  * them. */
 #include "driver/scf/scf_internal.h"
 
@@ -20,11 +20,13 @@
 
 enum { PROJECTED_MOST = 64 };
 
-/* In hartree: two substitutions leave (20 / B)^2 of Z, which B multiplies in the gradient. */
+/* Smallest level shift in hartree: two substitutions leave an error of (20 / B)^2 in Z, which B
+ * multiplies in the gradient. */
 static const double projected_least = 1e5;
 
-/* Work of the host: of n functions, k orbitals; P, L [n][k] by columns; then V [m][k] by columns,
- * and the turn 1 - W Y^T; norm: of the inverse of what P is then. */
+/* Arguments of the steps on the host, for n functions and k orbitals: P; L [n][k] by columns; then
+ * V [m][k] by columns and the rotation 1 - W Y^T; norm: of the inverse of P in the rotated basis;
+ * failed: 1 if there is no memory. */
 typedef struct turning {
     const double *P;
     int n, m, k;
@@ -33,7 +35,7 @@ typedef struct turning {
     int failed;
 } turning;
 
-/* The largest element of P - L L^T. */
+/* Returns the largest element of |P - L L^T|. */
 static double remainder_of(const turning *w)
 {
     const size_t n = (size_t)w->n;
@@ -47,8 +49,8 @@ static double remainder_of(const turning *w)
     return most;
 }
 
-/* P = L L^T by columns with the largest remainder on the diagonal; k = 0 if that takes more than
- * PROJECTED_MOST of them, or leaves something: P is then not of orbitals that are projected out. */
+/* Factorises P = L L^T by pivoted Cholesky decomposition. k = 0 if more than PROJECTED_MOST columns
+ * are needed or a remainder is left: P is then not a projector of a few orbitals. */
 static void factorise(void *user)
 {
     turning *const w = user;
@@ -61,7 +63,7 @@ static void factorise(void *user)
         size_t p = 0;
         for (size_t i = 1; i < n; i++)
             if (rest[i] > rest[p]) p = i;
-        if (w->k == 0) least = 1e-14 * rest[p]; /* rounding */
+        if (w->k == 0) least = 1e-14 * rest[p]; /* limit of rounding errors */
         if (!(rest[p] > least)) break;
         if (w->k == PROJECTED_MOST || w->k == w->m - 1) break;
         double *const column = w->L + n * (size_t)w->k;
@@ -87,8 +89,8 @@ static double dot(size_t n, const double *x, const double *y)
     return sum;
 }
 
-/* The norm (largest sum of a row) of the inverse of R R^T; R of k columns, rows m apart, has zeros
- * above its diagonal. */
+/* Returns the norm (largest row sum) of the inverse of R R^T; R has k columns with stride m and
+ * zeros above its diagonal. */
 static double inverse_norm(const double *R, size_t m, size_t k)
 {
     double inverse[PROJECTED_MOST][PROJECTED_MOST], norm = 0.0;
@@ -110,9 +112,9 @@ static double inverse_norm(const double *R, size_t m, size_t k)
     return norm;
 }
 
-/* Householder's reflections that take V to the last k rows, the last column first, each of them
- * times 1 - W Y^T; what they leave of V there. Plain loops: BLAS has threads of its own, and this
- * runs in many of ours. */
+/* Computes Householder reflections that move V to the last k rows, starting with the last column,
+ * and accumulates them as 1 - W Y^T; V becomes its image in those rows. Plain loops, because a
+ * threaded BLAS would start threads of its own in each of many concurrent callers. */
 static void reflect(void *user)
 {
     turning *const w = user;
@@ -139,7 +141,7 @@ static void reflect(void *user)
     w->norm = inverse_norm(w->V + m - k, m, k);
 }
 
-/* X turned; what later steps work with. */
+/* Rotates X and prepares the arrays that the later steps use. */
 static void turn(fmo_scf_state *s, turning *w)
 {
     const fmo_linalg_ops *const op = s->la->ops;
@@ -148,7 +150,7 @@ static void turn(fmo_scf_state *s, turning *w)
     op->upload(s->la, n * k, w->L, s->work);
     op->multiply(s->la, 'T', 'N', s->m, w->k, s->n, 1.0, s->X, s->work, 0.0, s->work2);
     op->download(s->la, narrow, s->work2, w->V);
-    if (s->la->error.status != FMO_OK) return; /* the caller looks */
+    if (s->la->error.status != FMO_OK) return; /* the caller checks for errors */
     op->on_host(s->la, reflect, w);
     l->num = w->k;
     l->separate = 1.0 / w->norm >= projected_least;
@@ -170,6 +172,7 @@ static void turn(fmo_scf_state *s, turning *w)
     op->upload(s->la, narrow, w->V, l->unit);
 }
 
+/* Factorises the projector and, if it has a few orbitals, rotates X. */
 fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err)
 {
     const size_t n = (size_t)s->n, most = PROJECTED_MOST;
@@ -201,7 +204,7 @@ void fmo_scf_add_projected(fmo_scf_state *s, double *F)
         s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, 1.0, l->root, l->root, 1.0, F);
 }
 
-/* out = A F_tt^-1 + beta out, A and out of k columns, with U^-1 of F_tt = U^T U in little. */
+/* out = A F_tt^-1 + beta out; A and out have k columns; l->little contains U^-1 of F_tt = U^T U. */
 static void divide(fmo_scf_state *s, const double *A, double beta, double *out)
 {
     const fmo_linalg_ops *const op = s->la->ops;
@@ -211,19 +214,21 @@ static void divide(fmo_scf_state *s, const double *A, double beta, double *out)
     op->multiply(s->la, 'N', 'T', s->m, l->num, l->num, 1.0, half, l->little, beta, out);
 }
 
+/* Computes M (see the top of this file) and, by two substitutions, Z in l->mix. */
 int fmo_scf_remove_projected(fmo_scf_state *s, const double *F, double *M)
 {
     const fmo_linalg_ops *const op = s->la->ops;
     const fmo_projected *const l = &s->projected;
     const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
-    const double *const columns = F + m * m - narrow; /* F_qt over F_tt */
+    const double *const columns = F + m * m - narrow; /* F_qt above F_tt */
     op->multiply(s->la, 'T', 'N', l->num, l->num, s->m, 1.0, l->unit, columns, 0.0, l->little);
     if (!op->inverse_cholesky(s->la, l->num, l->little)) return 0;
     divide(s, columns, 0.0, l->mix);
     op->add(s->la, m * m, 1.0, F, 0.0, M);
     op->multiply(s->la, 'N', 'T', s->m, s->m, l->num, -1.0, l->mix, columns, 1.0, M);
     op->fold(s->la, s->m, 0.5, 1.0, M);
-    /* Columns and rows t of M are zeros, and Z's rows t ones, but for rounding. */
+    /* Columns and rows t of M are zero, and rows t of Z form the unit matrix, except for
+     * rounding. */
     op->add(s->la, narrow, 0.0, l->unit, 0.0, M + m * m - narrow);
     op->multiply(s->la, 'T', 'N', l->num, s->m, s->m, 1.0, l->unit, M, 0.0, l->narrow);
     op->multiply(s->la, 'N', 'N', s->m, s->m, l->num, -1.0, l->unit, l->narrow, 1.0, M);
@@ -239,6 +244,7 @@ void fmo_scf_shift_projected(fmo_scf_state *s, double x, double *A)
     s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, x, l->unit, l->unit, 1.0, A);
 }
 
+/* Adds the blocks -D Z and their transpose, and Z^T D Z, of the projected-out functions. */
 void fmo_scf_restore_projected(fmo_scf_state *s, double *D)
 {
     const fmo_linalg_ops *const op = s->la->ops;

@@ -1,6 +1,6 @@
-/* SP2: the eigenvalues of P, between 0 and 1, go to 0 or 1 under x^2 and 2x - x^2, at each step the
- * one that brings the trace towards the number of occupied orbitals. A. M. N. Niklasson, Phys. Rev.
- * B 66, 155115 (2002). */
+/* SP2 purification: x^2 and 2x - x^2 drive the eigenvalues of P, between 0 and 1, to 0 or 1; each
+ * step uses the polynomial that brings the trace closer to the number of occupied orbitals. A. M.
+ * N. Niklasson, Phys. Rev. B 66, 155115 (2002). Called by solve.c through linalg.h. */
 #ifndef FMO_SCF_PURIFY_H
 #define FMO_SCF_PURIFY_H
 
@@ -14,24 +14,24 @@
 #define FMO_SP2_FUNCTION static inline
 #endif
 
-/* Of a purification on its way: tr P, tr P^2. */
+/* State of a purification: tr P, tr P^2. */
 typedef struct fmo_sp2 {
     double trace, square;
     int occupied, steps;
 } fmo_sp2;
 
 typedef enum fmo_sp2_next {
-    FMO_SP2_FAILED, /* as with degenerate frontier orbitals */
+    FMO_SP2_FAILED, /* for instance with degenerate frontier orbitals */
     FMO_SP2_DONE,
     FMO_SP2_SQUARE, /* P <- P^2 */
     FMO_SP2_DOUBLE  /* P <- 2 P - P^2 */
 } fmo_sp2_next;
 
-/* What is to be done when tr P^2 is known; `trace` becomes that of the next P. */
+/* Chooses the next step from tr P^2; `trace` becomes that of the next P. */
 FMO_SP2_FUNCTION fmo_sp2_next fmo_sp2_decide(fmo_sp2 *s)
 {
     enum { STEPS = 80 };
-    const double idempotent = 1e-9; /* tr(P - P^2); one step of McWeeny's makes it its square */
+    const double idempotent = 1e-9; /* limit of tr(P - P^2); one McWeeny step squares the error */
     if (!isfinite(s->square)) return FMO_SP2_FAILED;
     if (fabs(s->trace - s->square) < idempotent)
         return fabs(s->trace - s->occupied) < 1e-6 ? FMO_SP2_DONE : FMO_SP2_FAILED;
@@ -45,7 +45,7 @@ FMO_SP2_FUNCTION fmo_sp2_next fmo_sp2_decide(fmo_sp2 *s)
     return FMO_SP2_DOUBLE;
 }
 
-/* fmo_linalg_ops.purify by the other operations of a backend. */
+/* fmo_linalg_ops.purify in terms of the other operations of a backend. */
 static inline int fmo_linalg_purify(fmo_linalg *la, int n, int occupied, double trace, double *P,
                                     double *work)
 {

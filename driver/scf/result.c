@@ -1,4 +1,4 @@
-/* The result: made, filled in from the state, judged in words, freed. */
+/* The result of an SCF: allocation, contents copied from the state, verdict in words, release. */
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
@@ -19,6 +19,7 @@ void fmo_scf_result_destroy(fmo_scf_result *r)
     free(r);
 }
 
+/* Allocates a result with zeros in its arrays and NaN in its energies. */
 fmo_scf_result *fmo_scf_new_result(int nao)
 {
     const size_t n = (size_t)nao;
@@ -44,7 +45,7 @@ fmo_scf_result *fmo_scf_new_result(int nao)
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
 {
     if (fmo_fock_plan_profile(s->plan, &r->fock_profile, NULL) != FMO_OK) {
-        memset(&r->fock_profile, 0, sizeof r->fock_profile); /* device builds keep none */
+        memset(&r->fock_profile, 0, sizeof r->fock_profile); /* device builds have no profile */
         r->fock_profile.threads = 1;
         r->fock_profile.coulomb = FMO_COULOMB_DIRECT;
         r->fock_profile.far_seconds = NAN;
@@ -62,7 +63,8 @@ int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
            o->stability == FMO_SCF_STABILITY_FOLLOW;
 }
 
-/* What may help an SCF that has not converged, "first, ... or ...": what its options have left. */
+/* Writes advice for an SCF that has not converged, "first, ... or ...", according to its
+ * options. */
 static void advise(const fmo_scf_options *o, const char *first, size_t size, char *text)
 {
     char shift[48] = "a level shift of 0.3";
@@ -72,6 +74,8 @@ static void advise(const fmo_scf_options *o, const char *first, size_t size, cha
              o->guess_is_fixed ? "" : " or another guess");
 }
 
+/* Writes the verdict: converged, unstable, stopped, alternating densities, or not converged with
+ * advice. */
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
 {
     char advice[112];
@@ -104,7 +108,8 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
     } else {
         char change[12] = "not known";
         if (isfinite(r->energy_change)) snprintf(change, sizeof change, "%.1e", r->energy_change);
-        char loose[72] = ""; /* builds then differ by more than what is wanted of the energy */
+        char loose[72] =
+            ""; /* the error of builds then exceeds the requested accuracy of the energy */
         if (o->fock.cutoff > o->energy_convergence)
             snprintf(loose, sizeof loose, ", or a cutoff of less than %g (default %g)",
                      o->fock.cutoff, FMO_SCF_CUTOFF);
@@ -124,7 +129,7 @@ double fmo_scf_expectation(size_t size, const double *density, const double *M)
     return sum;
 }
 
-/* What belongs to the orbitals, if they are wanted. */
+/* Copies the orbitals, their energies and occupations into the result. */
 static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
 {
     const fmo_linalg_ops *op = s->la->ops;
@@ -138,11 +143,11 @@ static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
     r->lumo = s->occupied < s->m ? s->orbital_energy[s->occupied] : NAN;
 }
 
-/* Energies and sums of matrices that the host has. */
+/* Arguments of weigh, which sums energies and matrices on the host. */
 typedef struct weighing {
     const fmo_scf_input *in;
     fmo_scf_result *r;
-    int projected; /* the matrices have nothing of the projector so far */
+    int projected; /* 1: the matrices do not contain the projector yet */
 } weighing;
 
 static void weigh(void *user)

@@ -1,8 +1,9 @@
-/* Superposition of atomic densities. Each distinct atom gets an SCF of its own in its own shells:
- * functions of each angular momentum apart, orbitals filled with the electrons of the neutral
- * ground state spread evenly over the functions of a shell, which keeps density and Fock matrix
- * spherical. Where a basis has Cartesian d functions, the atom does with the five spherical ones of
- * each shell: xx + yy + zz stays empty. */
+/* Superposition of atomic densities. Each distinct atom has an SCF of its own in its own shells;
+ * the functions of each angular momentum are treated separately, and the electrons of the neutral
+ * ground state are spread evenly over the functions of a shell, so that density and Fock matrix
+ * stay spherical. In a basis with Cartesian d functions the atom uses the five spherical ones of
+ * each shell: xx + yy + zz stays empty. Source: Van Lenthe et al., J. Comput. Chem. 27, 926
+ * (2006). */
 #include <fmo/one_electron.h>
 #include <fmo/scf.h>
 
@@ -18,12 +19,12 @@
 #include "integrals/harmonics.h"
 
 enum { ATOM_CYCLES = 50, CHANNELS = FMO_SHELL_KIND_COUNT, SHELLS = 256 };
-static const double atom_gradient = 1e-6; /* a guess needs no more */
+static const double atom_gradient = 1e-6; /* sufficient for a guess */
 
-/* Electrons of a neutral atom by angular momentum, in the order in which shells fill (those of
- * kinds that there are not are passed over), and the atoms in which d electrons take the place of
- * those of the s shell above. Ground states: A. Kramida, Yu. Ralchenko, J. Reader, NIST ASD Team,
- * Atomic Spectra Database. */
+/* Distributes the electrons of a neutral atom over angular momenta, in the order in which shells
+ * fill (electrons in shells of unsupported kinds are dropped), with the exceptions in which d
+ * shells take electrons from the s shell above. Ground states: A. Kramida, Yu. Ralchenko, J.
+ * Reader, NIST ASD Team, Atomic Spectra Database. */
 static void ground_state(double charge, double electrons[CHANNELS])
 {
     static const struct {
@@ -50,18 +51,21 @@ static void ground_state(double charge, double electrons[CHANNELS])
 }
 
 typedef struct atom {
-    int nao;              /* functions of the basis: fmo_basis_atom */
-    int n;                /* spherical functions: shells of s, then x, y, z of each of p, ... */
-    double *T;            /* [n][nao] these over those, by columns; NULL: they are the same */
-    int shells[CHANNELS]; /* by angular momentum */
+    int nao;   /* functions of the basis that fmo_basis_atom made */
+    int n;     /* spherical functions: the s shells, then x, y, z of each p shell, ... */
+    double *T; /* [n][nao] transformation from basis to spherical functions, by columns; NULL: they
+                  are the same */
+    int shells[CHANNELS]; /* number of shells by angular momentum */
     double electrons[CHANNELS];
-    double *X[CHANNELS];   /* [shells][shells] orthogonal functions of a channel, by columns */
+    double *X[CHANNELS];   /* [shells][shells] orthogonal functions of each angular momentum, by
+                              columns */
     double *S, *H, *D, *F; /* [n][n] */
-    double *density, *J, *K, *work; /* [nao][nao], work two of them */
+    double *density, *J, *K, *work; /* [nao][nao]; work: two of them */
     double *past_fock, *past_error; /* [FMO_DIIS_MAX][n][n] */
 } atom;
 
-/* First spherical function of a shell of a channel; component c is c further on. */
+/* Returns the index of the first spherical function of a shell; component c follows c places
+ * later. */
 static size_t function_of(const atom *a, int l, int shell)
 {
     int before = 0;
@@ -69,7 +73,8 @@ static size_t function_of(const atom *a, int l, int shell)
     return (size_t)(before + shell * fmo_shell_spherical(l));
 }
 
-/* The block of a channel (the first function of each shell) out of an [n][n] matrix. */
+/* Extracts the block of an angular momentum (first function of each shell) from an [n][n]
+ * matrix. */
 static void gather(const atom *a, int l, const double *matrix, double *block)
 {
     for (int s = 0; s < a->shells[l]; s++)
@@ -87,7 +92,7 @@ static void scatter(const atom *a, int l, const double *block, double *matrix)
                     block[s * a->shells[l] + t];
 }
 
-/* T: where the functions of the basis are Cartesian. */
+/* Fills in T for a basis of Cartesian functions. */
 static void fill_transformation(const atom *a)
 {
     size_t row = 0, column = 0;
@@ -102,7 +107,7 @@ static void fill_transformation(const atom *a)
         }
 }
 
-/* An operator over the functions of the basis -> over spherical ones, in place. */
+/* Transforms an operator from basis to spherical functions in place. */
 static void to_spherical(fmo_linalg *la, const atom *a, double *M)
 {
     if (!a->T) return;
@@ -111,7 +116,7 @@ static void to_spherical(fmo_linalg *la, const atom *a, double *M)
     la->ops->fold(la, a->n, 0.5, 1.0, M);
 }
 
-/* a->D over the functions of the basis, in a->density. */
+/* Transforms a->D to the functions of the basis, into a->density. */
 static void spread_density(fmo_linalg *la, const atom *a)
 {
     if (!a->T) {
@@ -123,7 +128,7 @@ static void spread_density(fmo_linalg *la, const atom *a)
     la->ops->fold(la, a->nao, 0.5, 1.0, a->density);
 }
 
-/* X^T M X of a channel's block, in place; temporary as large. */
+/* X^T M X of the block of an angular momentum, in place; temporary has the same size. */
 static void to_orthogonal(fmo_linalg *la, const atom *a, int l, double *M, double *temporary)
 {
     const int m = a->shells[l];
@@ -131,7 +136,7 @@ static void to_orthogonal(fmo_linalg *la, const atom *a, int l, double *M, doubl
     la->ops->multiply(la, 'T', 'N', m, m, m, 1.0, a->X[l], temporary, 0.0, M);
 }
 
-/* Fock matrix -> density of the fractionally filled orbitals. */
+/* Diagonalises a Fock matrix and computes the density of its fractionally occupied orbitals. */
 static void fill_orbitals(fmo_linalg *la, const atom *a, const double *fock, double *density)
 {
     const size_t size = (size_t)a->n * (size_t)a->n;
@@ -159,7 +164,8 @@ static void fill_orbitals(fmo_linalg *la, const atom *a, const double *fock, dou
     }
 }
 
-/* F D S - S D F in the AOs: enough for DIIS in so small a basis. @return its norm */
+/* error = F D S - S D F in the AO basis, which is sufficient for DIIS in a small basis. @return its
+ * norm */
 static double error_of(fmo_linalg *la, const atom *a, double *error)
 {
     const int n = a->n;
@@ -171,12 +177,14 @@ static double error_of(fmo_linalg *la, const atom *a, double *error)
     return sqrt(square);
 }
 
-/* The past moves up by one place if it is full. */
+/* Drops the oldest entry of a full DIIS history. */
 static void shift(double *past, size_t size)
 {
     memmove(past, past + size, (FMO_DIIS_MAX - 1) * size * sizeof *past);
 }
 
+/* Iterates the atomic SCF with DIIS until the gradient is small; leaves the density in
+ * a->density. */
 static void converge_atom(fmo_linalg *la, const atom *a, fmo_fock_plan *plan)
 {
     const size_t size = (size_t)a->n * (size_t)a->n, full = (size_t)a->nao * (size_t)a->nao;
@@ -207,7 +215,8 @@ static void converge_atom(fmo_linalg *la, const atom *a, fmo_fock_plan *plan)
     spread_density(la, a);
 }
 
-/* Orthogonal functions of all channels. @return 0 if functions are linearly dependent */
+/* Computes the orthogonal functions of all angular momenta. @return 0 if functions are linearly
+ * dependent */
 static int orthogonalise(fmo_linalg *la, const atom *a)
 {
     for (int l = 0; l < CHANNELS; l++) {
@@ -218,7 +227,7 @@ static int orthogonalise(fmo_linalg *la, const atom *a)
     return 1;
 }
 
-/* The density of an atom whose arrays are there, into a->density. */
+/* Computes the density of an atom whose arrays are allocated, in a->density. */
 static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, fmo_error *err)
 {
     fmo_fock_options options;
@@ -227,7 +236,7 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
     options.mode = FMO_MODE_CPU;
     options.threads = 1;
     options.cutoff = 1e-12;
-    options.integrals = FMO_INTEGRALS_AUTO; /* of one atom they are few, and deep */
+    options.integrals = FMO_INTEGRALS_AUTO; /* an atom has few integrals, highly contracted */
     fmo_status status = fmo_overlap(one, a->S, err);
     if (status == FMO_OK) status = fmo_kinetic(one, a->H, err);
     if (status == FMO_OK) status = fmo_nuclear_attraction(one, a->J, err);
@@ -236,7 +245,7 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
         la->ops->add(la, (size_t)a->nao * (size_t)a->nao, 1.0, a->J, 1.0, a->H);
         to_spherical(la, a, a->S);
         to_spherical(la, a, a->H);
-        /* An atom without a density is a poorer guess and no error. */
+        /* An atom without a density makes a poorer guess; this is not an error. */
         if (orthogonalise(la, a)) converge_atom(la, a, plan);
         status = la->error.status;
         if (status != FMO_OK) fmo_error_set(err, status, "%s", la->error.message);
@@ -245,6 +254,7 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
     return status;
 }
 
+/* Allocates the arrays of an atom and computes its density; density: [nao][nao], zeros on entry. */
 static fmo_status density_of(fmo_linalg *la, const fmo_basis *one, double *density, fmo_error *err)
 {
     atom a = {.nao = fmo_basis_ao_num(one), .density = density};
@@ -252,7 +262,7 @@ static fmo_status density_of(fmo_linalg *la, const fmo_basis *one, double *densi
     for (int l = 0; l < CHANNELS; l++) {
         a.shells[l] = fmo_basis_shell_num(one, l);
         a.n += a.shells[l] * fmo_shell_spherical(l);
-        if (a.shells[l] > SHELLS) return FMO_OK; /* left without a density */
+        if (a.shells[l] > SHELLS) return FMO_OK; /* density stays zero */
     }
     double *memory = calloc((9 + CHANNELS + 2 * FMO_DIIS_MAX) * size, sizeof *memory);
     if (!memory)
@@ -262,7 +272,7 @@ static fmo_status density_of(fmo_linalg *la, const fmo_basis *one, double *densi
     double **const parts[] = {&a.S, &a.H, &a.D, &a.J, &a.K, &a.F, &a.T, &a.work};
     for (int l = 0; l < CHANNELS; l++, next += size) a.X[l] = next;
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++, next += size) *parts[p] = next;
-    a.past_fock = next + size; /* work has two */
+    a.past_fock = next + size; /* work has two matrices */
     a.past_error = a.past_fock + FMO_DIIS_MAX * size;
     if (a.nao != a.n)
         fill_transformation(&a);
@@ -273,17 +283,17 @@ static fmo_status density_of(fmo_linalg *la, const fmo_basis *one, double *densi
     return status;
 }
 
-/* ---- atoms that are known ------------------------------------------------------------------- */
+/* ---- cache of atoms ------------------------------------------------------------------------ */
 
 typedef struct known_atom {
     struct known_atom *next;
-    fmo_basis *one;   /* as fmo_basis_atom made it, where the first of its kind stands */
-    double density[]; /* [n][n], the functions of `one` */
+    fmo_basis *one;   /* made by fmo_basis_atom from the first atom of its kind */
+    double density[]; /* [n][n] in the functions of `one` */
 } known_atom;
 
 struct fmo_atoms {
     pthread_mutex_t lock;
-    known_atom *first; /* atoms are added in front and stay until the end */
+    known_atom *first; /* new atoms are inserted at the front and never removed */
 };
 
 fmo_status fmo_atoms_create(fmo_atoms **atoms, fmo_error *err)
@@ -315,8 +325,8 @@ int fmo_atoms_num(fmo_atoms *atoms)
     return num;
 }
 
-/* Takes *one over when it goes well, and makes it NULL. Nothing depends on where the atom stands:
- * all its differences of coordinates are zeros. */
+/* Computes and adds an atom; on success takes ownership of *one and sets it to NULL. The density
+ * does not depend on the atom's position, because all its coordinate differences are zero. */
 static fmo_status add_atom(fmo_atoms *atoms, fmo_basis **one, fmo_error *err)
 {
     const size_t n = (size_t)fmo_basis_ao_num(*one);
@@ -337,8 +347,8 @@ static fmo_status add_atom(fmo_atoms *atoms, fmo_basis **one, fmo_error *err)
     return FMO_OK;
 }
 
-/* The density of the atom `*one`. While one thread finds it, others wait: they are likely to want
- * the same. */
+/* Finds or computes the density of the atom `*one`. Other threads wait meanwhile, as they probably
+ * need the same atom. */
 static fmo_status density_at(fmo_atoms *atoms, fmo_basis **one, const double **density,
                              fmo_error *err)
 {
@@ -355,6 +365,8 @@ static fmo_status density_at(fmo_atoms *atoms, fmo_basis **one, const double **d
     return status;
 }
 
+/* Assembles the block-diagonal density from the cached atoms, in the order and norms of the
+ * basis. */
 fmo_status fmo_atoms_densities(fmo_atoms *atoms, const fmo_basis *basis, double *density,
                                fmo_error *err)
 {

@@ -1,5 +1,5 @@
-/* Atoms whose spherically averaged densities are known: those of one molecule, or of all molecules
- * of a batch, which find each kind of atom once. Several threads may use them at a time. */
+/* Cache of spherically averaged atomic densities for one molecule or all molecules of a batch; each
+ * kind of atom is computed once. Several threads may use it at a time. The method is in sad.c. */
 #ifndef FMO_SCF_SAD_H
 #define FMO_SCF_SAD_H
 
@@ -10,11 +10,11 @@
 typedef struct fmo_atoms fmo_atoms;
 
 FMO_INNER fmo_status fmo_atoms_create(fmo_atoms **atoms, fmo_error *err);
-FMO_INNER void fmo_atoms_destroy(fmo_atoms *atoms); /* NULL is fine */
-/* How many kinds are known. */
+FMO_INNER void fmo_atoms_destroy(fmo_atoms *atoms); /* NULL is allowed */
+/* Returns the number of kinds of atoms in the cache. */
 int fmo_atoms_num(fmo_atoms *atoms);
 
-/* fmo_scf_atomic_densities, with atoms that are known already; those that are not are then. */
+/* Computes fmo_scf_atomic_densities with the cache; atoms that are not in it are added. */
 FMO_INNER fmo_status fmo_atoms_densities(fmo_atoms *atoms, const fmo_basis *basis, double *density,
                                          fmo_error *err);
 

@@ -1,5 +1,5 @@
-/* An RHF calculation from end to end, on matrices of a backend (linalg.h): settings.c, start.c,
- * iterate.c, descent.c, result.c. */
+/* Runs one RHF calculation on the matrices of a backend (linalg.h). The steps are in settings.c,
+ * start.c, iterate.c, descent.c and result.c. */
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
 #include "driver/scf/cutoff.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* What is known before the first build. */
+/* Calls options.begun with what is known before the first build. */
 static void begin(const fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
 {
     fmo_scf_take_profile(s, r);
@@ -18,7 +18,7 @@ static void begin(const fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_resu
     o->begun(r, o->user);
 }
 
-/* What the host does before anything else: the input looked at, the result's arrays. */
+/* Work of the host before the backend is used: checks the input and allocates the result. */
 typedef struct preparation {
     const fmo_scf_input *input;
     const fmo_scf_options *options;
@@ -39,7 +39,7 @@ static void prepare(void *user)
             fmo_error_set(&p->err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
 }
 
-/* What one of the host's copies to or from what is kept wants. */
+/* Arguments of a function that reads or writes the cache on the host. */
 typedef struct keeping {
     fmo_scf_state *s;
     const fmo_scf_input *input;
@@ -61,6 +61,9 @@ static void keep(void *user)
     k->done = fmo_scf_cache_state(k->s, k->input, k->options, k->result, k->kept);
 }
 
+/* Runs an SCF step by step: check and open, one-electron matrices and orthogonalisation (or the
+ * cached state), initial density, cycles, stability, result; then releases or caches everything,
+ * also after an error. shared: what a batch provides, all zero for a single molecule. */
 fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err)
@@ -85,7 +88,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     r = p.result;
     if (p.status != FMO_OK) status = fmo_error_set(err, p.status, "%s", p.err.message);
     CHECKGOTO(status);
-    if (s.la) CHECKGOTO(s.la->error.status); /* no memory to ask for it */
+    if (s.la) CHECKGOTO(s.la->error.status); /* there was no memory for the request itself */
     s.n = fmo_basis_ao_num(input->basis);
     s.occupied = input->electron_num / 2;
     s.nuclear_repulsion = input->nuclear_repulsion;
@@ -103,7 +106,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     k.options = o;
     k.result = r;
     if (k.kept) s.la->ops->on_host(s.la, take_kept, &k);
-    if (k.kept && !k.done) { /* what is there is of another input */
+    if (k.kept && !k.done) { /* the cached state belongs to another input */
         s.la->ops->release(s.la, k.kept->state.memory);
         s.la->ops->release(s.la, k.kept->state.projected.memory);
         fmo_scf_forget_cached(k.kept);
@@ -145,12 +148,12 @@ done:
         status = s.la->error.status;
         fmo_error_set(err, status, "%s", s.la->error.message);
     }
-    if (s.la) s.la->ops->finish(s.la); /* builds of the plan are done */
+    if (s.la) s.la->ops->finish(s.la); /* waits for builds of the plan */
     if (k.kept && status == FMO_OK && s.la->error.status == FMO_OK &&
         o->stability == FMO_SCF_STABILITY_NONE) {
         k.done = 0;
         s.la->ops->on_host(s.la, keep, &k);
-        if (k.done) s.memory = s.projected.memory = NULL; /* are not this one's any longer */
+        if (k.done) s.memory = s.projected.memory = NULL; /* they now belong to the cache */
     }
     fmo_scf_release(&s);
     if (!shared->plan_cached) fmo_fock_plan_destroy(s.plan);

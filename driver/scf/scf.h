@@ -1,6 +1,6 @@
-/* Closed-shell self-consistent field (RHF) over Fock plans: guess, DIIS, incremental builds,
- * canonical orthogonalisation, stability. One algorithm for the CPU and the GPU; in mode fused the
- * matrices of a cycle never leave the GPU. What is done and why is in
+/* Closed-shell self-consistent field (RHF) on top of Fock plans: initial guess, DIIS, incremental
+ * builds, canonical orthogonalisation, stability analysis. The algorithm is the same on the CPU and
+ * the GPU; in mode fused all matrices stay in GPU memory during a cycle. The method is described in
  * docs/explanation/scf-method.md. Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J.
  * Comput. Chem. 3, 556 (1982). */
 #ifndef FMO_SCF_H
@@ -13,33 +13,33 @@
 extern "C" {
 #endif
 
-/* Where the first density comes from. X(enumerator, name, what it is) */
+/* Source of the initial density. X(enumerator, name, description) */
 #define FMO_SCF_GUESS_TABLE(X)                                                 \
     X(FMO_SCF_GUESS_SAD, "sad", "superposition of spherically averaged atoms") \
     X(FMO_SCF_GUESS_CORE, "core", "orbitals of the core Hamiltonian")          \
     X(FMO_SCF_GUESS_READ, "read", "a density that is given (the one in the data set)")
 
-/* How a Fock matrix becomes a density. X(enumerator, name, what it does) */
+/* How a density is computed from a Fock matrix. X(enumerator, name, description) */
 #define FMO_SCF_SOLVER_TABLE(X)                                                                \
     X(FMO_SCF_SOLVER_AUTO, "auto", "purify on the GPU from 48 functions on, else diagonalise") \
     X(FMO_SCF_SOLVER_DIAGONALISE, "diagonalise", "all orbitals in every cycle")                \
     X(FMO_SCF_SOLVER_PURIFY, "purify",                                                         \
       "density by matrix products, orbitals at the end; diagonalise where that fails")
 
-/* What is done about the internal stability of the solution. X(enumerator, name, what it does) */
+/* Treatment of the internal stability of the solution. X(enumerator, name, description) */
 #define FMO_SCF_STABILITY_TABLE(X)                                                               \
     X(FMO_SCF_STABILITY_NONE, "none", "nothing")                                                 \
     X(FMO_SCF_STABILITY_CHECK, "check", "the lowest eigenvalue of the orbital Hessian is found") \
     X(FMO_SCF_STABILITY_FOLLOW, "follow", "and its direction followed down until it is positive")
 
 #define FMO_ENUM_ROW(e, name, text) e,
-/** Sources of the first density. */
+/** Source of the initial density. */
 typedef enum fmo_scf_guess { FMO_SCF_GUESS_TABLE(FMO_ENUM_ROW) FMO_SCF_GUESS_COUNT } fmo_scf_guess;
-/** Ways from a Fock matrix to a density. */
+/** How a density is computed from a Fock matrix. */
 typedef enum fmo_scf_solver {
     FMO_SCF_SOLVER_TABLE(FMO_ENUM_ROW) FMO_SCF_SOLVER_COUNT
 } fmo_scf_solver;
-/** What is done about stability. */
+/** Treatment of the internal stability of the solution. */
 typedef enum fmo_scf_stability {
     FMO_SCF_STABILITY_TABLE(FMO_ENUM_ROW) FMO_SCF_STABILITY_COUNT
 } fmo_scf_stability;
@@ -54,223 +54,232 @@ fmo_scf_stability_name(fmo_scf_stability stability); /**< as fmo_scf_guess_name 
 FMO_API const char *
 fmo_scf_stability_text(fmo_scf_stability stability); /**< as fmo_scf_guess_text */
 
-enum { FMO_SCF_DIIS_MAX = 16 /**< largest diis_size */ };
+enum { FMO_SCF_DIIS_MAX = 16 /**< largest value of fmo_scf_options.diis_size */ };
 
-/** A solution whose hessian_lowest is below this (hartree) is unstable; rounding makes zeros of
- *  either sign. */
+/** A solution whose hessian_lowest (hartree) is below this is reported as unstable. The margin
+ * allows for rounding, which gives zero eigenvalues either sign. */
 #define FMO_SCF_UNSTABLE (-1e-5)
 
-/** A cutoff above this is a slip: energies are off by millihartrees and more
- * (docs/reference/scf.md). The library computes and says so in result.notice; fmo-driver refuses.
- */
+/** Cutoffs above this are probably mistakes: energies are then wrong by millihartrees or more
+ * (docs/reference/scf.md). The library computes all the same and warns in result.notice; fmo-driver
+ * refuses the value. */
 #define FMO_SCF_CUTOFF_MOST 1e-4
 
-/** One finished cycle: what the callback gets. */
+/** One finished cycle, as passed to fmo_scf_options.callback. */
 typedef struct fmo_scf_cycle {
-    size_t job;           /**< number of the molecule in fmo_scf_run_batch; 0 in fmo_scf_run */
-    int cycle;            /**< 1, 2, ... */
-    double energy;        /**< hartree, of this cycle's density */
-    double energy_change; /**< since the cycle before; NaN in the first */
-    double gradient;      /**< norm of the orbital gradient, hartree: 2 |F_ai| over all i, a */
-    int full_build;       /**< 1: J and K of the whole density; 0: of its change, or none, as they
-                               were there */
-    int energy_diis;      /**< 1: extrapolated by EDIIS, in part or wholly; 0: by DIIS alone */
-    int converged; /**< 1: the last cycle, unless an unstable direction is followed from here */
-    double fock_seconds;  /**< J and K */
-    double solve_seconds; /**< density from the Fock matrix */
-    double other_seconds; /**< the rest of the cycle: transformations, DIIS, energy */
-    /** The result so far: nao, occupied_num, mode, device and fock_profile; orbitals and matrices
-     *  come after the last cycle. Not to be kept. */
+    size_t job;           /**< index of the molecule in fmo_scf_run_batch; 0 in fmo_scf_run */
+    int cycle;            /**< counted from 1 */
+    double energy;        /**< energy of this cycle's density, hartree */
+    double energy_change; /**< change since the previous cycle, hartree; NaN in the first */
+    double gradient;      /**< norm of the orbital gradient, hartree: of 2 F_ai over all i, a */
+    int full_build; /**< 1: J and K were built from the whole density; 0: from its change, or reused
+                       without a build */
+    int energy_diis; /**< 1: the Fock matrix was extrapolated by EDIIS; 0: by DIIS */
+    int converged;   /**< 1: this is the last cycle, unless an unstable direction is followed from
+                        here */
+    double fock_seconds;  /**< time for J and K */
+    double solve_seconds; /**< time from the Fock matrix to the next density */
+    double other_seconds; /**< time for the rest of the cycle: transformations, DIIS, energy */
+    /** The result so far: nao, occupied_num, mode, device and fock_profile are set; orbitals and
+     * matrices are filled in after the last cycle. Valid only during the callback. */
     const struct fmo_scf_result *so_far;
 } fmo_scf_cycle;
 
 struct fmo_scf_job;
 
-/** How to iterate; fmo_scf_options_init fills it in. */
+/** Options of an SCF; fmo_scf_options_init sets the defaults. */
 typedef struct fmo_scf_options {
-    fmo_fock_options fock;       /**< mode (auto leaves few functions to the CPU), strategy,
-                                      threads, cutoff (default here 1e-12), memory, integrals
-                                      (default here FMO_INTEGRALS_AUTO; in mode fused see
-                                      auto_in_fused); its stream is used as it is in mode fused */
-    fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
-    int guess_is_fixed;          /**< 1: users have no other guess to choose, so a verdict advises
-                                      none; default 0 */
-    int max_cycles;              /**< Fock matrices allowed, default 100; a few more to go back to
-                                      a state that following an instability has lost */
-    double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next, or
-                                      what the energy is estimated to be above its end */
-    double gradient_convergence; /**< hartree, default 3e-5: norm of the orbital gradient */
-    double gradient_aim;         /**< hartree; 0, the default: none. Else cycles go on where the
-                                      gradient is small enough, until it is below this as well, or
-                                      falls by less than a half in a cycle */
-    double level_shift;          /**< hartree added to empty orbitals, default 0 */
-    int diis_size;               /**< Fock matrices kept, default 8, at most
-                                FMO_SCF_DIIS_MAX; 1: no extrapolation */
-    int rebuild_cycles;          /**< incremental builds in a row, at most; default 12; 0: none */
-    double linear_dependence;    /**< eigenvectors of the overlap matrix (functions normalised)
-                                      with eigenvalues below are dropped, default 1e-7 */
-    fmo_scf_solver solver;       /**< default FMO_SCF_SOLVER_AUTO; with a projector that does not
-                                      lift a few orbitals by 1e5 hartree it is always DIAGONALISE */
+    /** Mode (auto leaves small molecules to the CPU), strategy, threads, cutoff (default here
+     * 1e-12), memory, integrals (default here FMO_INTEGRALS_AUTO; for mode fused see
+     * auto_in_fused). Its stream is used in mode fused. */
+    fmo_fock_options fock;
+    fmo_scf_guess guess; /**< default FMO_SCF_GUESS_SAD */
+    int guess_is_fixed;  /**< 1: users cannot choose another guess, so the verdict does not suggest
+                            one; default 0 */
+    int max_cycles;      /**< largest number of Fock builds, default 100; a few more are allowed for
+                            returning from a descent that does not converge */
+    double energy_convergence; /**< hartree, default 1e-9: limit of the energy change between cycles
+                                  or of the estimated error of the energy */
+    double gradient_convergence; /**< hartree, default 3e-5: limit of the norm of the orbital
+                                    gradient */
+    double gradient_aim; /**< hartree; 0, the default: none. Otherwise a converged SCF continues
+                            until the gradient is below this value, too, or falls by less than a
+                            factor of 2 in a cycle */
+    double level_shift;  /**< hartree, added to the virtual orbitals; default 0 */
+    int diis_size;       /**< number of Fock matrices in the DIIS history, default 8, at most
+                            FMO_SCF_DIIS_MAX; 1: no extrapolation */
+    int rebuild_cycles;  /**< largest number of consecutive incremental builds, default 12; 0: every
+                            build is full */
+    double linear_dependence; /**< eigenvectors of the overlap matrix of normalised functions with
+                                 eigenvalues below this are dropped; default 1e-7 */
+    fmo_scf_solver solver;    /**< default FMO_SCF_SOLVER_AUTO; always DIAGONALISE with a projector
+                                 unless it raises a few orbitals by at least 1e5 hartree */
     fmo_scf_stability stability; /**< default FMO_SCF_STABILITY_NONE */
-    int orbitals;                /**< 1, the default, or 0: none are wanted, which saves an
-                                      eigenproblem: coefficient, orbital_energy and occupation of
-                                      the result are then zeros, homo and lumo NaN. With
-                                      `stability` there are orbitals all the same */
-    int auto_in_fused;           /**< what FMO_INTEGRALS_AUTO means in mode fused: 0, the default,
-                                      direct; 1 what it means to a plan, kept where they fit */
-    int loose_fock;              /**< 1: the Fock matrix of the result, and with it orbitals, is
-                                      known as well as the threshold of the gradient asks for, and
-                                      not to the cutoff, which saves time; the energy is, so it is
-                                      not 1/2 Tr D (H + F) to the last digits. 0, the default: both
-                                      are. Nothing to SCFs by blocks of a GPU's threads, which have
-                                      all integrals */
+    int orbitals; /**< 1, the default: compute orbitals; 0: skip them, which saves an eigenproblem:
+                     coefficient, orbital_energy and occupation of the result are then zeros, homo
+                     and lumo NaN. With `stability` they are always computed */
+    int auto_in_fused; /**< meaning of FMO_INTEGRALS_AUTO in mode fused: 0, the default: direct; 1:
+                          as for a plan, stored if they fit */
+    int loose_fock; /**< 1: the Fock matrix and orbitals of the result are only as accurate as the
+                       gradient threshold requires, which saves time. The energy is still accurate
+                       to the cutoff, so it differs from 1/2 Tr D (H + F) in the last digits. 0, the
+                       default: both are accurate to the cutoff. No effect on SCFs that run in one
+                       thread block of a GPU, which keep all integrals */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
-    void *user; /**< handed to callback, finished and begun */
-    /** fmo_scf_run_batch alone: called as soon as a job is done, well or not; NULL: never. The job
-     * is number `index` and has its status, result and err. The result may be taken out of it
-     *  (job->result = NULL; free it with fmo_scf_result_destroy), so that a batch need not keep
-     *  them all. In a batch both callbacks may come from any thread, but under a lock, one at a
-     *  time: what they do needs no lock of its own, and should be short. */
+    void *user; /**< passed to callback, finished and begun */
+    /** fmo_scf_run_batch only: called when a job has ended, successfully or not; NULL: never. The
+     * job has the index `index` and contains its status, result and err. The callback may take the
+     * result (set job->result = NULL and free it later with fmo_scf_result_destroy), so that a
+     * batch need not keep all of them. In a batch both callbacks may be called from any thread, but
+     * one at a time under a lock: they need no lock of their own and should be short. */
     void (*finished)(size_t index, struct fmo_scf_job *job, void *user);
-    /** fmo_scf_run_batch and fmo_fragment_run alone: several processes share the molecules; NULL,
-     *  the default: this one runs them all. Each rank makes the same call, with fock.ranks NULL. */
+    /** fmo_scf_run_batch and fmo_fragment_run only: the processes that share the molecules; NULL,
+     * the default: this process runs them all. Each rank makes the same call, with fock.ranks
+     * NULL. */
     fmo_ranks *deal;
-    /** fmo_scf_run alone: called once, when the mode is chosen and the plan made, before anything
-     * long; NULL: never. so_far has nao, occupied_num, mode, device, notice, and of fock_profile
-     * mode, mode_reason, threads and ranks. */
+    /** fmo_scf_run only: called once, after the mode has been chosen and the plan made, before the
+     * computation starts; NULL: never. so_far contains nao, occupied_num, mode, device, notice, and
+     * of fock_profile mode, mode_reason, threads and ranks. */
     void (*begun)(const struct fmo_scf_result *so_far, void *user);
-    /** A number of the caller's, which any thread may set while SCFs run: from the end of the cycle
-     * in which it is no longer 0 they fail with FMO_ERR_CHECK. NULL, the default: none. Not looked
-     * at where several processes share an SCF or a batch, and by SCFs of one block of a GPU's
-     * threads. */
+    /** Points to a flag of the caller, which any thread may set while SCFs run: if it is not 0 at
+     * the end of a cycle, the SCF fails with FMO_ERR_CHECK. NULL, the default: no flag. Ignored if
+     * several processes share an SCF or a batch, and by SCFs that run in one thread block of a
+     * GPU. */
     const volatile int *stop;
 } fmo_scf_options;
 
-/** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
+/** Sets the defaults. Call it before setting fields, so that fields added in later versions get
+ * theirs. */
 FMO_API void fmo_scf_options_init(fmo_scf_options *options);
 
-/** The molecule. Arrays belong to the caller. Zero it before setting fields, so that new fields get
- *  their defaults. */
+/** A molecule. Its arrays belong to the caller. Zero the structure before setting fields, so that
+ * fields added in later versions get their defaults. */
 typedef struct fmo_scf_input {
     const fmo_basis *basis;         /**< of the molecule */
     int electron_num;               /**< even, at least 2 */
     const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: computed from the basis */
-    double nuclear_repulsion;       /**< hartree; fmo_basis_nuclear_repulsion(basis) as a rule */
-    const double *density;          /**< [nao][nao] for FMO_SCF_GUESS_READ, else not looked at */
-    const double *field;     /**< [nao][nao] hartree, symmetric, caller's AO order; NULL: none.
-                                  U, a potential that is added to the core Hamiltonian, such
-                                  as that of other molecules */
-    const double *projector; /**< likewise P, such as B S|phi><phi|S, which projects out an orbital
-                                  out of the occupied ones */
+    double nuclear_repulsion;       /**< hartree; usually fmo_basis_nuclear_repulsion(basis) */
+    const double *density;          /**< [nao][nao] for FMO_SCF_GUESS_READ; otherwise ignored */
+    /** U, [nao][nao] hartree, symmetric, in the caller's AO order; NULL: none. A potential that is
+     * added to the core Hamiltonian, such as that of other molecules. */
+    const double *field;
+    const double *projector; /**< P, likewise, such as B S|phi><phi|S, which keeps the orbital phi
+                                out of the occupied space */
 } fmo_scf_input;
 
-/** The last state, converged or not. Matrices row-major, in the caller's AO order, hartree. */
+/** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
+ * hartree. */
 typedef struct fmo_scf_result {
-    int nao;                 /**< functions */
-    int mo_num;              /**< orbitals, nao - dropped */
-    int occupied_num;        /**< doubly occupied orbitals */
-    int dropped;             /**< eigenvectors of the overlap left out */
-    double overlap_smallest; /**< smallest eigenvalue of the overlap; of a well-conditioned one only
-                                  a lower bound */
+    int nao;                 /**< number of basis functions */
+    int mo_num;              /**< number of orbitals, nao - dropped */
+    int occupied_num;        /**< number of doubly occupied orbitals */
+    int dropped;             /**< number of dropped eigenvectors of the overlap */
+    double overlap_smallest; /**< smallest eigenvalue of the overlap of normalised functions; a
+                                lower bound if the overlap is well conditioned */
     int converged;           /**< 1 or 0 */
-    int cycles;              /**< Fock matrices of the SCF, stability excluded */
-    int full_builds;         /**< of them, from builds of the whole density */
-    double energy;           /**< hartree, of the last full build and the changes since; with a
-                                  field and a projector, both energies below are part of it */
+    int cycles;      /**< number of Fock matrices, those of the stability analysis excluded */
+    int full_builds; /**< how many of them came from a build of the whole density */
+    double energy; /**< hartree, from the last full build and the changes since; with a field and a
+                      projector both energies below are included */
     double field_energy;     /**< sum_ij D_ij U_ij, hartree; 0 without a field */
-    double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector. Of one of up to
-                                  64 orbitals not by that sum, so without its rounding */
-    double two_electron_energy; /**< 1/2 sum_ij D_ij (J - K/2)_ij, hartree, as `energy` has it; with
-                                     it E can be summed up without a projector's large elements */
-    double energy_change;       /**< since the cycle before, hartree */
-    double gradient;            /**< of the last cycle */
-    double energy_error;        /**< estimate of what the energy is above its end, hartree, from
-                                     the gradient and how energies fell with it in this run; NaN
-                                     where that is not known */
-    double homo;                /**< energy of the highest occupied orbital, hartree */
-    double lumo;                /**< that of the lowest empty one; NaN without */
-    double *coefficient;        /**< [mo_num][nao], ascending in energy */
-    double *orbital_energy;     /**< [mo_num] of the last Fock matrix, not shifted */
-    double *occupation;         /**< [mo_num] 2 or 0 */
-    double *density;            /**< [nao][nao] that the energy belongs to */
-    double *fock;               /**< [nao][nao] of that density */
-    double *overlap;            /**< [nao][nao] */
-    double *core_hamiltonian;   /**< [nao][nao], field and projector added */
-    double hessian_lowest;      /**< lowest eigenvalue of the real, singlet orbital Hessian (A + B),
-                                     hartree; NaN if not asked for or nothing to mix */
-    char notice[240];           /**< "", or one line: the cutoff is too loose for
-                                     energy_convergence, by how much the energy may be off, the cure */
-    int descents;               /**< times an unstable direction was followed */
-    int device;                 /**< 1: the matrices of the cycles were in GPU memory */
-    fmo_scf_solver solver;      /**< what was taken */
-    fmo_mode mode;              /**< what auto became */
+    double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector. For a projector
+                                of up to 64 orbitals it is computed without the cancellation of that
+                                sum */
+    /** 1/2 sum_ij D_ij (J - K/2)_ij, hartree, as included in `energy`; it allows E to be summed
+     * without the large elements of a projector. */
+    double two_electron_energy;
+    double energy_change; /**< since the previous cycle, hartree */
+    double gradient;      /**< norm of the orbital gradient in the last cycle, hartree */
+    double energy_error;  /**< estimate of how far the energy is above its limit, hartree, from the
+                             gradient and the energy changes of this run; NaN if it is not known */
+    double homo; /**< energy of the highest occupied orbital, hartree; NaN without orbitals */
+    double lumo; /**< energy of the lowest virtual orbital, hartree; NaN without one */
+    double *coefficient;      /**< [mo_num][nao], in ascending order of energy */
+    double *orbital_energy;   /**< [mo_num] eigenvalues of the last Fock matrix, hartree, without
+                                 level shift */
+    double *occupation;       /**< [mo_num], 2 or 0 */
+    double *density;          /**< [nao][nao], the density to which the energy belongs */
+    double *fock;             /**< [nao][nao], the Fock matrix of that density */
+    double *overlap;          /**< [nao][nao] */
+    double *core_hamiltonian; /**< [nao][nao], including field and projector */
+    /** Lowest eigenvalue of the real singlet orbital Hessian (A + B), hartree; NaN if it was not
+     * requested or there are no virtual orbitals. */
+    double hessian_lowest;
+    /** "", or one line that says that the cutoff is too loose for energy_convergence, how large the
+     * error of the energy may be, and the cure. */
+    char notice[240];
+    int descents;                  /**< number of unstable directions followed */
+    int device;                    /**< 1: the matrices of the cycles were in GPU memory */
+    fmo_scf_solver solver;         /**< solver that was used */
+    fmo_mode mode;                 /**< mode that was used; never auto */
     fmo_fock_profile fock_profile; /**< of the last build on the CPU or in mode split; in mode fused
-                                        only its mode, mode_reason and threads */
-    double seconds;                /**< all of fmo_scf_run */
-    double one_electron_seconds;   /**< of it: overlap, kinetic energy, attraction */
-    double plan_seconds;           /**< of it: fmo_fock_plan_create */
-    double guess_seconds;          /**< of it: the first density */
-    double fock_seconds;           /**< of it: J and K; with a block of a GPU's threads for a whole
-                                        SCF (fmo_scf_run_batch) its share of all that */
-    double solve_seconds;          /**< of it: densities from Fock matrices */
-    double stability_seconds;      /**< of it: the orbital Hessian */
-    char verdict[256]; /**< one line: "converged in 9 cycles", or why not and what may help */
+                                      only its mode, mode_reason and threads */
+    double seconds;                /**< wall time of fmo_scf_run, s; it contains the times below */
+    double one_electron_seconds;   /**< overlap, kinetic energy, nuclear attraction */
+    double plan_seconds;           /**< fmo_fock_plan_create */
+    double guess_seconds;          /**< initial density */
+    double fock_seconds;  /**< J and K; for an SCF in one thread block of a GPU (fmo_scf_run_batch)
+                             its share of the whole time */
+    double solve_seconds; /**< from Fock matrices to densities */
+    double stability_seconds; /**< orbital Hessian */
+    char verdict[256]; /**< one line: "converged in 9 cycles", or why it did not converge and what
+                          may help */
 } fmo_scf_result;
 
-/** Run an SCF.
- *  @param[out] result  the last state, also with FMO_ERR_CHECK; else NULL on error. Free it with
- *                      fmo_scf_result_destroy
- *  @return FMO_OK, FMO_ERR_CHECK (not converged, or stopped by a number that is none: err has the
- *          verdict and *result the last state), FMO_ERR_ARGUMENT, FMO_ERR_INPUT (odd or too many
- *          electrons, coinciding nuclei, a field or projector that is not finite or not symmetric
- * to 1e-10 of its largest element), and what fmo_fock_plan_create and fmo_fock_build return
- */
+/** Runs an SCF.
+ * @param[out] result  the last state, also with FMO_ERR_CHECK; NULL after other errors. Free it
+ *   with fmo_scf_result_destroy
+ * @return FMO_OK, FMO_ERR_CHECK (not converged, stopped by the caller or by a number that is not
+ *   finite: err has the verdict and *result the last state if there is one), FMO_ERR_ARGUMENT,
+ *   FMO_ERR_INPUT (odd or too many electrons, coinciding nuclei, a field or projector that is not
+ *   finite or not symmetric to 1e-10 of its largest element), and the errors of
+ *   fmo_fock_plan_create and fmo_fock_build */
 FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
                                fmo_scf_result **result, fmo_error *err);
-FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is fine */
+FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowed */
 
-/** One molecule of a batch, and what came of it. Zero it before setting fields. */
+/** One molecule of a batch and its result. Zero it before setting fields. */
 typedef struct fmo_scf_job {
     fmo_scf_input input;    /**< molecules may share arrays and bases */
-    fmo_scf_result *result; /**< written by the call: as fmo_scf_run's; the caller's to free */
-    fmo_status status;      /**< of this molecule alone, written by the call, as fmo_scf_run's */
-    fmo_error err;          /**< its details, written by the call */
+    fmo_scf_result *result; /**< written by the call as by fmo_scf_run; freed by the caller */
+    fmo_status status; /**< written by the call: the status of this molecule, as fmo_scf_run's */
+    fmo_error err;     /**< written by the call: details of the status */
 } fmo_scf_job;
 
-/** Many SCFs in one call, any mix of sizes, with the same options. A molecule that fails leaves the
- *  others alone. Energies are those of fmo_scf_run within 1e-9 hartree, and under
- *  FMO_SCATTER_FIXED, bit for bit, whatever the threads and the order.
+/** Runs many SCFs with the same options in one call, in any mix of sizes. An error of one molecule
+ * does not affect the others. Energies agree with those of fmo_scf_run within 1e-9 hartree, and bit
+ * for bit with FMO_SCATTER_FIXED, for any number of threads and any order.
  *
- *  Mode cpu: small molecules side by side, one a thread, the largest first; those that are too
- *  large for that (one alone would take longer than a thread's share of the rest, or so many at a
- *  time would not fit the memory) one after the other with all threads. Atoms that occur in several
- *  molecules have their SCF for the guess once. Mode fused (docs/reference/scf.md):
- *  molecules of s and p shells with up to 56 functions, where there are 64 of them, have a block of
- *  a GPU's threads each, others of up to 512 functions advance together, larger ones and the other
- *  modes one after the other.
+ * Mode cpu: small molecules run concurrently, one per thread, the largest first. Molecules that are
+ * too large for that (one alone would take longer than a thread's share of the rest, or the memory
+ * would not hold one per thread) run one after the other with all threads. The guess computes each
+ * kind of atom once for the whole batch. Mode fused (docs/reference/scf.md): if there are at least
+ * 64 molecules of s and p shells with up to 56 functions, each of them runs in one thread block of
+ * a GPU; others of up to 512 functions advance in lockstep; larger molecules run one after the
+ * other, and so do all molecules in the other modes.
  *
- *  Memory: while it runs a molecule takes some 8 (14 + 3 diis_size) nao^2 bytes, what its plan
- * takes (fmo_fock_workspace), and integrals that are kept; options.fock.memory, or what is free, is
- *  shared by the molecules that run at the same time. Those with blocks have up to 2 nao^4 bytes of
- *  integrals each on a GPU, in pieces of at most two fifths of what is free. A result keeps 40
- * nao^2 bytes until it is freed, which options.finished may do. With options.deal the call is
- * collective. Each molecule is run by one rank, which alone has its result and hears of it; on the
- * others its status is FMO_OK and its result NULL. Ranks take the next molecule from a counter, in
- * the order of one process.
- *  @param[in,out] jobs [count] the same molecules on all ranks
- *  @return FMO_OK, or the status of the first job (lowest number) of this rank that failed,
- *          FMO_ERR_CHECK of one that did not converge included; err names the job, counted from 0.
- *          With options.deal also FMO_ERR_MEMORY, on all ranks and before any molecule, and
- *          FMO_ERR_DEVICE after a fault of the network */
+ * Memory: a running molecule needs about 8 (14 + 3 diis_size) nao^2 bytes, the memory of its plan
+ * (fmo_fock_workspace) and of stored integrals; molecules that run at the same time share
+ * options.fock.memory or the free memory. Molecules in thread blocks have up to 2 nao^4 bytes of
+ * integrals each on a GPU, in batches that use at most two fifths of the free memory. A result
+ * occupies 40 nao^2 bytes until it is freed, which options.finished may do. With options.deal the
+ * call is collective: each molecule runs on one rank, and only that rank gets its result and
+ * callbacks; on the others its status is FMO_OK and its result NULL. Ranks take the next molecule
+ * from a shared counter, in the order of a single process.
+ * @param[in,out] jobs [count] the same molecules on all ranks
+ * @return FMO_OK, or the status of the first job (lowest index) of this rank that failed,
+ *   including FMO_ERR_CHECK of one that did not converge; err names the job, counted from 0. With
+ *   options.deal also FMO_ERR_MEMORY, on all ranks and before any molecule, and FMO_ERR_DEVICE
+ *   after a network error */
 FMO_API fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count,
                                      const fmo_scf_options *options, fmo_error *err);
 
-/** Superposition of atomic densities: each distinct atom by a spherically averaged, fractionally
- *  occupied SCF of its own (shells s, p and d filled as in the neutral ground state).
- *  @param[out] density  [nao][nao], block-diagonal, caller's AO order
- *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY
- *  Source: Almlof, Faegri and Korsell (1982); Van Lenthe et al., J. Comput. Chem. 27, 926 (2006) */
+/** Computes the superposition of atomic densities: each distinct atom has a spherically averaged,
+ * fractionally occupied SCF of its own (s, p and d shells filled as in the neutral ground state).
+ * @param[out] density  [nao][nao], block-diagonal, caller's AO order
+ * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY
+ * Source: Almlof, Faegri and Korsell (1982); Van Lenthe et al., J. Comput. Chem. 27, 926 (2006) */
 FMO_API fmo_status fmo_scf_atomic_densities(const fmo_basis *basis, double *density,
                                             fmo_error *err);
 

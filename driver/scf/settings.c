@@ -1,4 +1,4 @@
-/* Names, defaults and limits of what an SCF is asked for. */
+/* Names, defaults, checks and hash of the options of an SCF, and checks of its input. */
 #include "driver/scf/batch.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/base/hash.h"
@@ -30,7 +30,8 @@ void fmo_scf_options_init(fmo_scf_options *options)
     options->orbitals = 1;
 }
 
-/* A one-electron matrix of the caller's by its name; NULL is fine. */
+/* Checks that a one-electron matrix of the caller is finite and symmetric; name: for the message;
+ * NULL is allowed. */
 static fmo_status check_matrix(const char *name, const double *M, size_t n, fmo_error *err)
 {
     double largest = 0.0;
@@ -50,7 +51,7 @@ static fmo_status check_matrix(const char *name, const double *M, size_t n, fmo_
     return FMO_OK;
 }
 
-/* The numbers of the options, each with its range; enums end before their count. */
+/* Checks that every number in the options is in its range. */
 fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
 {
     const struct {
@@ -88,6 +89,7 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
     return FMO_OK;
 }
 
+/* Hashes the options that must agree on all ranks. */
 uint64_t fmo_scf_options_digest(const fmo_scf_options *o)
 {
     const fmo_fock_options *const f = &o->fock;
@@ -118,6 +120,7 @@ uint64_t fmo_scf_options_digest(const fmo_scf_options *o)
     return sum;
 }
 
+/* Checks options, number of electrons, nuclear repulsion, field and projector of an input. */
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err)
 {
     const int n = fmo_basis_ao_num(in->basis);

@@ -1,4 +1,4 @@
-/* small.h: plain loops over columns. */
+/* Implementation of small.h: plain loops over columns. Used by linalg_cpu.c. */
 #include "driver/scf/small.h"
 
 #include <float.h>
@@ -18,7 +18,7 @@ static void add(int n, double a, const double *restrict x, double *restrict y)
     for (int i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-/* c[0] to c[columns-1] += b times a, columns of C `m` apart. */
+/* c[0] to c[columns-1] += b times a, in columns of C with stride m. */
 static void add_to_columns(int m, int columns, const double *b, const double *restrict a, double *c)
 {
     if (columns == 4) {
@@ -34,11 +34,12 @@ static void add_to_columns(int m, int columns, const double *b, const double *re
     for (int j = 0; j < columns; j++) add(m, b[j], a, c + j * m);
 }
 
+/* Transposes A if needed, then updates four columns of C at a time. */
 void fmo_small_multiply(char op_a, char op_b, int m, int n, int k, double alpha, const double *A,
                         const double *B, double beta, double *C)
 {
     double turned[FMO_SMALL_MOST * FMO_SMALL_MOST];
-    if (op_a == 'T') { /* columns are what is gone along */
+    if (op_a == 'T') { /* so that the loops run along columns */
         for (int i = 0; i < m; i++)
             for (int l = 0; l < k; l++) turned[l * m + i] = A[i * k + l];
         A = turned;
@@ -58,7 +59,8 @@ void fmo_small_multiply(char op_a, char op_b, int m, int n, int k, double alpha,
 
 /* ---- eigenproblem --------------------------------------------------------------------------- */
 
-/* A = Q T Q^T with T's diagonal and off-diagonal d and e; A becomes Q. */
+/* Householder tridiagonalisation A = Q T Q^T; d and e: diagonal and off-diagonal of T; Q overwrites
+ * A. */
 static void tridiagonalise(int n, double *A, double *d, double *e)
 {
     double beta[FMO_SMALL_MOST], w[FMO_SMALL_MOST];
@@ -69,7 +71,7 @@ static void tridiagonalise(int n, double *A, double *d, double *e)
         d[k] = A[k * n + k];
         e[k] = first > 0.0 ? -length : length;
         beta[k] = 0.0;
-        if (length == fabs(first)) { /* nothing to be done */
+        if (length == fabs(first)) { /* already tridiagonal */
             e[k] = first;
             continue;
         }
@@ -84,7 +86,7 @@ static void tridiagonalise(int n, double *A, double *d, double *e)
         }
     }
     d[n - 1] = A[n * n - 1];
-    /* The reflections, last first, on what there is of Q so far: rows and columns behind k. */
+    /* Accumulates Q from the last reflection to the first, in the rows and columns behind k. */
     for (int k = n - 1; k >= 0; k--) {
         const int rest = n - 1 - k;
         double *const v = A + k * n + k + 1;
@@ -100,7 +102,7 @@ static void tridiagonalise(int n, double *A, double *d, double *e)
     }
 }
 
-/* One implicit QR step on rows low to high of T, with Q's columns. */
+/* One implicit QR step on rows low to high of T, applied to the columns of Q. */
 static void qr_step(int n, int low, int high, double *d, double *e, double *Q)
 {
     const double half = 0.5 * (d[high - 1] - d[high]), last = e[high - 1];
@@ -129,9 +131,10 @@ static void qr_step(int n, int low, int high, double *d, double *e, double *Q)
     }
 }
 
-/* Steps that an eigenvalue may take; it takes two. */
+/* Largest number of QR steps per eigenvalue; two are typical. */
 enum { STEPS = 60 };
 
+/* Tridiagonalises, iterates QR steps until T is diagonal, and sorts the eigenpairs. */
 int fmo_small_eigen(int n, double *A, double *values)
 {
     double e[FMO_SMALL_MOST];
@@ -150,7 +153,7 @@ int fmo_small_eigen(int n, double *A, double *values)
         if (left-- == 0) return 0;
         qr_step(n, low, high, d, e, A);
     }
-    for (int k = 0; k < n; k++) { /* ascending */
+    for (int k = 0; k < n; k++) { /* sorts in ascending order */
         int least = k;
         for (int j = k + 1; j < n; j++)
             if (d[j] < d[least]) least = j;
@@ -169,6 +172,7 @@ int fmo_small_eigen(int n, double *A, double *values)
 
 /* ---- Cholesky ------------------------------------------------------------------------------- */
 
+/* Factorises A = U^T U in place, then inverts U column by column. */
 int fmo_small_inverse_cholesky(int n, double *A)
 {
     for (int j = 0; j < n; j++) { /* A = U^T U, column by column */
@@ -179,7 +183,7 @@ int fmo_small_inverse_cholesky(int n, double *A)
         if (!(square > 0.0)) return 0;
         column[j] = sqrt(square);
     }
-    for (int j = 0; j < n; j++) { /* U X = 1; columns before j are X's already */
+    for (int j = 0; j < n; j++) { /* U X = 1; columns before j are already those of X */
         double *const column = A + j * n;
         double solved[FMO_SMALL_MOST];
         const double diagonal = 1.0 / column[j];

@@ -1,25 +1,25 @@
-/* Linear algebra of small matrices, column-major, in plain loops. A BLAS library with threads locks
- * something of its own in every call: of thousands of molecules of a few dozen functions, side by
- * side on many cores, most of the time went there (docs/log/scf.md, "Many molecules"). */
+/* Linear algebra of small column-major matrices in plain loops. A threaded BLAS takes an internal
+ * lock in every call, which dominates the run time if many threads compute molecules of a few dozen
+ * functions (docs/log/scf.md, "Many molecules"). */
 #ifndef FMO_SCF_SMALL_H
 #define FMO_SCF_SMALL_H
 
-/* Up to so many rows and columns, and of products: larger ones take longer than the library's even
- * where nobody waits for it. */
+/* Largest number of rows and columns, in general and for products: for larger matrices the BLAS is
+ * faster, even in one thread. */
 enum { FMO_SMALL_MOST = 48, FMO_SMALL_PRODUCT = 32 };
 
-/* C = alpha op(A) op(B) + beta C; op is 'N' or 'T', as cblas_dgemm has it; C is m x n. */
+/* C = alpha op(A) op(B) + beta C; op is 'N' or 'T', as in cblas_dgemm; C is m x n. */
 void fmo_small_multiply(char op_a, char op_b, int m, int n, int k, double alpha, const double *A,
                         const double *B, double beta, double *C);
 
-/* Eigenvalues, ascending, and in A's columns eigenvectors of a symmetric matrix of finite numbers;
- * all of A is read. Householder's tridiagonal form and QR steps with Wilkinson's shifts: Golub and
- * Van Loan, Matrix Computations, 8.3. Returns 0 where that does not come to an end: A is then lost.
- */
+/* Computes the eigenvalues, in ascending order, and in A's columns the eigenvectors of a symmetric
+ * matrix of finite numbers; reads all of A. Householder tridiagonalisation and QR steps with
+ * Wilkinson shifts: Golub and Van Loan, Matrix Computations, 8.3. Returns 0 if it does not
+ * converge: A is then destroyed. */
 int fmo_small_eigen(int n, double *A, double *values);
 
-/* The inverse of the upper Cholesky factor, zeros below it, in place of a symmetric matrix, of
- * which the upper triangle is read. Returns 0 if it is not positive definite. */
+/* Overwrites a symmetric matrix, of which the upper triangle is read, by the inverse of its upper
+ * Cholesky factor, with zeros below the diagonal. Returns 0 if it is not positive definite. */
 int fmo_small_inverse_cholesky(int n, double *A);
 
 #endif

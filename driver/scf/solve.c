@@ -1,5 +1,5 @@
-/* From a Fock matrix to a density: all orbitals, or purification, which takes matrix products only
- * and is many times faster than the eigenproblem on a GPU. */
+/* From a Fock matrix to a density: by diagonalisation, or by purification, which needs matrix
+ * products only and is many times faster than the eigenproblem on a GPU. */
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 
@@ -25,8 +25,8 @@ void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
     op->fold(s->la, s->n, 0.5, 1.0, out);
 }
 
-/* Purification of P = (high - F) / (high - low) by SP2 (purify.h), and McWeeny's 3x^2 - 2x^3 at the
- * end. @return 0 if it does not converge */
+/* Purifies P = (high - F) / (high - low) by SP2 (purify.h), followed by one McWeeny step 3x^2 -
+ * 2x^3. @return 0 if it does not converge */
 static int purify(fmo_scf_state *s, const double *fock_o, double *P)
 {
     const fmo_linalg_ops *op = s->la->ops;
@@ -47,7 +47,7 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, -2.0, P, s->work, 0.0, s->work2);
     op->add(s->la, size, 3.0, s->work, 1.0, s->work2);
-    op->add(s->la, size, 2.0, s->work2, 0.0, P); /* two electrons an orbital */
+    op->add(s->la, size, 2.0, s->work2, 0.0, P); /* two electrons per orbital */
     op->fold(s->la, s->m, 0.5, 1.0, P);
     return s->la->error.status == FMO_OK;
 }

@@ -2,9 +2,9 @@
  *
  *     (A + B)_ai,bj = (e_a - e_i) d_ab d_ij + 4 (ai|bj) - (ab|ij) - (aj|bi)
  *
- * by Davidson's method; a product with it is one Fock build of a symmetric transition density.
+ * by the Davidson method; each product with it is one Fock build of a symmetric transition density.
  * R. Seeger, J. A. Pople, J. Chem. Phys. 66, 3045 (1977); E. R. Davidson, J. Comput. Phys. 17, 87
- * (1975). */
+ * (1975). Called by descent.c. */
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
 
@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum { SPACE = 32, STEPS = 80, START = 6 };
-static const double residual_wanted = 1e-4; /* the error of the eigenvalue is about its square */
+static const double residual_wanted =
+    1e-4; /* the error of the eigenvalue is about the square of this */
 
 typedef struct davidson {
     fmo_scf_state *s;
@@ -25,19 +26,19 @@ typedef struct davidson {
     double matrix[SPACE][SPACE];
 } davidson;
 
-/* out = (A + B) V. With d = C_vir V C_occ^T + its transpose: gaps V + 2 C_vir^T G[d] C_occ. */
+/* out = (A + B) V: with d = C_vir V C_occ^T + transpose, (e_a - e_i) V + 2 C_vir^T G[d] C_occ. */
 static void product(davidson *d, const double *V, double *out)
 {
     fmo_scf_state *s = d->s;
     const fmo_linalg_ops *op = s->la->ops;
     const double *occupied = s->orbitals, *virtuals = s->orbitals + (size_t)s->m * (size_t)d->nocc;
-    /* work2 = C_vir V C_occ^T in the orthogonal functions */
+    /* work2 = C_vir V C_occ^T in the orthogonal basis */
     op->multiply(s->la, 'N', 'N', s->m, d->nocc, d->nvir, 1.0, virtuals, V, 0.0, s->work);
     op->multiply(s->la, 'N', 'T', s->m, s->m, d->nocc, 1.0, s->work, occupied, 0.0, s->work2);
     op->fold(s->la, s->m, 1.0, 1.0, s->work2);
     fmo_scf_from_orthogonal(s, s->work2, d->transition);
     fmo_scf_two_electron(s, d->transition, s->work2);
-    double trace = 0.0; /* a number, unless the plan has to be fitted */
+    double trace = 0.0; /* NaN if the plan has to be adapted to larger elements */
     op->dots(s->la, (size_t)s->n * (size_t)s->n, 1, d->transition, s->work2, &trace);
     if (isnan(trace) && fmo_scf_fit_plan(s, d->transition))
         fmo_scf_two_electron(s, d->transition, s->work2);
@@ -48,8 +49,8 @@ static void product(davidson *d, const double *V, double *out)
     op->multiply(s->la, 'T', 'N', d->nvir, d->nocc, s->m, 2.0, virtuals, s->work, 1.0, out);
 }
 
-/* Orthogonalises x against the space, twice, and takes it in with its product. @return 0 if
- * nothing new was left of it */
+/* Orthogonalises x against the subspace twice, and adds it with its product. @return 0 if nothing
+ * linearly independent was left */
 static int take(davidson *d, double *x)
 {
     const fmo_linalg_ops *op = d->s->la->ops;
@@ -73,7 +74,7 @@ static int take(davidson *d, double *x)
     return la->error.status == FMO_OK;
 }
 
-/* Lowest eigenpair in the space: value, coefficients. */
+/* Returns the lowest eigenvalue in the subspace, and its coefficients. */
 static double lowest_of(davidson *d, double *coefficient)
 {
     double M[SPACE * SPACE], value[SPACE];
@@ -84,8 +85,8 @@ static double lowest_of(davidson *d, double *coefficient)
     return value[0];
 }
 
-/* Start vectors: the pairs of smallest gaps, and one vector with a part of every pair, so that no
- * symmetry is left out. */
+/* Adds start vectors: the pairs of smallest orbital energy differences, and a vector with
+ * components in all pairs, so that every symmetry is represented. */
 static int start(davidson *d)
 {
     const fmo_scf_state *s = d->s;
@@ -97,7 +98,7 @@ static int start(davidson *d)
         fmo_error_set(&s->la->error, FMO_ERR_MEMORY, "no memory for the orbital Hessian");
         return 0;
     }
-    for (int k = 0; k < starts; k++) { /* the next smallest gap, by (gap, position) */
+    for (int k = 0; k < starts; k++) { /* the next larger gap; ties are ordered by position */
         size_t best = 0;
         double gap = INFINITY;
         for (size_t i = 0; i < (size_t)d->nocc; i++)
@@ -128,7 +129,7 @@ static int start(davidson *d)
     return d->held > 0;
 }
 
-/* The space shrinks to its best vector, whose product is known. */
+/* Reduces the subspace to its best vector, whose product is known. */
 static void restart(davidson *d, const double *coefficient, double value)
 {
     const fmo_linalg_ops *op = d->s->la->ops;
@@ -139,6 +140,7 @@ static void restart(davidson *d, const double *coefficient, double value)
     d->held = 1;
 }
 
+/* Davidson iterations until the residual is small, the subspace cannot grow, or STEPS are done. */
 double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
 {
     const fmo_linalg_ops *op = s->la->ops;

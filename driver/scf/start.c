@@ -1,5 +1,6 @@
-/* Before the first cycle: plan and backend, arrays, one-electron matrices, orthogonal functions,
- * the first density; and after the last, letting go of them. */
+/* Everything before the first cycle: plan and backend, arrays, one-electron matrices, orthogonal
+ * functions, initial density; and the release of the arrays after the last cycle. Called by
+ * scf.c. */
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
@@ -11,12 +12,12 @@
 #include <string.h>
 #include <fmo/one_electron.h>
 
-/* Functions from which purification beats the eigenproblem on a GPU. */
+/* Number of functions from which purification is faster than the eigenproblem on a GPU. */
 enum { PURIFY_FROM = 48 };
 
-/* Cubes of functions for each thread: 0.1 s, as an SCF of n functions takes a thread some 0.5 us
- * n^3. CUDA takes 0.3 s to start, and a GPU's SCF of so few functions as long as the CPU's
- * (docs/log/scf.md, "Few functions"). */
+/* Cubed number of functions per thread that take 0.1 s: an SCF of n functions takes one thread
+ * about 0.5 us n^3. CUDA takes 0.3 s to start, and for so few functions an SCF takes as long on a
+ * GPU as on the CPU (docs/log/scf.md, "Few functions"). */
 static const double soon_cubes = 2e5;
 
 const char fmo_scf_soon_reason[] = "so few functions need no GPU";
@@ -28,7 +29,8 @@ int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
            cubes <= soon_cubes * (double)fmo_fock_threads(f->threads);
 }
 
-/* The mode, and why; of batches they have decided on it. */
+/* Chooses the mode and records the reason. alone: 1 for a single SCF; a batch has already decided
+ * which molecules stay on the CPU. */
 static fmo_status choose_mode(const fmo_scf_input *in, int alone, fmo_fock_options *fock,
                               fmo_scf_state *s, fmo_error *err)
 {
@@ -43,15 +45,16 @@ static fmo_status choose_mode(const fmo_scf_input *in, int alone, fmo_fock_optio
     return status;
 }
 
-/* The backend that a mode works with, and a plan. */
+/* Opens the backend of the mode, and makes a plan. */
 static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_scf_state *s,
                            fmo_scf_result *r, fmo_error *err)
 {
     fmo_status status;
     const int threads = fmo_fock_threads(fock.threads);
-    /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
+    /* `fixed` promises results that do not depend on the number of threads; OpenBLAS ensures that
+     * only with one thread. */
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
-    /* Ranks share builds of matrices of the host. */
+    /* Ranks share builds on matrices in host memory. */
     const int ranks = fock.ranks && fock.ranks->size > 1;
     if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
         status = fmo_linalg_open_gpu(fock.device_num > 0 ? fock.devices[0] : fock.device,
@@ -66,6 +69,7 @@ static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_s
     return status;
 }
 
+/* Chooses the mode, takes the shared backend and plan or opens its own, and chooses the solver. */
 fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
                         fmo_error *err)
@@ -90,14 +94,14 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     return FMO_OK;
 }
 
-/* Arrays of the state begin where allocations of their own would. */
+/* Aligns the arrays of the state as separate allocations would be. */
 static size_t padded(size_t count)
 {
-    const size_t line = 32; /* doubles: 256 bytes */
+    const size_t line = 32; /* doubles, 256 bytes */
     return (count + line - 1) / line * line;
 }
 
-/* Every array of the state, in one piece. The past is as large as DIIS wants it. */
+/* Allocates all arrays of the state at once. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
 {
     if (diis_size < FMO_SCF_PAST_LEAST) diis_size = FMO_SCF_PAST_LEAST;
@@ -126,7 +130,7 @@ void fmo_scf_release(fmo_scf_state *s)
     fmo_scf_release_projected(s);
 }
 
-/* H of the bare molecule. */
+/* Copies the core Hamiltonian without the field, or computes it. */
 static fmo_status core_hamiltonian(const fmo_scf_input *in, size_t size, double *H, fmo_error *err)
 {
     if (in->core_hamiltonian) {
@@ -148,12 +152,12 @@ void fmo_scf_add_matrix(size_t n, const double *M, double *H)
         for (size_t j = 0; j < n; j++) H[i * n + j] += 0.5 * (M[i * n + j] + M[j * n + i]);
 }
 
-/* What the host computes of a molecule by itself. */
+/* Arguments of functions that run on the host. */
 typedef struct host_work {
     const fmo_scf_input *in;
     fmo_atoms *atoms;
     fmo_scf_result *r;
-    const double *overlap; /* or NULL */
+    const double *overlap; /* may be NULL */
     fmo_status status;
     fmo_error err;
 } host_work;
@@ -181,7 +185,7 @@ fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, const
     return w.status == FMO_OK ? FMO_OK : fmo_error_set(err, w.status, "%s", w.err.message);
 }
 
-/* Atoms' densities into the result's. */
+/* Writes the superposition of atomic densities into r->density. */
 static void atomic_densities(void *user)
 {
     host_work *const w = user;
@@ -189,10 +193,11 @@ static void atomic_densities(void *user)
                          : fmo_scf_atomic_densities(w->in->basis, w->r->density, &w->err);
 }
 
-/* X with X^T S X = 1. Functions are normalised first, so that the threshold means the same in any
- * normalisation. By Cholesky's factor where that is proved to leave nothing to drop: the smallest
- * eigenvalue is at least 1 / ||U^-1||_F^2. Else canonical: eigenvectors over the roots of their
- * eigenvalues, those with small ones left out. */
+/* Computes X with X^T S X = 1. Functions are normalised first, so that the threshold does not
+ * depend on their normalisation. X is the inverse Cholesky factor if that proves that nothing has
+ * to be dropped: the smallest eigenvalue is at least 1 / ||U^-1||_F^2. Otherwise canonical
+ * orthogonalisation: eigenvectors over the roots of their eigenvalues, without those of small
+ * eigenvalues. */
 fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
                                  fmo_error *err)
 {
@@ -212,7 +217,7 @@ fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double thr
         }
         norm[i] = 1.0 / sqrt(r->overlap[i * n + i]);
     }
-    op->upload(s->la, n * n, r->overlap, s->exchange); /* where it stays until the first build */
+    op->upload(s->la, n * n, r->overlap, s->exchange); /* stays there until the first build */
     op->add(s->la, n * n, 1.0, s->exchange, 0.0, s->X);
     op->scale(s->la, s->n, s->n, norm, norm, s->X);
     if (op->inverse_cholesky(s->la, s->n, s->X)) op->dots(s->la, n * n, 1, s->X, s->X, &square);
@@ -242,6 +247,7 @@ done:
     return status;
 }
 
+/* Computes the initial density in the AO basis and in the orthogonal basis. */
 fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
                                  const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
                                  fmo_error *err)
@@ -262,7 +268,7 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     if (w.status != FMO_OK) return fmo_error_set(err, w.status, "%s", w.err.message);
     op->upload(s->la, size, r->density, s->density);
     op->fold(s->la, s->n, 0.5, 1.0, s->density);
-    /* X^-1 D X^-T = X^T S D S X, with S where fmo_scf_orthogonalise has left it */
+    /* X^-1 D X^-T = X^T S D S X; S was left in s->exchange by fmo_scf_orthogonalise */
     op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->density, s->exchange, 0.0, s->work2);
     op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->exchange, s->work2, 0.0, s->coulomb);
     fmo_scf_to_orthogonal(s, s->coulomb, s->density_o);

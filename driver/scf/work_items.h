@@ -1,16 +1,16 @@
-/* How jobs of a batch are taken, by work items from 0 on: each is a place in their order, but for
- * lockstep batches of ranks, which have one work item together. The order is: `large` jobs that go
- * one by one, the rest of those that are not in mode cpu, `lockstep batch` at a time, and those in
- * mode cpu. */
+/* Numbering of the work items of a batch. A work item, counted from 0, is one job in the batch's
+ * order, or a whole lockstep batch if ranks share the jobs. The order is: `large` jobs that run one
+ * after the other, the remaining jobs not in mode cpu in groups of `lockstep_batch`, and the jobs
+ * in mode cpu. Used by batch.c and lockstep_batches.c. */
 #ifndef FMO_SCF_WORK_ITEMS_H
 #define FMO_SCF_WORK_ITEMS_H
 
 #include <stddef.h>
 
 typedef struct work_items {
-    size_t count, elsewhere; /* jobs; of them not in mode cpu */
-    size_t large,
-        lockstep_batch; /* of those that go alone; of a lockstep batch, 0: there are none */
+    size_t count, elsewhere;      /* number of jobs; how many of them are not in mode cpu */
+    size_t large, lockstep_batch; /* jobs that run one after the other; jobs per lockstep batch, 0
+                                     if a work item is always one job */
 } work_items;
 
 static inline size_t work_items_lockstep(const work_items *t)
@@ -25,7 +25,7 @@ static inline size_t work_items_num(const work_items *t)
                              : t->count;
 }
 
-/* Where the jobs of a work item begin, and how many they are. */
+/* Returns the position of the first job of a work item; *num: its number of jobs. */
 static inline size_t work_items_place(const work_items *t, size_t work_item, size_t *num)
 {
     *num = 1;

@@ -1,5 +1,5 @@
-/* Small molecules of a batch by blocks of a GPU's threads: which, what the host makes ready for
- * them (the first density, above all), and what becomes of the numbers. */
+/* Small molecules of a batch in thread blocks of a GPU: which ones, their preparation by the host
+ * (mainly the initial density), and their results. See block.h. */
 #include "driver/scf/block/block.h"
 
 #include <math.h>
@@ -14,20 +14,22 @@
 #include "driver/scf/cutoff.h"
 #include "driver/scf/lockstep.h"
 
-/* Where there are so many molecules for it. Of two workers a GPU, one of which makes its molecules
- * ready while the other waits for the GPU, each takes a quarter of them at a time, within these. */
+/* Smallest number of molecules for which thread blocks are used. Each GPU has WORKERS threads: one
+ * prepares molecules while the other waits for the GPU. Each takes a quarter of the molecules at a
+ * time, but CHUNK_LEAST to CHUNK_MOST. */
 enum { BLOCKS_LEAST = 64, CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
 
-/* Where `auto` may choose: what an SCF of n functions takes a thread of a CPU is this many seconds
- * times (n / 13)^2.25 (docs/log/scf.md, "Many molecules"), and what a GPU takes to begin. */
+/* For mode auto: an SCF of n functions takes one CPU thread cpu_seconds * (n / 13)^cpu_power
+ * seconds (docs/log/scf.md, "Many molecules"), and a GPU takes gpu_begins seconds to start. */
 static const double cpu_seconds = 1.8e-3, cpu_power = 2.25, gpu_begins = 0.3;
 
-/* Primitive quartets with a bound below this share of the cutoff are left out: as many as an
- * integral has of them are no more than the cutoff together. */
+/* Primitive quartets with a bound below this share of the cutoff are neglected: all primitives of
+ * an integral together are then below the cutoff. */
 static const double prim_share = 1e-3;
 
-/* ---- which ----------------------------------------------------------------------------------- */
+/* ---- selection of molecules ------------------------------------------------------------------ */
 
+/* Returns 1 if thread blocks support all options of the batch. */
 static int options_allow(const batch *b)
 {
     const fmo_scf_options *const o = b->asked;
@@ -44,7 +46,7 @@ static int options_allow(const batch *b)
            fmo_gpu_available(NULL) == FMO_OK;
 }
 
-/* Functions of a molecule on any of the GPUs. */
+/* Returns the largest number of functions that all requested GPUs support. */
 static int functions_allowed(const fmo_fock_options *f)
 {
     int most = fmo_block_workspace_functions(f->device_num > 0 ? f->devices[0] : f->device);
@@ -55,7 +57,8 @@ static int functions_allowed(const fmo_fock_options *f)
     return most;
 }
 
-/* The jobs that go this way, the largest first, into order[count]; returns how many. */
+/* Lists the jobs that run in thread blocks, the largest first, in order[count]; returns their
+ * number. */
 static size_t choose(const batch *b, fmo_scf_sized *order)
 {
     const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
@@ -80,14 +83,14 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
 
 /* ---- one molecule ---------------------------------------------------------------------------- */
 
-/* A job that a worker has. */
+/* A job of a worker. */
 typedef struct block_job {
     size_t number;
-    fmo_scf_result *result; /* NULL: it has failed */
+    fmo_scf_result *result; /* NULL: the preparation failed */
     fmo_block_outcome outcome;
 } block_job;
 
-/* What a molecule brings. */
+/* Checks the input of a job, allocates its result and computes the initial density. */
 static fmo_status make_ready(const batch *b, const fmo_scf_options *o, block_job *j, fmo_error *err)
 {
     const fmo_scf_input *const in = &b->jobs[j->number].input;
@@ -123,7 +126,7 @@ static fmo_block_task task_of(const fmo_scf_input *in, block_job *j)
                             .outcome = &j->outcome};
 }
 
-/* The result of one that has converged. */
+/* Fills in the result of a converged SCF. */
 static void complete(const fmo_scf_input *in, const fmo_scf_options *o, const char *device,
                      double seconds, const block_job *j)
 {
@@ -167,15 +170,15 @@ static void complete(const fmo_scf_input *in, const fmo_scf_options *o, const ch
     fmo_scf_give_verdict(o, r);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all molecules --------------------------------------------------------------------------- */
 
-/* What workers have in common. */
+/* Data shared by the workers. */
 typedef struct block_work {
     batch *b;
     const fmo_scf_options *options;
     fmo_block_settings settings;
     const fmo_scf_sized *order; /* [num] jobs, the largest first */
-    size_t num, next;           /* under b->lock */
+    size_t num, next;           /* protected by b->lock */
     int workers;
 } block_work;
 
@@ -185,7 +188,8 @@ typedef struct block_worker {
     pthread_t thread;
 } block_worker;
 
-/* The next jobs: no more than fit, and no more than leave some to the others. */
+/* Takes the next jobs: as many as fit into `bytes`, and few enough to leave some to the other
+ * workers. */
 static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **number)
 {
     size_t num = 0, sum = 0;
@@ -203,7 +207,7 @@ static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **numbe
     return num;
 }
 
-/* Jobs that are done, and those that have failed. The others are left. */
+/* Ends the jobs that have converged or failed; the others are left to batch.c. */
 static void hand_over(block_work *w, const char *device, double seconds, block_job *all, size_t num,
                       int threads)
 {
@@ -225,6 +229,7 @@ static void hand_over(block_work *w, const char *device, double seconds, block_j
     }
 }
 
+/* Prepares jobs, runs them on the GPU and hands over their results. */
 static void run_jobs(block_work *w, fmo_block_workspace *capacity, const fmo_scf_sized *number,
                      size_t num, int threads)
 {
@@ -249,13 +254,15 @@ static void run_jobs(block_work *w, fmo_block_workspace *capacity, const fmo_scf
     if (tasks &&
         fmo_block_workspace_run(capacity, task, tasks, &w->settings,
                                 prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
-        for (size_t k = 0; k < num; k++) all[k].outcome.converged = 0; /* each says why by itself */
+        for (size_t k = 0; k < num; k++)
+            all[k].outcome.converged = 0; /* batch.c runs them again and reports errors */
     const double seconds = tasks ? (driver_seconds() - start) / (double)tasks : 0.0;
     hand_over(w, fmo_block_workspace_device(capacity), seconds, all, num, threads);
     free(all);
     free(task);
 }
 
+/* Thread function: opens a workspace and runs jobs until none are left. */
 static void *work_in_workspace(void *user)
 {
     block_worker *const own = user;
@@ -265,7 +272,7 @@ static void *work_in_workspace(void *user)
     const fmo_scf_sized *number = NULL;
     fmo_block_workspace *capacity = NULL;
     if (fmo_block_workspace_open(own->device, &capacity, NULL) != FMO_OK) return NULL;
-    omp_set_num_threads(threads); /* of this POSIX thread alone: integrals ask OpenMP */
+    omp_set_num_threads(threads); /* for this POSIX thread only: integrals query OpenMP */
     const size_t bytes = fmo_block_workspace_bytes(capacity);
     for (size_t num = take_jobs(w, bytes, &number); num; num = take_jobs(w, bytes, &number))
         run_jobs(w, capacity, number, num, threads);
@@ -274,6 +281,7 @@ static void *work_in_workspace(void *user)
     return NULL;
 }
 
+/* Chooses the jobs and runs them in WORKERS threads per GPU. */
 void fmo_blocks_run(batch *b)
 {
     const fmo_scf_options *const o = b->asked;

@@ -1,7 +1,7 @@
-/* SCFs of many small molecules, each by a block of a GPU's threads from its integrals to its
- * orbitals (cycles.h): a GPU that is asked for one matrix product after the other waits longer for
- * the host than it computes, even where it is asked for those of hundreds of molecules at a time.
- * block.c has the host's part, space.cu the GPU's. docs/log/scf.md, "Many molecules". */
+/* SCFs of many small molecules, each in one thread block of a GPU from its integrals to its
+ * orbitals (cycles.h). With separate launches for each matrix operation a GPU waits longer for the
+ * host than it computes, even for hundreds of molecules at a time. block.c is the host's part,
+ * workspace.cu the GPU's. Measurements: docs/log/scf.md, "Many molecules". */
 #ifndef FMO_BLOCK_H
 #define FMO_BLOCK_H
 
@@ -11,42 +11,44 @@
 extern "C" {
 #endif
 
-/* Runs the jobs of the batch that go this way, and marks in b->done those that have ended. The
- * others are for the ordinary ways. */
+/* Runs the suitable jobs of the batch in thread blocks, and marks in b->done those that have ended.
+ * The others are left to batch.c. */
 void fmo_blocks_run(batch *b);
 
-/* ---- space.cu ---- */
+/* ---- workspace.cu ---- */
 
 struct fmo_block_settings;
 struct fmo_block_outcome;
 
-/* Functions that a molecule has at most, where the GPU has the memory that a block shares. */
+/* Largest number of functions of a molecule, if the GPU has enough shared memory. */
 enum { FMO_BLOCK_FUNCTIONS = 56 };
-/* And on a GPU, by CUDA's number, or -1, the thread's; 0: none. */
+/* Returns that number for GPU number `device`, or -1, the thread's current GPU; 0: none. */
 int fmo_block_workspace_functions(int device);
 
-/* What one molecule brings and takes, in memory of the host: matrices [n][n] in the caller's AO
+/* Input and output of one molecule, in host memory; matrices are [n][n] in the caller's AO
  * order. */
 typedef struct fmo_block_task {
     const fmo_basis *basis;
     int n, occupied;
     double nuclear_repulsion;
-    const double *field; /* to be added to the core Hamiltonian; NULL: none */
+    const double *field; /* added to the core Hamiltonian; NULL: none */
     double *overlap, *core;
-    double *density; /* the first one; then the last */
+    double *density; /* initial density; overwritten by the final one */
     double *fock, *coefficient, *orbital_energy;
     struct fmo_block_outcome *outcome;
 } fmo_block_task;
 
-/* Memory of one GPU, for the thread that has it. */
+/* Memory and stream of one GPU, used by one thread. */
 typedef struct fmo_block_workspace fmo_block_workspace;
 fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err);
-void fmo_block_workspace_close(fmo_block_workspace *capacity); /* NULL is fine */
+void fmo_block_workspace_close(fmo_block_workspace *capacity); /* NULL is allowed */
 const char *fmo_block_workspace_device(const fmo_block_workspace *capacity);
-/* Bytes that molecules may take there. */
+/* Returns the bytes that the molecules of one run may occupy. */
 size_t fmo_block_workspace_bytes(const fmo_block_workspace *capacity);
+/* Returns the bytes that a molecule of n functions occupies. */
 size_t fmo_block_task_bytes(int n, int diis_size);
-/* All of them at once; `threads` of the host. What is written counts where there is no error. */
+/* Runs the SCFs of all tasks; threads: of the host; cutoff: for primitive quartets. The output is
+ * valid only if FMO_OK is returned. */
 fmo_status fmo_block_workspace_run(fmo_block_workspace *capacity, const fmo_block_task *task,
                                    size_t num, const struct fmo_block_settings *settings,
                                    double cutoff, int threads, fmo_error *err);

@@ -1,6 +1,6 @@
-/* The SCF of one small molecule by a team (team.h), from its integrals to its orbitals: what
- * iterate.c does with a backend, without builds, cutoffs and EDIIS. Where those would be needed it
- * says so and gives up; the molecule goes the ordinary way then. */
+/* The SCF of one small molecule by a team (team.h), from its integrals to its orbitals. It follows
+ * iterate.c, but has all integrals in memory and neither cutoffs nor EDIIS. If those would be
+ * needed it reports failure, and batch.c runs the molecule as fmo_scf_run does. */
 #ifndef FMO_BLOCK_CYCLES_H
 #define FMO_BLOCK_CYCLES_H
 
@@ -9,7 +9,7 @@
 #include "driver/scf/diis_body.inc"
 #include "integrals/eri/pair_number.h"
 
-/* Cycles that it tries: what takes longer is better off elsewhere. */
+/* Largest number of cycles; molecules that need more are left to batch.c. */
 enum { FMO_BLOCK_CYCLES_MAX = 40 };
 
 typedef struct fmo_block_settings {
@@ -17,45 +17,47 @@ typedef struct fmo_block_settings {
     int diis_size, max_cycles;
 } fmo_block_settings;
 
-/* What came of a molecule. */
+/* Result of a molecule. */
 typedef struct fmo_block_outcome {
-    int converged; /* 0: it goes the ordinary way, and nothing below counts */
+    int converged; /* 0: the molecule is left to batch.c, and the other members are invalid */
     int cycles;
-    double energy, energy_change, gradient, energy_error; /* scf.h, of the last cycle */
+    double energy, energy_change, gradient, energy_error; /* as in scf.h, of the last cycle */
     double two_electron_energy, overlap_smallest;
 } fmo_block_outcome;
 
-/* A molecule: matrices [n][n] in the caller's AO order, in memory that the team shares. */
+/* A molecule; matrices are [n][n] in the caller's AO order, in memory that all members of the team
+ * can access. */
 typedef struct fmo_block_molecule {
     int n, occupied;
     double nuclear_repulsion;
     const double *eri; /* fmo/eri_matrix.h */
     const double *overlap;
-    const double *field;        /* a one-electron matrix that is added to H; NULL: none */
-    double *core;               /* H; field added, when it is over */
-    double *density;            /* the first one; then the one that the energy belongs to */
-    double *fock, *coefficient; /* coefficient: orbitals by rows */
+    const double *field;        /* one-electron matrix that is added to H; NULL: none */
+    double *core;               /* H; the field is added to it */
+    double *density;            /* initial density; finally the one to which the energy belongs */
+    double *fock, *coefficient; /* coefficient: orbitals as rows */
     double *orbital_energy;     /* [n] */
-    double *memory;             /* [fmo_block_memory(n, diis_size)] of its own */
+    double *memory;             /* [fmo_block_memory(n, diis_size)] scratch */
     fmo_block_outcome *outcome;
 } fmo_block_molecule;
 
-/* Numbers of `memory`: X, the density in orthogonal functions, past Fock matrices and errors. */
+/* Size of `memory` in doubles: X, the density in the orthogonal basis, history of Fock matrices and
+ * errors. */
 FMO_HD size_t fmo_block_memory(int n, int diis_size)
 {
     return (size_t)(2 + 2 * diis_size) * (size_t)n * (size_t)n;
 }
 
-/* What the team shares for as long as it works: on a GPU a block's shared memory. */
+/* What the team shares while it runs; in shared memory on a GPU. */
 typedef struct fmo_block_control {
     double sums[FMO_TEAM_WARPS_MAX];
     double B[FMO_DIIS_MAX][FMO_DIIS_MAX];                              /* by slot */
     double c[FMO_DIIS_MAX];                                            /* by slot */
-    double by_age[FMO_DIIS_MAX][FMO_DIIS_MAX], c_by_age[FMO_DIIS_MAX]; /* of one member alone */
+    double by_age[FMO_DIIS_MAX][FMO_DIIS_MAX], c_by_age[FMO_DIIS_MAX]; /* used by member 0 only */
 } fmo_block_control;
 
-/* Bytes of it, with three matrices, a density by pairs, a row of integrals for each group and
- * Jacobi's rotations behind. */
+/* Bytes of shared memory: the control structure, followed by three matrices, the density as pairs,
+ * a row of integrals per group, and the Jacobi rotations. */
 FMO_HD size_t fmo_block_shared(int n, int groups)
 {
     const size_t square = (size_t)n * (size_t)n, pairs = (size_t)n * (size_t)(n + 1) / 2;
@@ -64,19 +66,21 @@ FMO_HD size_t fmo_block_shared(int n, int groups)
            (size_t)(n + 1) / 2 * sizeof(fmo_jacobi_turn);
 }
 
-/* A team's arrays. */
+/* State and arrays of a team. */
 typedef struct fmo_block {
     const fmo_block_molecule *m;
     fmo_team team;
     fmo_block_control *control;
-    double *V, *A, *W;      /* shared: orbitals in orthogonal functions by columns; work */
-    double *pairs, *rows;   /* shared: D_ik, twice where i and k differ; [groups] of integrals */
+    double *V, *A, *W; /* shared; V: orbitals in the orthogonal basis, as columns; A, W: scratch */
+    double *pairs,
+        *rows; /* shared; pairs: D_ik, doubled for i != k; rows: [groups] rows of integrals */
     fmo_jacobi_turn *turns; /* shared */
     double *X, *density_o;  /* X^T S X = 1; X^-1 D X^-T */
     double *past_fock, *past_error;
-    int newest, held; /* slots */
+    int newest, held; /* slots of the history */
 } fmo_block;
 
+/* Lays out the arrays in shared memory and in the molecule's memory. */
 FMO_HD fmo_block fmo_block_make(const fmo_block_molecule *m, int diis_size, void *shared)
 {
     fmo_block_control *const control = (fmo_block_control *)shared;
@@ -102,9 +106,9 @@ FMO_HD fmo_block fmo_block_make(const fmo_block_molecule *m, int diis_size, void
     return b;
 }
 
-/* What a row of integrals (ik|..) adds, D and K in shared memory: J_ik, K_ij and K_kj for all j. A
- * group for a row, whose members have a j each: number j (j + 1) / 2 + l of a pair is in another
- * bank for each of them, and so is l (l + 1) / 2 + j. */
+/* Adds the contributions of a row of integrals (ik|..): J_ik, and K_ij and K_kj for all j; D and K
+ * are in shared memory. One group processes a row, and each lane one j: the addresses j (j + 1) / 2
+ * + l of the lanes are in different memory banks, and so are l (l + 1) / 2 + j. */
 FMO_HD_ONCE void fmo_block_row(const fmo_block *b, int i, int k, double *row, const double *D,
                                double *K)
 {
@@ -114,8 +118,9 @@ FMO_HD_ONCE void fmo_block_row(const fmo_block *b, int i, int k, double *row, co
     const double *const from = b->m->eri + (size_t)fmo_pair_number(i, k) * (size_t)pairs;
     const double *const Di = D + i * n, *const Dk = D + k * n;
     double coulomb = 0.0;
-    /* Some at a time are on their way: one after the other, as the compiler would have them that
-     * fears for `from` when it writes to `row`, they took four fifths of an SCF. */
+    /* AT_ONCE loads are in flight at a time. Otherwise the compiler, which must assume that `row`
+     * aliases `from`, makes them one after the other, which took four fifths of the time of an
+     * SCF. */
     for (int begin = t->lane; begin < pairs; begin += AT_ONCE * t->lanes) {
         double value[AT_ONCE];
         FMO_UNROLL
@@ -134,7 +139,7 @@ FMO_HD_ONCE void fmo_block_row(const fmo_block *b, int i, int k, double *row, co
     coulomb = fmo_team_sum_lanes(t, coulomb);
     if (t->lane == 0) b->m->fock[i * n + k] = b->m->fock[k * n + i] = coulomb;
     fmo_team_wait_lanes(t);
-    for (int j = t->lane; j < n; j += 2 * t->lanes) { /* two at a time */
+    for (int j = t->lane; j < n; j += 2 * t->lanes) { /* two j at a time */
         const int o = j + t->lanes < n ? j + t->lanes : j;
         const int first_j = j * (j + 1) / 2, first_o = o * (o + 1) / 2;
         double j_k = 0.0, j_i = 0.0, o_k = 0.0, o_i = 0.0;
@@ -156,8 +161,8 @@ FMO_HD_ONCE void fmo_block_row(const fmo_block *b, int i, int k, double *row, co
     fmo_team_wait_lanes(t);
 }
 
-/* F = H + J - K/2 of the density: each row of integrals is read once, those of a turn have no
- * function in common, so that no two groups add to the same row of K. */
+/* F = H + J - K/2 of the density. Each row of integrals is read once; the rows (ik|..) of a round
+ * have no function in common, so that no two groups add to the same row of K. */
 FMO_HD_ONCE void fmo_block_fock(const fmo_block *b)
 {
     const fmo_block_molecule *const m = b->m;
@@ -198,8 +203,8 @@ FMO_HD void fmo_block_to_orthogonal(const fmo_block *b, const double *A, double 
     fmo_team_symmetrise(&b->team, n, out);
 }
 
-/* X by Cholesky's factor of the overlap of normalised functions, as start.c has it; returns a lower
- * bound of their smallest eigenvalue, or 0. */
+/* Computes X by the inverse Cholesky factor of the overlap of normalised functions, as start.c
+ * does; returns a lower bound of its smallest eigenvalue, or 0 if it is not positive definite. */
 FMO_HD double fmo_block_orthogonalise(const fmo_block *b)
 {
     const fmo_team *const t = &b->team;
@@ -220,7 +225,7 @@ FMO_HD double fmo_block_orthogonalise(const fmo_block *b)
     return 1.0 / fmo_team_sum(t, square);
 }
 
-/* H with the symmetric part of the field. */
+/* Adds the symmetric part of the field to H. */
 FMO_HD void fmo_block_add_field(const fmo_block *b)
 {
     const fmo_block_molecule *const m = b->m;
@@ -230,7 +235,7 @@ FMO_HD void fmo_block_add_field(const fmo_block *b)
     fmo_team_wait(&b->team);
 }
 
-/* The first density in the orthogonal functions, X^T S D S X; V = 1. */
+/* Transforms the initial density to the orthogonal basis, X^T S D S X; sets V = 1. */
 FMO_HD void fmo_block_begin(const fmo_block *b)
 {
     const fmo_team *const t = &b->team;
@@ -243,7 +248,7 @@ FMO_HD void fmo_block_begin(const fmo_block *b)
     fmo_team_wait(t);
 }
 
-/* Energy of the density and its F; tr D (F - H) / 2 of it is of two electrons. */
+/* Returns the energy of the density and its F; *two_electron = tr D (F - H) / 2. */
 FMO_HD double fmo_block_energy(const fmo_block *b, double *two_electron)
 {
     const fmo_block_molecule *const m = b->m;
@@ -256,7 +261,7 @@ FMO_HD double fmo_block_energy(const fmo_block *b, double *two_electron)
     return m->nuclear_repulsion + fmo_team_sum(&b->team, one) + *two_electron;
 }
 
-/* F of this cycle and its error F D - D F go to the past; returns the gradient's norm. */
+/* Adds F of this cycle and its error F D - D F to the history; returns the norm of the gradient. */
 FMO_HD double fmo_block_remember(fmo_block *b, int size)
 {
     const fmo_team *const t = &b->team;
@@ -284,7 +289,7 @@ FMO_HD double fmo_block_remember(fmo_block *b, int size)
     return sqrt(0.5 * b->control->B[b->newest][b->newest]);
 }
 
-/* A = the combination of past Fock matrices that Pulay's coefficients say. */
+/* A = linear combination of past Fock matrices with Pulay's coefficients. */
 FMO_HD void fmo_block_extrapolate(const fmo_block *b, int size)
 {
     const fmo_team *const t = &b->team;
@@ -309,8 +314,8 @@ FMO_HD void fmo_block_extrapolate(const fmo_block *b, int size)
     fmo_team_wait(t);
 }
 
-/* V: orbitals of A, which is in the orthogonal functions, by energy; they begin as the last ones,
- * which are close. */
+/* V: orbitals of A, a matrix in the orthogonal basis, in order of energy. The iteration starts from
+ * the previous orbitals, which are close. */
 FMO_HD void fmo_block_diagonalise(fmo_block *b, const double *A)
 {
     const int n = b->m->n;
@@ -323,7 +328,7 @@ FMO_HD void fmo_block_diagonalise(fmo_block *b, const double *A)
     b->V = sorted;
 }
 
-/* Orbitals in the AOs, by rows: C^T = V^T X^T. */
+/* Orbitals in the AO basis, as rows: C^T = V^T X^T. */
 FMO_HD void fmo_block_orbitals(const fmo_block *b)
 {
     const int n = b->m->n;
@@ -331,7 +336,7 @@ FMO_HD void fmo_block_orbitals(const fmo_block *b)
                       b->m->coefficient);
 }
 
-/* Both densities of the lowest orbitals. */
+/* Densities of the lowest orbitals, in the orthogonal and in the AO basis. */
 FMO_HD void fmo_block_density(const fmo_block *b)
 {
     const int n = b->m->n, occupied = b->m->occupied;
@@ -342,7 +347,7 @@ FMO_HD void fmo_block_density(const fmo_block *b)
                       fmo_plain(b->m->coefficient, n), b->m->density);
 }
 
-/* Whether the density is that of the lowest orbitals, V of its own Fock matrix (criteria.h). */
+/* Returns 1 if the density is that of the lowest orbitals V of its own Fock matrix (criteria.h). */
 FMO_HD int fmo_block_is_lowest(const fmo_block *b)
 {
     const int n = b->m->n, occupied = b->m->occupied;
@@ -353,7 +358,7 @@ FMO_HD int fmo_block_is_lowest(const fmo_block *b)
     return fmo_team_sum(&b->team, sum) > 2.0 * occupied - FMO_SCF_JUMP;
 }
 
-/* All of it. Numbers of the run are the same for all of the team. */
+/* Runs the whole SCF. The control variables have the same values in all members of the team. */
 FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings *o, void *shared)
 {
     fmo_block b = fmo_block_make(m, o->diis_size, shared);
@@ -377,7 +382,8 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
         before = out.gradient;
         out.converged = fmo_scf_is_still(energy, out.energy_change, out.energy_error, out.gradient,
                                          o->energy_convergence, o->gradient_convergence);
-        /* the first density's energy is not one of doubly occupied orbitals */
+        /* the initial density does not come from doubly occupied orbitals, so its energy is not
+         * compared */
         const int rises =
             energy > lowest + FMO_SCF_ENERGY_RISE && out.gradient > FMO_SCF_EDIIS_UNTIL;
         if (out.cycles > 1) lowest = fmin(lowest, energy);
@@ -387,7 +393,7 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
         fmo_block_diagonalise(&b, b.A);
         fmo_block_density(&b);
     }
-    if (out.converged) { /* of the last Fock matrix itself */
+    if (out.converged) { /* orbitals of the last Fock matrix without extrapolation */
         fmo_block_diagonalise(&b, b.past_fock + (size_t)b.newest * (size_t)m->n * (size_t)m->n);
         fmo_block_orbitals(&b);
         out.converged = fmo_block_is_lowest(&b);

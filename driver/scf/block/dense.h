@@ -1,15 +1,15 @@
-/* Linear algebra of one small matrix by a team: products, Cholesky's factor and its inverse,
- * Jacobi's eigenproblem. Matrices [n][n], row-major, which the team shares; what a function writes
- * is there for all when it returns. */
+/* Linear algebra of one small matrix by a team (team.h): products, inverse Cholesky factor, Jacobi
+ * eigenproblem. Matrices are [n][n], row-major, in memory shared by the team; all members see the
+ * results when a function returns. Used by cycles.h. */
 #ifndef FMO_BLOCK_DENSE_H
 #define FMO_BLOCK_DENSE_H
 
 #include "driver/scf/block/team.h"
 
-/* How to go through a matrix: as it is, or transposed. */
+/* A matrix as it is, or transposed. */
 typedef struct fmo_view {
     const double *at;
-    int row, column; /* element (i,k) is at[i row + k column] */
+    int row, column; /* element (i, k) is at[i row + k column] */
 } fmo_view;
 
 FMO_HD fmo_view fmo_plain(const double *A, int n)
@@ -24,7 +24,7 @@ FMO_HD fmo_view fmo_turned(const double *A, int n)
     return v;
 }
 
-/* C = factor A B, sums over `inner`; C is neither of them. */
+/* C = factor A B, summed over k < inner; C must not overlap A or B. */
 FMO_HD_ONCE void fmo_team_multiply(const fmo_team *t, int n, int inner, double factor, fmo_view A,
                                    fmo_view B, double *C)
 {
@@ -48,8 +48,8 @@ FMO_HD void fmo_team_symmetrise(const fmo_team *t, int n, double *A)
     fmo_team_wait(t);
 }
 
-/* X = U^-1 with A = U^T U, zeros below the diagonal; A is lost. @return 0 if A is not positive
- * definite */
+/* X = U^-1, where A = U^T U, with zeros below the diagonal; A is destroyed. @return 0 if A is not
+ * positive definite */
 FMO_HD_ONCE int fmo_team_inverse_cholesky(const fmo_team *t, int n, double *A, double *X)
 {
     for (int k = 0; k < n; k++) {
@@ -66,7 +66,7 @@ FMO_HD_ONCE int fmo_team_inverse_cholesky(const fmo_team *t, int n, double *A, d
         }
         fmo_team_wait(t);
     }
-    /* U x = e_c, column by column, from below */
+    /* solves U x = e_c, column by column, by back substitution */
     for (int c = t->rank; c < n; c += t->size) {
         for (int i = n - 1; i >= 0; i--) {
             double sum = i == c ? 1.0 : 0.0;
@@ -78,8 +78,8 @@ FMO_HD_ONCE int fmo_team_inverse_cholesky(const fmo_team *t, int n, double *A, d
     return 1;
 }
 
-/* Rotations of a sweep that no two share a row, as in a tournament: turn s of `players` - 1 (even)
- * has players / 2 pairs. */
+/* Pair k of round s of a round-robin schedule: the players / 2 pairs of a round share no row; there
+ * are players - 1 rounds; players is even. */
 FMO_HD void fmo_tournament_pair(int players, int s, int k, int *p, int *q)
 {
     const int ring = players - 1;
@@ -88,13 +88,13 @@ FMO_HD void fmo_tournament_pair(int players, int s, int k, int *p, int *q)
     *q = a < b ? b : a;
 }
 
-/* A rotation of rows and columns p < q; q = n, of one that sits out. */
+/* A rotation of rows and columns p < q; q = n: no rotation. */
 typedef struct fmo_jacobi_turn {
     double c, s;
     int p, q;
 } fmo_jacobi_turn;
 
-/* That which makes A_pq zero. */
+/* Returns the rotation that makes A_pq zero. */
 FMO_HD fmo_jacobi_turn fmo_jacobi_turn_of(const double *A, int n, int p, int q)
 {
     fmo_jacobi_turn r = {1.0, 0.0, p, q};
@@ -108,7 +108,7 @@ FMO_HD fmo_jacobi_turn fmo_jacobi_turn_of(const double *A, int n, int p, int q)
     return r;
 }
 
-/* Rows of turn k and columns of turn l of A, from both sides. */
+/* Applies rotation k to the rows and rotation l to the columns of A. */
 FMO_HD void fmo_jacobi_apply(int n, double *A, const fmo_jacobi_turn *k, const fmo_jacobi_turn *l)
 {
     const int has_k = k->q < n, has_l = l->q < n;
@@ -123,9 +123,9 @@ FMO_HD void fmo_jacobi_apply(int n, double *A, const fmo_jacobi_turn *k, const f
     if (has_k && has_l) q[l->q] = l->s * q1 + l->c * q2;
 }
 
-/* Eigenvalues on A's diagonal, V = V J with the rotations J; `turns` has (n + 1) / 2 that all see.
- * Parallel Jacobi: Golub and Van Loan, Matrix Computations, 8.5. Sweeps end where what is left
- * beside the diagonal is 1e-13 of A. */
+/* Computes the eigenvalues, on A's diagonal, and V = V J with the rotations J; `turns`: (n + 1) / 2
+ * entries in memory shared by the team. Parallel Jacobi method: Golub and Van Loan, Matrix
+ * Computations, 8.5. Ends when the norm of the off-diagonal elements is 1e-13 of that of A. */
 FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V,
                                  fmo_jacobi_turn *turns)
 {
@@ -148,7 +148,7 @@ FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V,
                 turns[k] = fmo_jacobi_turn_of(A, n, p, q);
             }
             fmo_team_wait(t);
-            /* groups have rows, lanes columns: of A by turns, of V one by one */
+            /* groups take rows, lanes columns: pairs of rows of A, single rows of V */
             for (int k = t->group; k < pairs + n; k += t->groups) {
                 for (int l = t->lane; l < pairs; l += t->lanes) {
                     const fmo_jacobi_turn turn = turns[l];
@@ -167,7 +167,8 @@ FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V,
     }
 }
 
-/* sorted[i][r] = V[i][c], where A's diagonal element c is the r-th from below, and their values. */
+/* Sorts eigenpairs: sorted[i][r] = V[i][c], where A's diagonal element c is the r-th smallest, and
+ * value[r] that element. */
 FMO_HD void fmo_team_sort(const fmo_team *t, int n, const double *A, const double *V,
                           double *sorted, double *value)
 {

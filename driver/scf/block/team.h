@@ -1,5 +1,5 @@
-/* Who works at a small molecule together: the threads of a block of a GPU, or one thread of the
- * host, by the same code. All of a team call the same functions with the same numbers. */
+/* A team works on one small molecule: the threads of a thread block on a GPU, or a single thread on
+ * the host, with the same code. All members call the same functions with the same arguments. */
 #ifndef FMO_BLOCK_TEAM_H
 #define FMO_BLOCK_TEAM_H
 
@@ -7,7 +7,7 @@
 
 enum { FMO_TEAM_WARPS_MAX = 32 };
 
-/* Loops of many turns, some turns at a time. */
+/* Partial unrolling of long loops, `turns` iterations at a time. */
 #if defined(__CUDA_ARCH__)
 #define FMO_TEAM_PRAGMA(text) _Pragma(#text)
 #define FMO_UNROLL_BY(turns)  FMO_TEAM_PRAGMA(unroll turns)
@@ -15,13 +15,14 @@ enum { FMO_TEAM_WARPS_MAX = 32 };
 #define FMO_UNROLL_BY(turns)
 #endif
 
-/* Members 0 .. size - 1; they are in groups (warps) of `lanes`. */
+/* Members 0 .. size - 1, in groups (warps) of `lanes`. */
 typedef struct fmo_team {
     int rank, size;
     int lane, lanes, group, groups;
-    double *sums; /* [FMO_TEAM_WARPS_MAX] that all see */
+    double *sums; /* [FMO_TEAM_WARPS_MAX] in memory shared by the team */
 } fmo_team;
 
+/* sums: [FMO_TEAM_WARPS_MAX] in memory shared by the team. */
 FMO_HD fmo_team fmo_team_make(double *sums)
 {
 #if defined(__CUDA_ARCH__)
@@ -33,7 +34,7 @@ FMO_HD fmo_team fmo_team_make(double *sums)
     return t;
 }
 
-/* What all have written is there for all. */
+/* Barrier: afterwards all members see what any of them has written. */
 FMO_HD void fmo_team_wait(const fmo_team *t)
 {
     (void)t;
@@ -42,7 +43,7 @@ FMO_HD void fmo_team_wait(const fmo_team *t)
 #endif
 }
 
-/* The same for the lanes of a group. */
+/* Barrier of the lanes of a group. */
 FMO_HD void fmo_team_wait_lanes(const fmo_team *t)
 {
     (void)t;
@@ -51,7 +52,7 @@ FMO_HD void fmo_team_wait_lanes(const fmo_team *t)
 #endif
 }
 
-/* Over the lanes of a group: all get the sum. */
+/* Sum over the lanes of a group; all get it. */
 FMO_HD double fmo_team_sum_lanes(const fmo_team *t, double x)
 {
     (void)t;
@@ -62,7 +63,7 @@ FMO_HD double fmo_team_sum_lanes(const fmo_team *t, double x)
     return x;
 }
 
-/* Over the team: all get the sum, in an order that is always the same. */
+/* Sum over the team in a fixed order; all members get it. */
 FMO_HD double fmo_team_sum(const fmo_team *t, double x)
 {
     double sum = 0.0;

@@ -1,5 +1,5 @@
-/* Small molecules on a GPU: their matrices in one piece of memory, their integrals
- * (fmo/eri_matrix.h), a block of threads for each (cycles.h). */
+/* Small molecules on a GPU: their matrices in one allocation, their integrals (fmo/eri_matrix.h),
+ * one thread block each (cycles.h). See block.h. */
 #include "driver/scf/block/block.h"
 
 #include <fmo/eri_matrix.h>
@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads of a block, for molecules of up to FEW_FUNCTIONS and of more. */
+/* Threads per block, for molecules of up to FEW_FUNCTIONS functions and for larger ones. */
 enum { THREADS_FEW = 128, THREADS = 256, FEW_FUNCTIONS = 20 };
 
-/* What a space takes of the memory that is free, and at most. */
+/* Share of the free GPU memory that a workspace uses, and its limit in bytes. */
 static const double memory_share = 0.2, capacity_most = 6e9;
 
 struct fmo_block_workspace {
-    int number, before; /* the GPU, and the one that the thread used */
+    int number, before; /* its GPU; the GPU that was current in the thread */
     cudaStream_t stream;
     char device[96];
     size_t most;
-    char *memory; /* of the GPU */
+    char *memory; /* GPU memory */
     size_t bytes;
-    double *pinned; /* of the host */
+    double *pinned; /* pinned host memory */
     size_t pinned_num;
 };
 
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(THREADS)
 
 fmo_status capacity_error(cudaError_t code, fmo_error *err)
 {
-    (void)cudaGetLastError(); /* not sticky */
+    (void)cudaGetLastError(); /* clears the error */
     return fmo_error_set(err, code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
                          "SCFs of small molecules on the GPU: %s", cudaGetErrorString(code));
 }
@@ -68,9 +68,9 @@ size_t pairs_of(int n)
     return (size_t)n * (size_t)(n + 1) / 2;
 }
 
-/* Numbers of all molecules, one array after the other: fields, of those that have one, and first
- * densities, which go to the GPU; from the densities on what comes back: D S H F C by molecule,
- * orbital energies, outcomes; then what stays there. */
+/* Offsets, in doubles, of the arrays of all molecules. Fields (of molecules that have one) and
+ * initial densities are copied to the GPU; densities, S, H, F, C, orbital energies and outcomes are
+ * copied back; the rest stays on the GPU. */
 typedef struct layout {
     size_t field, density, overlap, core, fock, coefficient, energy, outcome, copied, memory, eri;
     size_t end;
@@ -78,6 +78,7 @@ typedef struct layout {
 
 const size_t outcome_numbers = (sizeof(fmo_block_outcome) + sizeof(double) - 1) / sizeof(double);
 
+/* Computes the offsets. */
 layout lay_out(const fmo_block_task *task, size_t num, int diis_size)
 {
     layout z = {};
@@ -105,13 +106,13 @@ layout lay_out(const fmo_block_task *task, size_t num, int diis_size)
     return z;
 }
 
-/* Pointers of all molecules into the GPU's memory, as fmo_eri_matrices_on_gpu wants them. */
+/* Pointers of all molecules into GPU memory, as required by fmo_eri_matrices_on_gpu. */
 typedef struct pointers {
-    const fmo_basis **basis; /* [num], and the others */
+    const fmo_basis **basis; /* each array: [num] */
     double **eri, **overlap, **core;
 } pointers;
 
-/* Views of the GPU's memory, and matrices on their way there. */
+/* Sets the pointers into GPU memory, and copies fields and densities to pinned memory. */
 void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_size, double *device,
            double *pinned, fmo_block_molecule *molecule, const pointers *to, int threads)
 {
@@ -150,6 +151,7 @@ void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_siz
     }
 }
 
+/* Copies the results from pinned memory to the tasks. */
 void take(const fmo_block_task *task, size_t num, const double *device, const double *pinned,
           const fmo_block_molecule *molecule, int threads)
 {
@@ -168,7 +170,7 @@ void take(const fmo_block_task *task, size_t num, const double *device, const do
     }
 }
 
-/* Bytes that blocks share, for all molecules of so many functions at most. */
+/* Returns the shared memory in bytes that molecules of up to n functions need. */
 size_t shared_bytes(int n)
 {
     const size_t few = fmo_block_shared(n < FEW_FUNCTIONS ? n : FEW_FUNCTIONS, THREADS_FEW / 32);
@@ -176,17 +178,19 @@ size_t shared_bytes(int n)
     return few > more ? few : more;
 }
 
-/* Workers of a GPU share this: the kernel may have what any of them will ask for. */
+/* Sets the limit of the kernel's shared memory to the largest that any worker of this GPU may
+ * need. */
 cudaError_t allow_shared(int number)
 {
     return cudaFuncSetAttribute(run_molecules, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 (int)shared_bytes(fmo_block_workspace_functions(number)));
 }
 
+/* Launches one kernel per sequence of molecules with the same number of threads. */
 cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, size_t num,
                    const fmo_block_settings *settings, cudaStream_t stream)
 {
-    for (size_t k = 0, end; k < num; k = end) { /* those of one width together */
+    for (size_t k = 0, end; k < num; k = end) { /* molecules with the same number of threads */
         const bool few = task[k].n <= FEW_FUNCTIONS;
         int largest = 0;
         for (end = k; end < num && (task[end].n <= FEW_FUNCTIONS) == few; end++)
@@ -201,6 +205,7 @@ cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, s
 
 } // namespace
 
+/* Finds the largest molecule whose shared memory the GPU can provide. */
 int fmo_block_workspace_functions(int device)
 {
     int bytes = 0, n = FMO_BLOCK_FUNCTIONS;
@@ -217,6 +222,7 @@ int fmo_block_workspace_functions(int device)
     return n;
 }
 
+/* Creates the stream and chooses the memory limit. */
 fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err)
 {
     fmo_block_workspace *const r = (fmo_block_workspace *)calloc(1, sizeof *r);
@@ -265,10 +271,12 @@ size_t fmo_block_task_bytes(int n, int diis_size)
 {
     fmo_block_task one = {};
     one.n = n;
-    one.field = &one.nuclear_repulsion; /* as if it had one */
+    one.field = &one.nuclear_repulsion; /* counts a field in any case */
     return lay_out(&one, 1, diis_size).end * sizeof(double) + sizeof(fmo_block_molecule);
 }
 
+/* Copies the input, computes integrals, runs the SCFs and copies the results back, all on one
+ * stream. */
 fmo_status fmo_block_workspace_run(fmo_block_workspace *r, const fmo_block_task *task, size_t num,
                                    const fmo_block_settings *settings, double cutoff, int threads,
                                    fmo_error *err)
