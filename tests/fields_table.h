@@ -280,12 +280,13 @@ typedef enum kind {
 
 /* Structs that no call reads: what the library fills in; details of errors; memory that kernels and
  * the host share. */
-#define FIELDS_NOT_READ(X)                                                                        \
-    X(fmo_error)                                                                                  \
-    X(fmo_fock_memory)                                                                            \
-    X(fmo_class_profile)                                                                          \
-    X(fmo_fock_profile) X(fmo_fragment_iteration) X(fmo_fragment_monomer) X(fmo_hybrids)          \
-        X(fmo_scf_cycle) X(fmo_scf_result) X(fmo_gmpi_entry) X(fmo_gmpi_flag) X(fmo_gmpi_command) \
-            X(fmo_gmpi_done) X(fmo_gmpi_page)
+/* clang-format off */
+#define FIELDS_NOT_READ(X)                                                                \
+    X(fmo_error)                                                                          \
+    X(fmo_fock_memory) X(fmo_class_profile) X(fmo_fock_profile) X(fmo_fragment_iteration) \
+        X(fmo_fragment_monomer) X(fmo_hybrids) X(fmo_scf_cycle) X(fmo_scf_result)         \
+            X(fmo_gmpi_entry) X(fmo_gmpi_flag) X(fmo_gmpi_command) X(fmo_gmpi_done)       \
+                X(fmo_gmpi_page)
+/* clang-format on */
 
 #endif
