@@ -46,10 +46,11 @@ int driver_ranks_number(void)
     return number;
 }
 
-/* Loads MPI and opens the communicator of `size` processes, 2 or more. */
+/* Opens the communicator of `size` processes, 2 or more. */
 #ifdef FMO_DRIVER_MPI
 typedef fmo_status open_mpi(fmo_ranks *ranks, fmo_error *err);
 
+/* Loads libfmo_mpi, opens the communicator, and checks that MPI knows of all processes. */
 static fmo_status open_network(driver_ranks *ranks, int size, fmo_error *err)
 {
     /* MPI's plug-ins look up MPI symbols in the global scope. */
