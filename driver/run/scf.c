@@ -113,7 +113,7 @@ fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *s
     scf->fock = options->fock;
     scf->fock.cutoff = driver_cutoff(options);
     scf->fock.integrals = driver_integrals(options);
-    scf->auto_in_fused = options->integrals_given; /* auto may be used if it was explicitly given */
+    scf->auto_in_fused = options->integrals_given; /* only an explicit auto is used in mode fused */
     if (options->multiplicity != 1)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "multiplicity %d: only closed shells (multiplicity 1) can be done; "
