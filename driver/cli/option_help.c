@@ -78,7 +78,7 @@ void cli_show_field(const cli_option *row, const void *defaults, FILE *stream)
     }
 }
 
-/* printed with its first shown option */
+/* Prints " [default]"; returns the column after it. */
 static int print_default(const cli_option *row, const void *defaults, int at, FILE *stream)
 {
     char text[512] = "";
@@ -150,9 +150,7 @@ void cli_print_options(const cli_program *program, unsigned commands, bool named
     const char *section = NULL;
     for (int i = 0; i < program->option_num; i++) {
         const cli_option *row = &program->option[i];
-        if (row->section)
-            section = row->section; /* printed with the first of its options that is
-                                     * shown */
+        if (row->section) section = row->section; /* printed before its first shown row */
         if (row->commands && !(row->commands & commands)) continue;
         if (section) fprintf(stream, "\n%s:\n", section);
         section = NULL;

@@ -255,7 +255,7 @@ static fmo_status write_files(const driver_options *options, const driver_fragme
     return status;
 }
 
-/* some errors end the run of all systems */
+/* Combines the fragment options with those that are shared with an SCF. */
 static fmo_fragment_options fragment_options(const driver_options *options)
 {
     fmo_fragment_options o = options->fragment_options;

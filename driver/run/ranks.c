@@ -61,7 +61,7 @@ static fmo_status open_network(driver_ranks *ranks, int size, fmo_error *err)
                              "started as %d processes, but MPI cannot be loaded: %s", size,
                              dlerror());
     open_mpi *open;
-    memcpy(&open, &symbol, sizeof open); /* ISO C cannot convert an object pointer to this */
+    memcpy(&open, &symbol, sizeof open); /* ISO C: no cast from object to function pointer */
     const fmo_status status = open(&ranks->net, err);
     if (status != FMO_OK) {
         ranks->net.size = 1;
@@ -142,7 +142,7 @@ static void show_own(const fmo_ranks *net)
     (void)setenv("CUDA_VISIBLE_DEVICES", text, 0);
 }
 
-/* one GPU for each rank, not the same */
+/* Sets the number of threads and the GPU of this rank. */
 fmo_status driver_ranks_divide(driver_ranks *ranks, driver_options *options, fmo_error *err)
 {
     fmo_fock_options *const fock = &options->fock;

@@ -140,7 +140,7 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
     result->cycles[result->cycle_num++].so_far = NULL;
 }
 
-/* keeps an earlier reason */
+/* Callback after an SCF: stores its result or its error. */
 static void take_result(size_t index, fmo_scf_job *job, void *user)
 {
     batch *b = user;
@@ -160,8 +160,7 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
 /* Sets the error of the molecules that no rank could run. */
 static void name_left(batch *b, int jobs, fmo_error *why)
 {
-    fmo_error_set(why, FMO_ERR_DEVICE, "no rank has run it"); /* keeps the first reason, if there is
-                                                               * one */
+    fmo_error_set(why, FMO_ERR_DEVICE, "no rank has run it"); /* keeps an earlier reason */
     for (int k = 0; k < jobs; k++) {
         driver_scf_one *one = &b->one[b->number[k]];
         if (one->result.scf || one->err.status != FMO_OK) continue;
@@ -191,7 +190,7 @@ static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* on all ranks: the others use it to decide what to send */
+/* Adds a molecule to the output file. */
 static fmo_status keep_one(batch *b, const driver_scf_one *one, fmo_error *err)
 {
     const fmo_scf_result *scf = one->err.status == FMO_OK ? one->result.scf : NULL;
