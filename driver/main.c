@@ -1,7 +1,7 @@
-/* fmo-driver: two-electron Fock matrices and SCFs of data sets, from the command line.
- * Next: cli/options.c (what it takes), run/run.h (what it does), report/report.c and profile_json.c
- * (what it says); arrows go main.c -> report -> run -> cli -> base. Everything numerical is in the
- * libraries, <fmo/fock.h> and <fmo/scf.h>. */
+/* fmo-driver: two-electron Fock matrices, SCFs and FMO2 from the command line. Next: cli/options.c
+ * (options), run/run.h (what is run), report/report.c and profile_json.c (output). Dependencies:
+ * main.c -> report -> run -> cli -> base. Everything numerical is in the libraries, <fmo/fock.h>,
+ * <fmo/scf.h> and <fmo/fragment.h>. */
 #define _GNU_SOURCE
 #include "driver/base/interrupt.h"
 #include "driver/base/shown.h"
@@ -25,8 +25,9 @@
 
 #include "base/free_memory.h"
 
-/* If we were started with a standard stream closed, the first file opened would take its number
- * and the report would go into it. Fill the gaps with streams on which writing fails. */
+/* If the program was started with a standard stream closed, the first file opened would get its
+ * number, and the report would be written into that file. Fills the gaps with streams on which
+ * writing fails. */
 static void reserve_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -36,8 +37,8 @@ static void reserve_standard_streams(void)
         }
 }
 
-/* One line on a stream: "fmo-driver: name: message"; name: of the data set, NULL where the message
- * has it. */
+/* Prints one line, "fmo-driver: name: message". name: the data set, or NULL if the message contains
+ * it. */
 static void print_error_to(FILE *stream, const char *name, const char *message)
 {
     fprintf(stream, "fmo-driver: %s%s%s\n", name ? driver_shown(name) : "", name ? ": " : "",
@@ -49,21 +50,21 @@ static void print_error(const char *name, const char *message)
     print_error_to(stderr, name, message);
 }
 
-/* Whether this process is the one that prints. */
+/* Whether this process prints the reports. */
 static bool is_first(const driver_options *options)
 {
     return !options->fock.ranks || options->fock.ranks->rank == 0;
 }
 
-/* What one rank alone has met, while the others wait for it: all of them end. */
+/* Aborts all ranks after an error that only this rank has, while the others wait for it. */
 static int end_ranks(const driver_options *options, int code)
 {
     if (options->fock.ranks) options->fock.ranks->abort(options->fock.ranks->user, code);
     return code;
 }
 
-/* Whether the ranks have lost each other; a GPU that failed is a failure of that kind, too, of
- * which all have heard. */
+/* True if the communicator failed. A GPU failure that all ranks know of is not a communicator
+ * failure. */
 static bool has_failed(const driver_options *options, fmo_status status)
 {
     fmo_error err = {FMO_OK, ""};
@@ -76,7 +77,7 @@ static int worse(int code, int than)
     return code > than ? code : than;
 }
 
-/* Everything written to stdout so far has arrived, or an exit code that says it has not. */
+/* Returns 0 if everything printed so far was written to stdout, or else an exit code. */
 static int flush_stdout(void)
 {
     static bool said;
@@ -91,17 +92,17 @@ static int flush_stdout(void)
 typedef struct sink {
     FILE *out, *err;
     driver_json *json;
-    int reported; /* data sets of which there is something on `out` */
+    int reported; /* number of data sets with output on `out` */
 } sink;
 
-/* One data set: report it, or say why not. */
+/* Reports one data set, or its error; returns its exit code. */
 static int report_one(const driver_options *options, const char *path, fmo_status status,
                       fmo_error *err, const driver_result *result, sink *to)
 {
     fmo_error json_err = {FMO_OK, ""};
     int code = 0;
     if (status != FMO_OK) {
-        /* A status without a message would be a bug of the library; say at least what it means. */
+        /* A status without a message would be a bug of the library; print at least its meaning. */
         fmo_error_set(err, status, "%s", fmo_status_text(status));
         print_error_to(to->err, result->named ? NULL : path, err->message);
         code = fmo_status_exit_code(status);
@@ -137,18 +138,18 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
     return code;
 }
 
-/* What a data set has printed before it is done. */
+/* State of the callbacks of an SCF. */
 typedef struct listener {
     const driver_options *options;
     bool begun;
 } listener;
 
-/* An SCF and its cycles, for people. What was printed before a fault stays. */
+/* Callbacks that print an SCF and its cycles. What was printed before an error remains. */
 static void print_begin(const driver_result *result, void *user)
 {
     listener *l = user;
     driver_report_begin(l->options, result, stdout);
-    fflush(stdout); /* whether that went well is looked at after the data set */
+    fflush(stdout); /* write errors are checked after the data set */
     l->begun = true;
 }
 static void print_cycle(const driver_result *result, void *user)
@@ -158,6 +159,7 @@ static void print_cycle(const driver_result *result, void *user)
     fflush(stdout);
 }
 
+/* Runs one data set and reports it; an SCF prints its cycles as they end. */
 static int run_one(const driver_options *options, const char *path, sink *to)
 {
     driver_result result;
@@ -172,13 +174,13 @@ static int run_one(const driver_options *options, const char *path, sink *to)
     return code;
 }
 
-/* Between the reports of two data sets. */
+/* Prints an empty line between the reports of two data sets. */
 static void separate(const driver_options *options, const sink *to)
 {
     if (to->reported > 0 && !to->json && !options->quiet) fputs("\n", to->out);
 }
 
-/* All data sets in one call. */
+/* Runs all data sets in one call. */
 static int run_batch(const driver_options *options, sink *to)
 {
     driver_batch batch;
@@ -205,7 +207,7 @@ static int run_batch(const driver_options *options, sink *to)
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
-/* What is to be said of a data set, on the rank that has built it. */
+/* Formats the report of a data set on the rank that has built it (driver_tell). */
 static fmo_status tell(const driver_options *options, int index, const driver_result *result,
                        fmo_error *of_it, driver_said *said, fmo_error *err)
 {
@@ -232,7 +234,7 @@ static fmo_status tell(const driver_options *options, int index, const driver_re
     return status;
 }
 
-/* Rank 0: what all ranks have said, in the order of the data sets. */
+/* Prints the reports of all ranks on rank 0, in the order of the data sets. */
 static int print_deal(const driver_options *options, const driver_deal *deal, int ranks, sink *to)
 {
     fmo_error err = {FMO_OK, ""};
@@ -253,7 +255,7 @@ static int print_deal(const driver_options *options, const driver_deal *deal, in
     return worse(code, fmo_status_exit_code(err.status));
 }
 
-/* All data sets dealt out to the ranks; rank 0 prints. */
+/* Distributes all data sets among the ranks; rank 0 prints. */
 static int run_deal(const driver_options *options, const fmo_ranks *ranks, sink *to)
 {
     driver_deal deal;
@@ -271,17 +273,18 @@ static int run_deal(const driver_options *options, const fmo_ranks *ranks, sink 
     return code;
 }
 
-/* ---- */
+/* ---- molecules ------------------------------------------------------------------------------ */
 
-/* What --scf --batch has said so far. */
+/* State of the callbacks of --scf --batch. */
 typedef struct scf_listener {
     const driver_options *options;
     driver_json *json; /* or NULL */
     int code, reported;
-    long loose, unused, open; /* molecules with such a notice */
+    long loose, unused, open; /* numbers of molecules with such a notice */
 } scf_listener;
 
-/* On stderr. What options are to blame for is said of the first molecule alone. */
+/* Prints notices on stderr; those about the cutoff, unused options and spin only for the first
+ * molecule. */
 static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, const char *name)
 {
     const driver_result *result = &one->result;
@@ -294,7 +297,7 @@ static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, c
     }
 }
 
-/* As a molecule ends. */
+/* Callback when a molecule ends: prints its line or its error. */
 static void print_molecule(const driver_scf_one *one, void *user)
 {
     scf_listener *l = user;
@@ -319,7 +322,7 @@ static void print_molecule(const driver_scf_one *one, void *user)
     l->reported++;
 }
 
-/* In the order of the command line. */
+/* Callback in the order of the command line: adds a molecule to the profile. */
 static void list_molecule(const driver_scf_one *one, void *user)
 {
     scf_listener *l = user;
@@ -334,7 +337,7 @@ static void list_molecule(const driver_scf_one *one, void *user)
     l->code = worse(l->code, fmo_status_exit_code(status));
 }
 
-/* All molecules of all files. */
+/* Runs all molecules of all files. */
 static int run_scf_batch(const driver_options *options, sink *to)
 {
     driver_json *const json = to->json;
@@ -369,6 +372,7 @@ static int run_scf_batch(const driver_options *options, sink *to)
     return l.code;
 }
 
+/* Runs all data sets, as a batch or one by one, and writes the JSON document. */
 static int run_all(const driver_options *options)
 {
     const fmo_ranks *ranks = options->fock.ranks;
@@ -394,7 +398,7 @@ static int run_all(const driver_options *options)
         code = worse(code, run_one(options, options->datasets[i], &to));
         write_code = flush_stdout();
     }
-    /* With nothing to report, stdout stays empty here too. */
+    /* With nothing to report, stdout remains empty here too. */
     if (to.json && to.reported > 0) {
         fmo_error err = {FMO_OK, ""};
         if (driver_json_write(to.json, stdout, &err) != FMO_OK) {
@@ -407,7 +411,7 @@ static int run_all(const driver_options *options)
     return worse(code, write_code);
 }
 
-/* Fragments' system and iterations, for people. */
+/* Callbacks that print the system, iterations and pairs of FMO2. */
 static void print_system(const fmo_fragment_system *system, const char *basis, void *user)
 {
     driver_report_system(user, system, basis, stdout);
@@ -427,7 +431,7 @@ static void print_pairs(double fraction, double seconds, void *user)
     fflush(stdout);
 }
 
-/* FMO2 of one system: reported, or into the list of a JSON document. */
+/* Runs FMO2 on one system; reports it, or appends it to the list of a JSON document. */
 static int run_system(const driver_options *options, const char *path, json_t *systems)
 {
     driver_fragments run;
@@ -442,7 +446,7 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     if (status != FMO_OK && (is_first(options) || communicator_failed)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(run.named ? NULL : path, err.message);
-        if (*run.spin) /* which may be why */
+        if (*run.spin) /* the spin may be the reason */
             fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path), run.spin);
     }
     if (communicator_failed) end_ranks(options, fmo_status_exit_code(status));
@@ -468,6 +472,7 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     return status == FMO_OK ? 0 : fmo_status_exit_code(status);
 }
 
+/* Runs FMO2 on all systems, and writes the JSON document. */
 static int run_systems(const driver_options *options)
 {
     json_t *root = NULL, *systems = NULL;
@@ -494,8 +499,8 @@ static int run_systems(const driver_options *options)
     return worse(code, flush_stdout());
 }
 
-/* Several ranks: data sets, SCFs and fragments are dealt out; everything else rank 0 does, and the
- * others help it with its builds. */
+/* Runs on several ranks. A batch and fragments are distributed among the ranks; everything else is
+ * run by rank 0, and the others take part in its builds. */
 static int run_ranks(driver_options *options, driver_ranks *ranks)
 {
     const fmo_ranks *net = &ranks->net;
@@ -513,14 +518,14 @@ static int run_ranks(driver_options *options, driver_ranks *ranks)
         fmo_fock_dismiss(net);
     } else if (fmo_fock_serve(&ranks->net, &options->fock, &err) != FMO_OK) {
         code = fmo_status_exit_code(err.status);
-        net->abort(net->user, code); /* rank 0 has seen the fault, too, and says so */
+        net->abort(net->user, code); /* rank 0 has the same error and prints it */
     }
     driver_ranks_close(ranks);
     return code;
 }
 
-/* CUDA starts every GPU that it sees, which takes 0.2 s and more each: it sees those that are asked
- * for, unless the caller's environment says which. For ranks: run/ranks.c. */
+/* CUDA starts every visible GPU, which takes 0.2 s or more each. Makes only the requested GPUs
+ * visible, unless the environment sets CUDA_VISIBLE_DEVICES. For several ranks see run/ranks.c. */
 static void show_gpus(const driver_options *options)
 {
     char list[4 * FMO_DEVICES_MAX] = "0";
@@ -531,8 +536,8 @@ static void show_gpus(const driver_options *options)
     (void)setenv("CUDA_VISIBLE_DEVICES", list, 0);
 }
 
-/* At exit OpenBLAS waits for its threads, and those that have found no address space for a buffer
- * (fmo_memory_for_blas) try for ever. */
+/* At exit OpenBLAS waits for its threads, and threads without address space for a buffer
+ * (fmo_memory_for_blas) retry forever; in that case leaves without OpenBLAS's exit handlers. */
 static int leave(int code)
 {
     if (fmo_memory_for_blas(1)) return code;
@@ -540,7 +545,7 @@ static int leave(int code)
     _exit(code);
 }
 
-/* --help or --version. */
+/* Prints --help or --version. */
 static void print_action(const driver_options *options)
 {
     if (options->action == DRIVER_HELP)
@@ -549,25 +554,26 @@ static void print_action(const driver_options *options)
         printf("fmo-driver %s\n", FMO_VERSION_STRING);
 }
 
+/* Parses the options, opens the communicator, agrees on errors, and starts the run. */
 int main(int argc, char **argv)
 {
     driver_options options;
     driver_ranks ranks;
     fmo_error err = {FMO_OK, ""}, why = {FMO_OK, ""};
-    const bool first = driver_ranks_number() == 0; /* says what all ranks would say */
+    const bool first = driver_ranks_number() == 0; /* prints what concerns all ranks */
 
     reserve_standard_streams();
-    /* What is written at once goes out at once, and a full disk is noticed by flush_stdout(). */
+    /* Output is fully buffered, and flush_stdout() detects a full disk. */
     static char out[1 << 16];
     if (!isatty(STDOUT_FILENO)) setvbuf(stdout, out, _IOFBF, sizeof out);
     driver_interrupt_init();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a write error */
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes a write error */
 
     fmo_status status = driver_options_parse(argc, argv, &options, &err);
     if (status == FMO_OK && options.action == DRIVER_RUN && driver_ranks_size() > 1)
         status = driver_options_check_ranks(&options, &err);
-    /* Before anything is said of a line that one rank alone may have. */
+    /* Before printing anything about a command line that only one rank may have. */
     const fmo_status opened = driver_ranks_open(&ranks, &why);
     if (opened == FMO_OK)
         status = driver_ranks_agree(&ranks, &options, status, &err);

@@ -1,12 +1,14 @@
-/* fmo_ranks_agree for programs: alone there is nobody to agree with, and rank 0, which prints, says
- * what failed there as one process would. And whether all ranks have the same. */
+/* Agreement of ranks for the programs: fmo_ranks_agree that also works in a single process and
+ * keeps rank 0's error message free of the rank's name, and a comparison of data between ranks. */
 #ifndef FMO_BASE_AGREE_H
 #define FMO_BASE_AGREE_H
 
 #include <fmo/ranks.h>
 
-/** @param[in] ranks  NULL: one process
- *  @param[in,out] err  not NULL; as that of fmo_ranks_agree, but rank 0's own error as it is */
+/** Agrees on one status among all ranks. Collective.
+ *  @param[in] ranks  NULL in a single process, which returns its own status
+ *  @param[in,out] err  not NULL; the same as that of fmo_ranks_agree, except that rank 0 keeps its
+ *           own message if the error is its own */
 static inline fmo_status driver_agree(const fmo_ranks *ranks, fmo_status status, fmo_error *err)
 {
     if (!ranks) return status;
@@ -16,11 +18,11 @@ static inline fmo_status driver_agree(const fmo_ranks *ranks, fmo_status status,
     return all;
 }
 
-/** Whether all ranks have what rank 0 has: collective. Failures come first, so that a rank is not
- *  said to differ because it had no memory.
+/** Checks that all ranks have the same data as rank 0. Collective. Earlier errors are reported
+ *  first, so that a rank that ran out of memory is not reported as one whose data differ.
  *  @param[in] status  of this rank so far, as in driver_agree
- *  @param[in] sum  of what is compared (driver/base/hash.h)
- *  @param[in] text  the error, FMO_ERR_INPUT, of a rank that has another sum */
+ *  @param[in] sum  hash of the compared data (driver/base/hash.h)
+ *  @param[in] text  message of the error, FMO_ERR_INPUT, of a rank whose hash differs */
 static inline fmo_status driver_agree_on(const fmo_ranks *ranks, fmo_status status, uint64_t sum,
                                          const char *text, fmo_error *err)
 {

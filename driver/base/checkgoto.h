@@ -1,4 +1,5 @@
-/* One exit per function: the first call that fails goes to `done`, with its status in `status`. */
+/* A single exit per function: the first call that fails jumps to `done` and leaves its status in
+ * `status`. */
 #ifndef FMO_BASE_CHECKGOTO_H
 #define FMO_BASE_CHECKGOTO_H
 

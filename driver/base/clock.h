@@ -1,4 +1,4 @@
-/* Wall-clock seconds from a clock that never jumps. */
+/* Wall-clock time in seconds from a monotonic clock. */
 #ifndef FMO_DRIVER_CLOCK_H
 #define FMO_DRIVER_CLOCK_H
 

@@ -1,4 +1,5 @@
-/* See files.h. */
+/* Checks of output paths: that no two names refer to the same file, and that each can be written.
+ * See files.h. */
 #define _GNU_SOURCE
 #include "driver/base/files.h"
 
@@ -11,14 +12,16 @@
 
 #define OUTPUT(err, ...) fmo_error_set(err, FMO_ERR_OUTPUT, __VA_ARGS__)
 
-/* Which file a name means: itself, or a place in a folder while there is none. */
+/* The file that a path refers to: an existing file, or a name in a folder if the file does not
+ * exist yet. */
 typedef struct identity {
     bool known, exists;
     dev_t device;
     ino_t inode; /* of the file, or of its folder */
-    char *name;  /* in the folder, if it is still to be made */
+    char *name;  /* in the folder; NULL if the file exists */
 } identity;
 
+/* Finds the identity of a path; `known` is false if path is NULL or its folder does not exist. */
 static fmo_status identify(const char *path, identity *id, fmo_error *err)
 {
     struct stat info;
@@ -45,6 +48,7 @@ static bool same(const identity *a, const identity *b)
            a->inode == b->inode && (a->exists || strcmp(a->name, b->name) == 0);
 }
 
+/* Checks that an output is, or can become, a regular file in a writable folder. */
 static fmo_status check_place(const driver_file *f, fmo_error *err)
 {
     struct stat info, link, folder_info;
@@ -70,7 +74,7 @@ static fmo_status check_place(const driver_file *f, fmo_error *err)
     return status;
 }
 
-/* May what stands there be replaced? */
+/* Checks that an existing file may be replaced: it is empty or of the same kind as the output. */
 static fmo_status check_kind(const driver_file *f, fmo_error *err)
 {
     const fmo_file_kind there = fmo_file_kind_of(f->path);
@@ -82,6 +86,7 @@ static fmo_status check_kind(const driver_file *f, fmo_error *err)
                   there == FMO_FILE_OTHER ? "" : "another kind: ", fmo_file_kind_text(there));
 }
 
+/* Compares every output with all other files, then checks its folder and what it would replace. */
 fmo_status driver_check_files(const driver_file *file, int count, bool force, fmo_error *err)
 {
     identity *id = calloc((size_t)count + 1, sizeof *id);

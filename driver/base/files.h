@@ -1,5 +1,5 @@
-/* The files of a command line: whether outputs can be written, as far as that can be known before
- * hours of computing, and that no two names are one file. */
+/* Checks the files of a command line before hours are spent on computing: outputs must be writable,
+ * as far as this can be known in advance, and no two names may refer to the same file. */
 #ifndef FMO_BASE_FILES_H
 #define FMO_BASE_FILES_H
 
@@ -7,15 +7,15 @@
 #include <fmo/result.h>
 
 typedef struct driver_file {
-    const char *what;   /**< "--output", "data set" */
-    const char *path;   /**< NULL: none */
-    bool written;       /**< an output */
-    fmo_file_kind kind; /**< of an output: what it will be */
+    const char *what;   /**< e.g. "--output", "data set" */
+    const char *path;   /**< NULL if there is none */
+    bool written;       /**< true: an output; false: an input */
+    fmo_file_kind kind; /**< of an output: the kind that will be written */
 } driver_file;
 
-/** Outputs are refused that are no regular file, whose folder cannot be written to, that replace a
- *  file of another kind than theirs unless `force`; and any two names of one file, whatever way
- *  they are spelt (device and inode, and name where it is still to be made), unless both are read.
+/** Refuses outputs that are not regular files, whose folder is not writable, or that would replace
+ *  a file of another kind, unless `force`. Also refuses two names of the same file, unless both are
+ *  inputs; files are compared by device and inode, and by name if they do not exist yet.
  *  @return FMO_OK, FMO_ERR_OUTPUT with one line that names the option, FMO_ERR_MEMORY */
 fmo_status driver_check_files(const driver_file *file, int count, bool force, fmo_error *err);
 

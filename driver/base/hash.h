@@ -1,4 +1,4 @@
-/* FNV-1a, 64 bits: whether two things are the same. */
+/* 64-bit FNV-1a hash, used to compare data between ranks. */
 #ifndef FMO_BASE_HASH_H
 #define FMO_BASE_HASH_H
 

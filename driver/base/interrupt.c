@@ -1,4 +1,4 @@
-/* See interrupt.h. */
+/* Signal handlers of the programs. See interrupt.h. */
 #define _GNU_SOURCE
 #include "driver/base/interrupt.h"
 
@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_int held, arrived; /* lock-free: a handler may touch them */
+static atomic_int held, arrived; /* lock-free, so a signal handler may access them */
 
 static void end_by(int signal_number)
 {
@@ -14,6 +14,7 @@ static void end_by(int signal_number)
     raise(signal_number);
 }
 
+/* Postpones the first signal that arrives while signals are held; otherwise ends the program. */
 static void handle(int signal_number)
 {
     int none = 0;
@@ -22,6 +23,7 @@ static void handle(int signal_number)
     end_by(signal_number);
 }
 
+/* Installs the handler for SIGINT, SIGTERM and SIGHUP where the default action is in effect. */
 void driver_interrupt_init(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};

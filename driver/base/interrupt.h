@@ -1,13 +1,14 @@
-/* Ctrl-C, SIGTERM and SIGHUP while a file is being written wait until it is whole, so that no
- * temporary is left beside it; a second one does not wait. At other times they end the program at
- * once, as ever. For the programs alone: a signal handler belongs to a process. */
+/* Delays Ctrl-C, SIGTERM and SIGHUP while a file is being written, so that no temporary file is
+ * left behind; a second signal is not delayed. At other times these signals end the program at
+ * once. Only the programs use this, because a signal handler affects the whole process. */
 #ifndef FMO_BASE_INTERRUPT_H
 #define FMO_BASE_INTERRUPT_H
 
-/** At the start of a program; signals that are ignored stay so (nohup). */
+/** Installs the handlers; called at the start of a program. Ignored signals stay ignored
+ *  (nohup). */
 void driver_interrupt_init(void);
 
-/** Before a file is written, and after: there the signal that came ends the program. */
+/** Called before and after a file is written; release ends the program if a signal arrived. */
 void driver_interrupt_hold(void);
 void driver_interrupt_release(void);
 

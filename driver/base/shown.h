@@ -1,5 +1,6 @@
-/* Texts of a command line or a file as they may stand on a terminal: one line, nothing in it that
- * could forge another or move the cursor. JSON has them as they are, escaped. */
+/* Makes text from the command line or from a file safe to print on a terminal: one line without
+ * control characters, so that it can neither imitate other output nor move the cursor. JSON output
+ * contains such text unchanged, but escaped. */
 #ifndef FMO_BASE_SHOWN_H
 #define FMO_BASE_SHOWN_H
 
@@ -20,7 +21,7 @@ static inline driver_shown_text driver_shown_copy(const char *text)
     return shown;
 }
 
-/** Until the end of the statement. */
+/** The returned text is valid until the end of the full expression. */
 #define driver_shown(string) (driver_shown_copy(string).text)
 
 #endif

@@ -1,4 +1,4 @@
-/* The least, the middle and the largest of several times. */
+/* Minimum, median and maximum of several times. */
 #ifndef FMO_BASE_SPREAD_H
 #define FMO_BASE_SPREAD_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct driver_spread {
-    double min, median, max; /**< NaN if there was nothing */
+    double min, median, max; /**< NaN if there were no values */
 } driver_spread;
 
 static inline int driver_by_value(const void *x, const void *y)
@@ -15,7 +15,7 @@ static inline int driver_by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/** @param[in,out] value  [count], sorted afterwards */
+/** @param[in,out] value  [count], sorted on return */
 static inline driver_spread driver_spread_of(double *value, size_t count)
 {
     const driver_spread none = {NAN, NAN, NAN};

@@ -1,4 +1,4 @@
-/* Cells: timing with bounds, checks, ratios, tables. Next: json.c. */
+/* Cells: timing with limits, checks, ratios, tables. See bench.h. Next: json.c. */
 #define _GNU_SOURCE
 #include "bench.h"
 #include "driver/base/clock.h"
@@ -49,7 +49,7 @@ void bench_format_count(int64_t count, char *text, size_t size)
         snprintf(text, size, "%lld", (long long)count);
 }
 
-/* ---- faults, memory, checks ---------------------------------------------------------------- */
+/* ---- errors, memory, checks ----------------------------------------------------------------- */
 
 double bench_fail(bench_run *run, fmo_status status, const char *format, ...)
 {
@@ -83,7 +83,7 @@ void bench_check_bound(bench_check *check, double got, double want, double bound
     const double error = fabs(got - want);
     check->kind = BENCH_BOUND;
     check->wrong += !(error <= bound);
-    /* Keep the worst; NaN counts as worst of all. */
+    /* Keep the worst; NaN counts as the worst of all. */
     if (check->bound == 0.0 || !(error * check->bound <= check->error * bound)) {
         check->error = error;
         check->bound = bound;
@@ -154,16 +154,16 @@ static double run_once(bench_run *run, const bench_task *task, int64_t n)
     return run->err.status == FMO_OK ? seconds : -1.0;
 }
 
-/* How many units one run may have, found by growing: all of them, or as many as fit a third of the
- * cell's time, so that three runs fit; never fewer than are representative. The runs on the way
- * are the warm-up. Returns the time of the last. */
+/* Determines how many units one run may have by increasing the number: all of them, or as many as
+ * take a third of the cell's time, so that three runs fit; but at least the representative number.
+ * These runs are the warm-up. Returns the time of the last one. */
 static double find_units(bench_run *run, const bench_task *task, int64_t *units)
 {
     const double cap = run->options->seconds / 3.0;
     int64_t n = task->representative < task->units ? task->representative : task->units;
     double seconds = run_once(run, task, n);
     if (n < task->units && seconds >= 0.0 && seconds < run->options->seconds) {
-        /* The first run of all also loads code and touches memory. */
+        /* The first run also loads code and touches memory. */
         const double again = run_once(run, task, n);
         if (again < seconds) seconds = again;
     }
@@ -180,8 +180,9 @@ static double find_units(bench_run *run, const bench_task *task, int64_t *units)
     return seconds;
 }
 
-/* Of a few runs of microseconds the spread says what the clock and the system did: such cells go on
- * until 20 ms or 500 runs, or 0.2 s and twice the cell's time with what is not timed. */
+/* Whether enough was measured. The spread of a few runs of microseconds would only reflect the
+ * clock and the system: such cells continue until 20 ms, 500 runs, or a total of 0.2 s and at most
+ * twice the cell's time, including parts that are not timed. */
 static bool is_a_figure(int count, double total, double begin, double seconds)
 {
     const double quick = 1e-4, enough = 0.02, longest = fmin(0.2, 2.0 * seconds);
@@ -190,7 +191,8 @@ static bool is_a_figure(int count, double total, double begin, double seconds)
            driver_seconds() - begin > longest;
 }
 
-/* (Nine tenths of the runs - one tenth) over the median; of ten runs and fewer all of them. */
+/* Difference of the last and the first decile of the runs, divided by the median; of ten runs or
+ * fewer, the range. NaN for one run. */
 static double spread_of(const double *sorted, int count)
 {
     const int out = count > 10 ? count / 10 : 0;
@@ -198,6 +200,8 @@ static double spread_of(const double *sorted, int count)
     return count > 1 && median > 0.0 ? (sorted[count - 1 - out] - sorted[out]) / median : NAN;
 }
 
+/* Warms up, measures the requested number of runs or more, checks the last one, and stores the
+ * cell. */
 void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
 {
     enum { REPEAT_MAX = 1000 };
@@ -207,7 +211,7 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
     cell->first = find_units(run, task, &n);
     if (cell->first < 0.0) return;
 
-    /* A run that alone takes the cell's time is the measurement. */
+    /* A single run that takes the cell's time is the measurement. */
     const int wanted = (int)run->options->repeat;
     const double begin = driver_seconds();
     double total = 0.0;
@@ -224,7 +228,7 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
     }
     if (task->check) task->check(task->user, n, &cell->check);
     if (task->check && cell->check.kind == BENCH_CHECK_NONE)
-        cell->check.kind = BENCH_EXACT; /* nothing to compare */
+        cell->check.kind = BENCH_EXACT; /* nothing was compared */
     if (run->err.status != FMO_OK) return;
 
     const driver_spread spread = driver_spread_of(seconds, (size_t)count);
@@ -269,7 +273,7 @@ void bench_ratios(bench_run *run, int first)
     }
 }
 
-/* Cells of one table, as columns and rows in the order in which they first came. */
+/* The columns and rows of one table, in the order of their first cells. */
 typedef struct layout {
     const char *column[64], *row[128];
     int columns, rows;
@@ -298,6 +302,7 @@ static const bench_cell *find(const bench_run *run, int first, const char *table
 
 enum { SHOW_RATE, SHOW_RATIO, SHOW_SPREAD, SHOWS };
 
+/* Formats a cell's rate with its mark, its ratio, or its spread; "" if there is none. */
 static void format_cell(const bench_cell *cell, int show, char *text, size_t size)
 {
     const char *mark = "";
@@ -322,6 +327,7 @@ static void format_cell(const bench_cell *cell, int show, char *text, size_t siz
         snprintf(text, size, value >= 1000.0 ? "%.0f%s" : "%.3g%s", value, mark);
 }
 
+/* Prints one table: rates, and ratios and spreads if there are any. */
 static void print_table(const bench_run *run, int first, const char *table, FILE *stream)
 {
     static const char *const captions[SHOWS] = {
@@ -363,6 +369,7 @@ static void print_table(const bench_run *run, int first, const char *table, FILE
     }
 }
 
+/* Prints all tables, and a line for each cell that is wrong or left out. */
 void bench_print(const bench_run *run, int first, FILE *stream)
 {
     for (int c = first; c < run->cell_num; c++) {

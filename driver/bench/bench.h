@@ -1,9 +1,9 @@
-/* The harness of fmo-bench: cells, timing, tables, JSON. An experiment is one pair of files,
- * NAME.c (data, CPU parts, reference) and NAME.cu (GPU parts), and one row of the table below;
- * growth uses the GPU part of fock.
+/* The harness of fmo-bench: cells, timing, tables, JSON. An experiment consists of a pair of files,
+ * NAME.c (data, CPU parts, reference) and NAME.cu (GPU parts), and a row of the table below; growth
+ * uses the GPU part of fock.
  *
- * A cell is one number of one table: a method (row) at one size (column), measured by
- * bench_measure(), which warms up, repeats, bounds the time and checks the result. */
+ * A cell is one number of a table: a method (row) at one size (column). bench_measure() measures
+ * it: it warms up, repeats, limits the time and checks the result. */
 #ifndef FMO_BENCH_H
 #define FMO_BENCH_H
 
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Kinds: published experiments, which `all` runs and the harness prints; Fock builds, and messages
+/* Kinds: published experiments, which `all` runs and the harness prints; Fock builds and messages
  * between ranks, which print their own rows. X(name, kind, line for --help) */
 #define BENCH_EXPERIMENT_TABLE(X)                                                                 \
     X(histogram, PUBLISHED,                                                                       \
@@ -52,18 +52,18 @@ enum { BENCH_PARAM_MAX = 24 };
     X(BENCH_INT32, "int32") \
     X(BENCH_FLOAT, "float") \
     X(BENCH_DOUBLE, "double")
-/* What the items of a histogram are. */
+/* Kinds of items of a histogram: numbers in [0,1) or bin numbers. */
 #define BENCH_INPUT_TABLE(X)    \
     X(BENCH_DOUBLES, "doubles") \
     X(BENCH_IDS, "ids")
-/* How the bins of items collide. */
+/* Distributions of the items over the bins, which determine how often updates conflict. */
 #define BENCH_PATTERN_TABLE(X)  \
     X(BENCH_UNIFORM, "uniform") \
     X(BENCH_ZIPF, "zipf")       \
     X(BENCH_RUNS, "runs")       \
     X(BENCH_REPLAY, "replay")
-/* Grid sizes of the published benchmark, i x j x k with boundaries; S64 is what the paper on GMPI
- * calls SMALL. X(name, i, j, k) */
+/* Grid sizes of the published benchmark, i x j x k including boundaries; S64 is called SMALL in the
+ * paper on GMPI. X(name, i, j, k) */
 #define BENCH_GRID_TABLE(X) \
     X(XS, 32, 32, 64)       \
     X(S, 64, 64, 128)       \
@@ -96,7 +96,7 @@ const char *bench_pattern_name(int pattern);
 const char *bench_grid_name(int grid);
 const char *bench_place_name(int place);
 
-/* What options.c fills in; a set of choices is a bit mask. -1: the experiment's own default. */
+/* Set by options.c. A set of choices is a bit mask; -1 selects the experiment's default. */
 typedef struct bench_options {
     int action;     /**< bench_action of options.h */
     int experiment; /**< BENCH_EXPERIMENT_COUNT: all published ones */
@@ -115,18 +115,18 @@ typedef struct bench_device {
     char name[256];
     int sms, shared_bytes, l2_bytes, window_bytes, driver, runtime, capability;
     int64_t memory;
-    double fp64_flops; /* a second, of the vector units; 0: not known for this model */
+    double fp64_flops; /* peak operations per second of the vector units; 0: not known */
 } bench_device;
 
-/* How a result compares with the CPU's. */
+/* How a result is compared with the CPU's: exactly, or within an error bound. */
 typedef enum bench_check_kind { BENCH_CHECK_NONE, BENCH_EXACT, BENCH_BOUND } bench_check_kind;
 typedef struct bench_check {
     bench_check_kind kind;
-    int64_t wrong;       /* values that differ, or are outside the bound */
-    double error, bound; /* of the value with the largest error/bound; BENCH_BOUND */
+    int64_t wrong;       /* number of values that differ or exceed the bound */
+    double error, bound; /* BENCH_BOUND: of the value with the largest error/bound */
 } bench_check;
 
-/* A parameter of a cell, for the JSON; text NULL: a number. */
+/* A parameter of a cell, for the JSON. If text is NULL, it is the number. */
 typedef struct bench_param {
     const char *name, *text;
     double number;
@@ -137,21 +137,21 @@ typedef struct bench_cell {
     bench_place place;
     char table[112], row[64], column[32];
     char method[40];
-    const char *commit; /* NULL where there is none */
-    char against[64];   /* row that the ratio divides by; "" for none */
-    const char *unit;   /* what an item is: "updates" */
+    const char *commit; /* NULL if there is none */
+    char against[64];   /* row by which the ratio divides; "" for none */
+    const char *unit;   /* unit of the items, e.g. "updates" */
     bench_param param[BENCH_PARAM_MAX];
     int param_num;
-    /* filled by bench_measure */
+    /* set by bench_measure */
     int64_t items, items_run;
     bool extrapolated;
     int repeat;
-    double median, min, max; /* seconds for all items, scaled up if extrapolated */
-    double spread;           /* of the repeats, over the median; NaN of one */
-    double first, spare;     /* first run, warm-up; spare: the experiment's own use */
-    double ratio;            /* NaN until the table is printed, and where there is none */
+    double median, min, max; /* seconds for all items; scaled up if extrapolated */
+    double spread;           /* of the repeats, divided by the median; NaN for one run */
+    double first, spare; /* first: time of the first or warm-up run; spare: for the experiment */
+    double ratio;        /* NaN until the table is printed, or if there is none */
     bench_check check;
-    char left_out[160]; /* why there is no measurement; "" if there is */
+    char left_out[160]; /* why there is no measurement; "" if there is one */
     char note[160];
 } bench_cell;
 
@@ -159,87 +159,88 @@ typedef struct bench_run {
     const bench_options *options;
     bench_experiment experiment;
     bool cpu, gpu; /* which parts run */
-    int threads;   /* CPU threads */
+    int threads;   /* number of CPU threads */
     bench_device device;
-    char no_gpu[512]; /* why the GPU parts are left out; "" */
+    char no_gpu[512]; /* why the GPU parts are left out, or "" */
     bench_cell *cell;
     int cell_num, cell_max;
-    fmo_error err; /* first fault: everything after it is skipped */
+    fmo_error err; /* first error; everything after it is skipped */
 } bench_run;
 
-/* The work behind a cell, in units of which the first n can be done. run() returns seconds,
+/* The work of a cell, divided into units of which the first n can be done. run() returns seconds;
  * negative after bench_fail(). */
 typedef struct bench_task {
     void *user;
-    int64_t units;                          /* all of them */
-    int64_t weight;                         /* items in a unit */
-    int64_t representative;                 /* fewest units from which more may be extrapolated */
-    void (*prepare)(void *user, int64_t n); /* before each run, not timed; may be NULL */
+    int64_t units;                          /* number of all units */
+    int64_t weight;                         /* items per unit */
+    int64_t representative;                 /* minimum number of units from which to extrapolate */
+    void (*prepare)(void *user, int64_t n); /* called before each run, not timed; may be NULL */
     double (*run)(void *user, int64_t n);
     void (*check)(void *user, int64_t n, bench_check *check); /* of the last run; may be NULL */
 } bench_task;
 
-/** A new cell of the run's experiment; texts are printf-style in the setters. */
+/** Returns a new cell of the run's experiment. */
 bench_cell bench_cell_make(const bench_run *run, bench_place place, const char *method,
                            const char *commit, const char *unit);
 void bench_cell_number(bench_cell *cell, const char *name, double value);
 void bench_cell_text(bench_cell *cell, const char *name, const char *value);
 
-/** Time the task, check it, keep the cell. Nothing is done after a fault. */
+/** Times the task, checks its result, and stores the cell. Does nothing after an error. */
 void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task);
 
-/** Keep the cell without a measurement and say why. */
+/** Stores the cell without a measurement, with the reason. */
 void bench_leave_out(bench_run *run, bench_cell *cell, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Keep a cell that the experiment has measured by itself. */
+/** Stores a cell that the experiment has measured itself. */
 void bench_keep(bench_run *run, const bench_cell *cell);
 
-/** Processes that mpirun has started together; 1 without it. Is this one the first? The others
- * measure along, and neither print nor write. */
+/** Number of processes that mpirun has started together, 1 without it; and whether this process is
+ *  the first of them. The others take part in measurements, but neither print nor write. */
 int bench_processes(void);
 bool bench_is_first(void);
 
-/** Record a fault of the run; the first one counts. Returns -1.0, a time that says so. */
+/** Records an error of the run; only the first one is kept. Returns -1.0, an invalid time. */
 double bench_fail(bench_run *run, fmo_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Memory of at least one byte, or NULL with a fault that says what it was for. */
+/** Allocates at least one byte; returns NULL after an error, which names `what`. */
 void *bench_alloc(bench_run *run, size_t count, size_t size, const char *what);
 
-/** Fold one value into a check. */
+/** Adds the comparison of one value to a check. */
 void bench_check_exact(bench_check *check, bool same);
 void bench_check_bound(bench_check *check, double got, double want, double bound);
 
-/** Ratios and tables of the cells from `first` on; CPU and left-out lines included. */
+/** Computes the ratios and prints the tables of the cells from index `first` on, with lines for
+ *  cells that are wrong or left out. */
 void bench_ratios(bench_run *run, int first);
 void bench_print(const bench_run *run, int first, FILE *stream);
 
-/** Cells that failed their check. */
+/** Returns the number of cells that failed their check. */
 int bench_failures(const bench_run *run);
 
 fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *err);
 
-/** Open the GPU: fills device, or no_gpu with the reason. FMO_OK also without one; a faulty one is
- *  FMO_ERR_DEVICE. */
+/** Opens the GPU: sets device, or no_gpu to the reason. Returns FMO_OK also without a GPU,
+ *  FMO_ERR_DEVICE if it is faulty. */
 fmo_status bench_gpu_open(bench_run *run);
 
-/* The experiments. `what` of the GPU parts is the experiment's own description of a case. */
+/* Entry points of the experiments. `what` is the experiment's own description of a case. */
 #define BENCH_EXPERIMENT_ROW(name, kind, text) \
     void bench_##name(bench_run *run);         \
     void bench_##name##_gpu(bench_run *run, const void *what);
 BENCH_EXPERIMENT_TABLE(BENCH_EXPERIMENT_ROW)
 #undef BENCH_EXPERIMENT_ROW
 
-/** Names of the systems of `fock` and `scf`, by number; NULL beyond the last. */
+/** Names of the systems of `fock` and `scf` by index; NULL after the last. */
 const char *bench_fock_system(int system);
 const char *bench_scf_system(int system);
 
-/** Whether a word of --systems begins the name of a system; NULL: all. */
+/** Whether a name begins with a word of the list (of --systems); true if the list is NULL. */
 bool bench_listed(const char *list, const char *name);
 
-/** Whether every word in the list of --systems begins a system's name; NULL: all.
- *  @return FMO_OK, FMO_ERR_ARGUMENT with one line that lists them */
+/** Checks that every word in the list of --systems begins a system's name; NULL: all systems.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT with one line that lists the names */
 fmo_status bench_check_systems(const char *list, const char *(*name)(int), fmo_error *err);
 
 /** himeno with --gpus: sweeps by several GPUs, instead of ways to reduce the residual. */
@@ -248,17 +249,17 @@ static inline bool bench_himeno_ranks(const bench_options *o)
     return o->experiment == BENCH_himeno && o->gpus > 0;
 }
 
-/** "1e7" for powers of ten from 1e4 on, else digits. */
+/** Formats powers of ten (times a digit) from 1e4 on as "1e7", other numbers with all digits. */
 void bench_format_count(int64_t count, char *text, size_t size);
 
-/** --scatter and --commit select this pair. */
+/** Whether --scatter and --commit select this pair. */
 static inline bool bench_selected(const bench_options *o, fmo_scatter scatter, fmo_commit commit)
 {
     if (!(o->scatters >> scatter & 1)) return false;
     return !fmo_scatter_takes_commit(scatter) || (o->commits >> commit & 1);
 }
 
-/* A default where the option was not given. */
+/* Returns the value of an option, or the fallback if it was not given (-1). */
 static inline int64_t bench_or(int64_t value, int64_t fallback)
 {
     return value >= 0 ? value : fallback;

@@ -3,7 +3,7 @@
 
     FMO_LIBRARY=build/lib/libfmo.so python3 driver/bench/compare_gpu4pyscf.py [SYSTEM:BASIS[:RUNS]]...
 
-Wants a GPU, PySCF, CuPy and GPU4PySCF. SYSTEM is a file of datasets/xyz without its suffix. Prints the
+Requires a GPU, PySCF, CuPy and GPU4PySCF. SYSTEM is a file of datasets/xyz without its suffix. Prints the
 median and the range of seconds from geometry to converged energy (conv_tol 1e-9; GPU4PySCF
 starts from minao, fmo.RHF from its own guess), after one run that is not counted, and the time of J and K alone.
 """
@@ -28,7 +28,7 @@ DEFAULT = ("water008:6-31g", "alkane_C20H42:6-31g", "alkane_C60H122:6-31g", "gly
 
 
 def seconds(call, runs):
-    """The result of the last call, and the seconds of each but the first."""
+    """Return the result of the last call, and the seconds of all calls but the first."""
     times = []
     for _ in range(runs + 1):
         start = time.perf_counter()
@@ -43,7 +43,7 @@ def told(times):
 
 
 def scf(mol, patched):
-    mf = RHF(mol.copy())  # plans are kept with a molecule: a new one, as a new geometry would be
+    mf = RHF(mol.copy())  # plans are stored with the molecule: a copy has none, like a new geometry
     mf.conv_tol = 1e-9
     mf.init_guess = "minao"
     if patched:

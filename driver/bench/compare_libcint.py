@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""One J and K build of mode cpu beside one of libcint (PySCF from PyPI): same basis, density, cutoff.
+"""Compares a J and K build of mode cpu with one of libcint (PySCF from PyPI): same basis, density, cutoff.
 
     python3 datasets/make_dataset.py --benchmark alkane_C20H42_6-31g.h5
     driver/bench/compare_libcint.py datasets/made/alkane_C20H42_6-31g.h5 [FILE ...]
 
-The two take turns, so that other load on the machine touches both; the ratio is that of the medians.
-What either makes once for a molecule (libcint's Schwarz bounds and optimizer, our plan) is not counted.
+The two alternate, so that other load on the machine affects both; the ratio is that of the medians.
+What either computes once per molecule (libcint's Schwarz bounds and optimizer, our plan) is not counted.
 Errors of G are against the values in the file. Plain python3 is enough: PySCF comes from
 datasets/requirements.txt into datasets/.venv on first use.
 """
@@ -23,14 +23,14 @@ import time
 from pathlib import Path
 from typing import Callable, Container
 
-BUILDS = 4  # of ours in a turn, after a first one
+BUILDS = 4  # builds by fmo-driver in a turn, after the first one
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "datasets"))
 from fmodata import DatasetError, venvrun  # noqa: E402
 
 
 def command_line() -> argparse.Namespace:
-    """What the script accepts."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description="Time mode cpu against libcint.")
     parser.add_argument("files", nargs="+", type=Path, metavar="DATASET.h5")
     parser.add_argument("--driver", type=Path, default=ROOT / "build" / "bin" / "fmo-driver",
@@ -47,7 +47,7 @@ def command_line() -> argparse.Namespace:
 
 
 def require_values(path: Path, file: Container[str]) -> None:
-    """DatasetError unless the data set has a density, and G to compare with."""
+    """Raise DatasetError unless the data set has a density and a reference G."""
     missing = [name for name in ("/fmo/density", "/fmo/fock_2e") if name not in file]
     if missing:
         raise DatasetError(f"{path}: no {' and no '.join(missing)}: datasets/make_dataset.py makes data sets "
@@ -77,7 +77,7 @@ class Libcint:
         self.opt = mf.init_direct_scf(self.mol)
 
     def build(self, clock: Callable[[], float]) -> tuple[float, object]:
-        """Seconds, and G in the order of the file."""
+        """Return the seconds of a build, and G in the order of the file."""
         from fmodata import rhf
         from pyscf.scf import _vhf
 
@@ -90,7 +90,7 @@ class Libcint:
 
 def run_driver(path: Path, options: argparse.Namespace, repeat: int,
                output: Path) -> tuple[dict, float]:
-    """The profile of one run of fmo-driver, and the processor time it took."""
+    """Return the profile of one run of fmo-driver, and its CPU time in seconds."""
     command = [options.driver, path, "--mode", "cpu", "--threads", str(options.threads), "--cutoff",
                repr(options.cutoff), "--repeat", str(repeat), "--profile=json", "--output", output,
                *options.option]
@@ -104,13 +104,13 @@ def run_driver(path: Path, options: argparse.Namespace, repeat: int,
 
 
 def build_ours(path: Path, options: argparse.Namespace, folder: Path) -> tuple[float, object, int]:
-    """Seconds of a build, G and the number of functions."""
+    """Return the seconds of a build by fmo-driver, G, and the number of functions."""
     import h5py
 
     output = folder / "ours.h5"
     profile, longer = run_driver(path, options, 1 + BUILDS, output)
     seconds = profile["seconds"]["median"]
-    if options.time == "cpu":  # reading, plan and writing are in both
+    if options.time == "cpu":  # both runs include reading, plan and writing
         _, shorter = run_driver(path, options, 1, output)
         seconds = (longer - shorter) / BUILDS
     with h5py.File(output) as file:
@@ -118,7 +118,7 @@ def build_ours(path: Path, options: argparse.Namespace, folder: Path) -> tuple[f
 
 
 def compare(path: Path, options: argparse.Namespace) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     import numpy as np
 
     libcint = Libcint(path, options.cutoff)
@@ -139,7 +139,7 @@ def compare(path: Path, options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0; 3 if a file or program could not be used."""
+    """Return exit code 0, or 3 if a file or program could not be used."""
     options = command_line()
     try:
         venvrun.reexec_inside(ROOT / "datasets" / ".venv", ROOT / "datasets" / "requirements.txt",

@@ -1,6 +1,7 @@
-/* fock: J and K of whole molecules by the library's default path, beside the figures of other
- * programs. Densities come from a few cycles of our own SCF; every timed call gets a new one.
- * fock.cu is the same with all matrices in GPU memory; growth.c uses the rows for series. */
+/* fock: J and K of whole molecules by the library's default path, with figures of other programs
+ * for comparison. Densities come from a few cycles of fmo's own SCF; every timed call gets a new
+ * one. Next: fock.cu, the same with all matrices in GPU memory; growth.c, which uses the rows for
+ * series. */
 #define _GNU_SOURCE
 #include "fock.h"
 #include "base/harmless.h"
@@ -15,14 +16,15 @@
 #include <fmo/basis_set.h>
 #include <fmo/scf.h>
 
-/* Without a GPU, larger systems must be asked for. */
+/* Without a GPU, larger systems must be requested with --mode cpu. */
 enum { SMALL_NAO = 104, CHECKED_FRAGMENTS = 5 };
 
-/* Primitive quartets that are computed without screening to check a result against; larger systems
- * are checked against a build at exact_screened. About ten seconds on an H200 and on 16 cores. */
+/* Maximum number of primitive quartets for a reference without screening, which takes about ten
+ * seconds on an H200 or 16 cores. The reference of larger systems is a build with cutoff
+ * exact_screened. */
 static const double unscreened_gpu = 2e11, unscreened_cpu = 2e10, exact_screened = 1e-15;
 
-/* A fragment's nuclei are moved by up to this, in bohr. */
+/* Maximum displacement of a fragment's nuclei, bohr. */
 static const double displacement = 0.05;
 
 /* ---- a case ---------------------------------------------------------------------------------- */
@@ -59,7 +61,7 @@ static bool failed(bench_run *run, const fock_case *c, fmo_status status, const 
     return true;
 }
 
-/* The data sets: the molecule's, or those of displaced copies. */
+/* Makes the data sets of the molecule, or of its displaced copies. */
 static void make_datasets(bench_run *run, fock_case *c, const fock_item *item)
 {
     fmo_error err = {FMO_OK, ""};
@@ -79,7 +81,8 @@ static void make_datasets(bench_run *run, fock_case *c, const fock_item *item)
     if (!failed(run, c, status, &err)) c->nao = fmo_basis_ao_num(fmo_dataset_basis(c->dataset[0]));
 }
 
-/* The density of the first molecule after some cycles; other fragments have altered copies. */
+/* Computes the density of the first molecule by some SCF cycles; other fragments get altered
+ * copies. */
 static void make_densities(bench_run *run, fock_case *c, int cycles)
 {
     fmo_error err = {FMO_OK, ""};
@@ -100,7 +103,7 @@ static void make_densities(bench_run *run, fock_case *c, int cycles)
         scf.fock.stream = NULL;
         scf.max_cycles = cycles;
         status = fmo_scf_run(&input, &scf, &result, &err);
-        if (status == FMO_ERR_CHECK && result) status = FMO_OK; /* not converged: as intended */
+        if (status == FMO_ERR_CHECK && result) status = FMO_OK; /* not converged, as intended */
         if (status == FMO_OK) memcpy(c->density, result->density, (size_t)one * sizeof(double));
         fmo_scf_result_destroy(result);
     }
@@ -110,7 +113,7 @@ static void make_densities(bench_run *run, fock_case *c, int cycles)
             fock_density(c->density, c->nao, (uint64_t)run->options->seed + e / one, e % one);
 }
 
-/* Of many fragments side by side, each on one thread. */
+/* Counts the quartets of all fragments; several fragments run in parallel, each on one thread. */
 static void count_work(bench_run *run, fock_case *c)
 {
     const size_t one = (size_t)c->nao * (size_t)c->nao;
@@ -138,17 +141,18 @@ static void count_work(bench_run *run, fock_case *c)
     c->work.flop = flop;
 }
 
+/* Makes the plans of all fragments, and records the time. */
 static void make_plans(bench_run *run, fock_case *c)
 {
     fmo_error err = {FMO_OK, ""};
     fmo_fock_options first = c->options;
     const double begin = driver_seconds();
-    if (c->count > 1) first.device_num = first.device_num > 0; /* a fragment has one GPU */
+    if (c->count > 1) first.device_num = first.device_num > 0; /* a fragment uses one GPU */
     if (failed(run, c,
                fmo_fock_plan_create(fmo_dataset_basis(c->dataset[0]), &first, &c->plan[0], &err),
                &err))
         return;
-    if (c->count > 1) { /* on streams of their own; the first one's waits for all */
+    if (c->count > 1) { /* they have their own streams; the first one's stream waits for all */
         const size_t others = (size_t)c->count - 1;
         const fmo_basis **basis = bench_alloc(run, others, sizeof *basis, "the molecules");
         fmo_error *errs = bench_alloc(run, others, sizeof *errs, "errors");
@@ -170,7 +174,8 @@ static void make_plans(bench_run *run, fock_case *c)
     c->plan_seconds = driver_seconds() - begin;
 }
 
-/* The share of accumulation in the kernels: against the same kernels without their commits. */
+/* Measures the share of accumulation in the kernels' time, by comparison with the same kernels
+ * without their atomic updates. */
 static void measure_accumulation(bench_run *run, fock_case *c)
 {
     fmo_error err = {FMO_OK, ""};
@@ -189,7 +194,7 @@ static void measure_accumulation(bench_run *run, fock_case *c)
     fmo_fock_plan_destroy(plan);
     if (failed(run, c, status, &err)) return;
     for (int k = 0; k < FMO_ERI_CLASS_COUNT; k++) {
-        if (profile.classes[k].quartets == 0) continue; /* d shells, of those without */
+        if (profile.classes[k].quartets == 0) continue; /* classes of d shells, if there are none */
         with += profile.classes[k].seconds;
         without += profile.classes[k].compute_seconds;
     }
@@ -198,6 +203,8 @@ static void measure_accumulation(bench_run *run, fock_case *c)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
+/* Compares the last call's J, K and G of up to CHECKED_FRAGMENTS fragments with a build of cutoff 0
+ * or exact_screened. */
 void fock_check(bench_run *run, fock_case *c, bench_check *check)
 {
     const size_t one = (size_t)c->nao * (size_t)c->nao;
@@ -225,7 +232,7 @@ void fock_check(bench_run *run, fock_case *c, bench_check *check)
         for (size_t e = 0; e < one; e++) {
             const double error[3] = {coulomb[e] - J[e], exchange[e] - K[e],
                                      coulomb[e] - J[e] - 0.5 * (exchange[e] - K[e])};
-            for (int m = 0; m < 3; m++) /* NaN stays */
+            for (int m = 0; m < 3; m++) /* keeps NaN */
                 if (!(fabs(error[m]) <= c->error[m])) c->error[m] = fabs(error[m]);
             bench_check_bound(check, error[2], 0.0, tolerance);
         }
@@ -302,7 +309,7 @@ void fock_call_done(fock_case *c, double wall)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Of the repeats; the warm-up came first. */
+/* Median wall time of the repeats; the earlier calls were the warm-up. */
 static double median_wall(fock_case *c, int repeat)
 {
     const int kept = c->waits < FOCK_WALL_MAX ? c->waits : FOCK_WALL_MAX;
@@ -316,10 +323,11 @@ static double peak_percent(const bench_run *run, const fock_case *c, const bench
     return peak > 0.0 ? 100.0 * c->work.flop / cell->median / peak : NAN;
 }
 
+/* Adds what was measured, and the figures of other programs, to a cell's parameters. */
 static void add_parameters(const bench_run *run, fock_case *c, const fock_item *item,
                            bench_cell *cell)
 {
-    bench_cell_text(cell, "basis", item->basis); /* outlives the data set */
+    bench_cell_text(cell, "basis", item->basis); /* this string outlives the data set */
     bench_cell_number(cell, "atoms", item->molecule->nucleus_num);
     bench_cell_number(cell, "nao", c->nao);
     bench_cell_number(cell, "fragments", c->count);
@@ -355,7 +363,7 @@ void fock_print_head(const bench_run *run)
            "faster", "error J", "error K", "error G", "GFLOP", "peak%", "accum%");
 }
 
-/* A number, or "-" where there is none. */
+/* Prints a number, or "-" if it is not finite. */
 static void print_number(int width, const char *format, double value)
 {
     char text[32] = "-";
@@ -363,12 +371,13 @@ static void print_number(int width, const char *format, double value)
     printf(" %*s", width, text);
 }
 
+/* Prints one row of the table. */
 static void print_row(const bench_run *run, const fock_case *c, const fock_item *item,
                       const bench_cell *cell)
 {
     char peer[32] = "-";
     const double ms = 1e3 * cell->median;
-    /* the others' figures and the targets are a GPU's */
+    /* the others' figures and the targets are for a GPU */
     const bool comparable = item->peer && c->options.mode == FMO_MODE_FUSED;
     if (comparable) snprintf(peer, sizeof peer, "%.4g %s", item->peer_ms, item->peer);
     printf("  %-22s %-5s %5d", item->name, fmo_mode_name(c->options.mode), c->nao);
@@ -395,6 +404,7 @@ static void print_row(const bench_run *run, const fock_case *c, const fock_item 
     fflush(stdout);
 }
 
+/* Measures one row in one mode: data sets, densities, plans, timed builds, check. */
 static void measure_mode(bench_run *run, const fock_item *item, fmo_mode mode, bool small)
 {
     const bench_options *o = run->options;
@@ -451,7 +461,7 @@ static void measure_mode(bench_run *run, const fock_item *item, fmo_mode mode, b
         if (!o->quiet) print_row(run, c, item, kept);
     }
 done:
-    destroy_plans(c); /* before their stream */
+    destroy_plans(c); /* they use the stream */
     fock_stream_destroy(c->options.stream);
     destroy_case(c);
     free(c);
@@ -483,7 +493,7 @@ static const fock_system systems[] = {
 };
 enum { SYSTEM_NUM = sizeof systems / sizeof systems[0] };
 
-/* Whether a word of --systems (of some length) begins a system's name, in any case. */
+/* Whether a system's name begins with a word of --systems of the given length, in any case. */
 static bool begins(const char *name, const char *word, size_t length)
 {
     return length > 0 && strncasecmp(name, word, length) == 0;
@@ -503,6 +513,7 @@ const char *bench_fock_system(int system)
     return system < SYSTEM_NUM ? systems[system].name : NULL;
 }
 
+/* Compares each word of the list with the beginnings of all names. */
 fmo_status bench_check_systems(const char *list, const char *(*name)(int), fmo_error *err)
 {
     for (const char *word = list; word; word = strchr(word, ',')) {
@@ -553,6 +564,7 @@ static void run_own(bench_run *run)
     run_file(run, o->geometry, &item, false);
 }
 
+/* Runs the systems of the table that --systems selects, or the one of --geometry. */
 void bench_fock(bench_run *run)
 {
     const bench_options *o = run->options;
@@ -567,7 +579,7 @@ void bench_fock(bench_run *run)
         if (!bench_listed(o->systems, system->name)) continue;
         const bool resized = system->fragments > 1 && o->fragments > 0;
         const int fragments = resized ? (int)o->fragments : system->fragments;
-        const double share = (double)fragments / system->fragments; /* time goes with the number */
+        const double share = (double)fragments / system->fragments; /* scales the times */
         const fock_item item = {.name = system->name,
                                 .table = "systems",
                                 .basis = system->basis,

@@ -1,5 +1,6 @@
-/* fock on the GPU: densities and results stay there. Each call gets a new density; J and K are
- * filled with NaN before, so that what is not written would show. */
+/* fock on the GPU, with densities and results in its memory. Each call gets a new density; J and K
+ * are filled with NaN before it, so that elements that are not written would be noticed. See
+ * fock.h. */
 #include "gpu.cuh"
 #include "fock.h"
 #include "driver/base/clock.h"
@@ -16,7 +17,8 @@ __global__ void new_densities(const double *density, int nao, uint64_t call, int
         out[e] = fock_density(density, nao, call, e);
 }
 
-/* Seconds between two events on the stream around the call that queues the builds. */
+/* Times a call, by two events on the stream around the call that queues the builds; returns
+ * seconds. */
 double call(bench_run *run, fock_case *c, const bench_events *events)
 {
     const cudaStream_t stream = (cudaStream_t)c->options.stream;
@@ -56,14 +58,14 @@ extern "C" void fock_stream_destroy(void *stream)
 
 namespace {
 
-/* Matrices of the fragments that are built on one GPU, side by side in their order. */
+/* Matrices of the fragments that are built on one GPU, consecutive in the fragments' order. */
 struct part {
     int device;
-    int64_t count; /* fragments */
+    int64_t count; /* number of fragments */
     double *density, *current, *coulomb, *exchange;
 };
 
-/* Where a fragment's plan is, and its place among those there. */
+/* The GPU of a fragment's plan, and the index of its matrices there. */
 struct place {
     part *on;
     int64_t at;
@@ -89,6 +91,7 @@ void free_part(part *p)
 
 } // namespace
 
+/* Distributes the matrices to the GPUs of the plans, and measures the builds. */
 extern "C" void bench_fock_gpu(bench_run *run, const void *what)
 {
     fock_case *c = (fock_case *)what;

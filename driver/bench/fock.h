@@ -1,5 +1,5 @@
-/* Fock builds of molecules, timed: the table of `fock` beside other programs' figures, and the
- * series of `growth`. */
+/* Timed Fock builds of molecules: the table of `fock`, with figures of other programs, and the
+ * series of `growth`. Next: fock.c, fock.cu, growth.c. */
 #ifndef FMO_BENCH_FOCK_H
 #define FMO_BENCH_FOCK_H
 
@@ -10,12 +10,11 @@
 #include <fmo/fock.h>
 #include <fmo/molecule.h>
 
-/* The systems of `fock`: files of datasets/xyz; the fastest other program on an H200 and its time,
- * measured by the same team on the same GPU (raw:
- * docs/results/2026-11-20-735bc3c/h200-other-programs.txt; of the batch, as many times the single
- * build; of 6-31G*: docs/results/2026-11-23-22d7f4e/h200-other-programs-d.txt); the time aimed at,
- * 0 without; fragments in one call. X(name, geometry, basis set, other program, its ms, target ms,
- * fragments) */
+/* The systems of `fock`, from datasets/xyz, with the time of the fastest other program. That was
+ * measured on an H200 (docs/results/2026-11-20-735bc3c/h200-other-programs.txt; for 6-31G*
+ * docs/results/2026-11-23-22d7f4e/h200-other-programs-d.txt); for a batch it is the time of a
+ * single build times the number of fragments. Target: the time aimed at, 0 for none. X(name,
+ * geometry, basis set, other program, its time in ms, target in ms, fragments in one call) */
 #define FOCK_SYSTEM_TABLE(X)                                                     \
     X("water001/STO-3G", "water001", "STO-3G", "JoltQC", 2.4, 0, 1)              \
     X("water001/6-31G", "water001", "6-31G", "OpenFMO", 1.6, 0.05, 1)            \
@@ -40,11 +39,12 @@
     X("batch/6-31G*", "water008", "6-31G*", "JoltQC", 18100, 0, 1000)            \
     X("batch_monomers/6-31G*", "water001", "6-31G*", "JoltQC", 14900, 0, 1000)
 
-/* Elements of each repeat's density differ from the first one's by up to this share, so that a
- * repeat cannot profit from the one before and screens as much as it did. */
+/* Maximum relative difference between the elements of a repeat's density and those of the
+ * molecule's: no repeat can profit from the previous one, but all screen out almost the same
+ * quartets. */
 #define FOCK_DENSITY_CHANGE 1e-3
 
-/* Element e of the symmetric density of a call: that of the molecule, altered. */
+/* Element e of the symmetric density of a call: the molecule's, multiplied by a random factor. */
 BENCH_HD double fock_density(const double *density, int nao, uint64_t call, int64_t e)
 {
     const int64_t i = e / nao % nao, j = e % nao, matrix = e / nao / nao;
@@ -55,57 +55,59 @@ BENCH_HD double fock_density(const double *density, int nao, uint64_t call, int6
 
 enum { FOCK_WALL_MAX = 1024 };
 
-/* One row: `count` builds in a call, of molecules of the same size. Matrices are
- * [count][nao][nao], in host memory. */
+/* One row: `count` builds in a call, of molecules of the same size. Matrices are [count][nao][nao]
+ * in host memory. */
 typedef struct fock_case {
     bench_cell cell;
     fmo_fock_options options; /* of the plans */
     int count, nao;
     fmo_dataset **dataset; /* [count] */
     fmo_fock_plan **plan;  /* [count] */
-    fmo_fock_job *job;     /* [count], outputs and densities filled in by who measures */
-    double *density;       /* of the molecules */
+    fmo_fock_job *job; /* [count]; densities and outputs are set by the function that measures */
+    double *density;   /* of the molecules, before they are altered */
     double *current, *coulomb, *exchange; /* of the last call */
     bench_work work;                      /* of all `count` builds */
     double plan_seconds, first_seconds, accumulation_share;
-    double error[3];        /* largest of J, K, G */
-    double exact_cutoff;    /* of the build that they are taken against */
-    double unscreened_most; /* primitive quartets that may be built without screening */
-    int waits;              /* wall times kept */
+    double error[3];        /* largest errors of J, K, G */
+    double exact_cutoff;    /* of the build that is used as reference */
+    double unscreened_most; /* most primitive quartets of a reference without screening */
+    int waits;              /* number of wall times recorded */
     double wall[FOCK_WALL_MAX];
     uint64_t calls;
 } fock_case;
 
-/* What a row is of. */
+/* The subject of a row. */
 typedef struct fock_item {
     const char *name, *table, *column;
     const fmo_molecule *molecule;
     const char *basis;
-    const char *peer; /* NULL without */
+    const char *peer; /* NULL if there is none */
     double peer_ms, target_ms;
-    int fragments; /* 1: the molecule itself; else displaced copies */
+    int fragments; /* 1: the molecule itself; more: displaced copies of it */
 } fock_item;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Build one row in each mode that was asked for (or say why not), print it, keep its cell.
- *  @param[in] small  leave it out on the CPU if it is large and the mode was not asked for */
+/** Builds one row in each requested mode, prints it and stores its cell, or the reason why it was
+ *  left out.
+ *  @param[in] small  leave out large systems on the CPU unless a mode was requested */
 void fock_measure(bench_run *run, const fock_item *item, bool small);
 
-/** The heading of the rows. */
+/** Prints the headings of the rows. */
 void fock_print_head(const bench_run *run);
 
-/** A call of the plans from and to host memory or, in fock.cu, GPU memory; used by fock_measure. */
+/** Records the wall time of a call in seconds. */
 void fock_call_done(fock_case *c, double wall);
 
-/** Errors of the last call, whose matrices are in c->current, c->coulomb and c->exchange. */
+/** Computes the errors of the last call; its matrices are in c->current, c->coulomb and
+ *  c->exchange. */
 void fock_check(bench_run *run, fock_case *c, bench_check *check);
 
-/** A stream for the first plan of a case, NULL after a fault. */
+/** Creates a stream for the first plan of a case; returns NULL after an error. */
 void *fock_stream_create(bench_run *run);
-void fock_stream_destroy(void *stream); /**< NULL is fine */
+void fock_stream_destroy(void *stream); /**< stream may be NULL */
 
 #ifdef __cplusplus
 }

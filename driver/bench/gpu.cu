@@ -1,4 +1,4 @@
-/* The GPU: opening it, faults, memory, events. */
+/* The GPU: opening it, errors, memory, events. See gpu.cuh. */
 #include "gpu.cuh"
 
 #include <limits.h>
@@ -51,8 +51,8 @@ double bench_events_end(bench_run *run, bench_events *events)
     return fine ? 1e-3 * milliseconds : -1.0;
 }
 
-/* FP64 multiply-adds a cycle and multiprocessor: CUDA C++ Programming Guide, throughput of native
- * arithmetic instructions. X(compute capability, multiply-adds) */
+/* FP64 multiply-adds per cycle and multiprocessor (CUDA C++ Programming Guide, throughput of native
+ * arithmetic instructions). X(compute capability, multiply-adds) */
 #define FP64_TABLE(X) X(60, 32) X(70, 32) X(75, 2) X(80, 32) X(86, 2) X(89, 2) X(90, 64)
 
 static double fp64_flops(int capability, int sms, int kilohertz)
@@ -86,6 +86,7 @@ bench_cell bench_strategy_cell(const bench_run *run, fmo_scatter scatter, fmo_co
     return cell;
 }
 
+/* Queries the properties of the current device. */
 extern "C" fmo_status bench_gpu_open(bench_run *run)
 {
     fmo_error err = {FMO_OK, ""};

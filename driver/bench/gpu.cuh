@@ -1,5 +1,5 @@
-/* What the GPU parts of the experiments share: faults, memory, timing by events, and the strategies
- * as types, from the table of accumulate/scatter/variants.h. */
+/* Shared by the GPU parts of the experiments: errors, memory, timing with events, and the
+ * strategies as types, from the table of accumulate/scatter/variants.h. */
 #ifndef FMO_BENCH_GPU_CUH
 #define FMO_BENCH_GPU_CUH
 
@@ -10,24 +10,24 @@
 #include "accumulate/gpu/kernels/kernels.h"
 #include <fmo/atomics.cuh>
 
-/* The published block size, which the strategies of the table are instantiated for too. */
+/* The published block size; the strategies of the table are also instantiated for it. */
 enum { BENCH_THREADS = FMO_GPU_THREADS };
 
-/* Threads from which a GPU of this decade is full: contention among fewer says little, so no less
- * is extrapolated from. 132 multiprocessors x 2048 threads, rounded. */
+/* Number of threads that fill a GPU: 132 multiprocessors x 2048 threads, rounded. Contention among
+ * fewer threads is not representative, so times are extrapolated from at least this many. */
 enum { BENCH_GPU_REPRESENTATIVE = 1 << 18 };
 
-/* Was the call fine? A fault is kept in the run. */
+/* Whether the call succeeded; an error is recorded in the run. */
 #define BENCH_CUDA(run, call) bench_cuda((run), (call), #call)
 bool bench_cuda(bench_run *run, cudaError_t error, const char *call);
 
-/* Device memory; NULL after a fault, which says how much it was. */
+/* Allocates device memory; returns NULL after an error, which states the size. */
 void *bench_gpu_alloc(bench_run *run, size_t bytes, const char *what);
 template <typename T> static T *bench_gpu_array(bench_run *run, int64_t count, const char *what)
 {
     return (T *)bench_gpu_alloc(run, (size_t)count * sizeof(T), what);
 }
-/* A copy on the device. */
+/* Makes a copy on the device. */
 template <typename T>
 static T *bench_gpu_copy(bench_run *run, const T *from, int64_t count, const char *what)
 {
@@ -47,8 +47,8 @@ template <typename T> static void bench_gpu_clear(bench_run *run, T *to, int64_t
     if (run->err.status == FMO_OK) BENCH_CUDA(run, cudaMemset(to, 0, (size_t)count * sizeof(T)));
 }
 
-/* Seconds between two events around what launch() puts on the default stream, and -1 after a
- * fault. */
+/* Returns the seconds between two events around the work that launch() puts on the default stream;
+ * -1 after an error. */
 typedef struct bench_events {
     cudaEvent_t begin, end;
 } bench_events;
@@ -63,8 +63,8 @@ template <class Launch> static double bench_gpu_time(bench_run *run, Launch laun
     return bench_events_end(run, &events);
 }
 
-/* The same for work that may be repeated with the same result: so often that the time is well
- * above the resolution of the events and the cost of a first launch. */
+/* The same for work that can be repeated with the same result: repeats it so often that the time is
+ * well above the resolution of the events and the cost of a first launch. */
 template <class Launch> static double bench_gpu_time_often(bench_run *run, Launch launch)
 {
     const double enough = 1e-3;
@@ -98,15 +98,15 @@ static void bench_gpu_measure(bench_run *run, bench_cell *cell, int64_t units, i
     bench_measure(run, cell, &task);
 }
 
-/* Fixed point: units of the integers per 1. Sums below 2^34 fit. */
+/* Fixed point: integer units per 1. Sums below 2^34 fit. */
 static const double bench_fixed_scale = 0x1p28;
 
-/* Does strategy S add fixed-point integers, in units of a member `scale`? */
+/* Whether strategy S adds fixed-point integers, scaled by a member `scale`. */
 template <class S, class = void> struct bench_is_fixed : std::false_type {
 };
 template <class S> struct bench_is_fixed<S, std::void_t<decltype(S::scale)>> : std::true_type {
 };
-/* Can strategy S add values of type T? */
+/* Whether strategy S can add values of type T. */
 template <class S, typename T>
 struct bench_adds
     : std::bool_constant<!bench_is_fixed<S>::value || std::is_same<T, double>::value> {
@@ -119,7 +119,7 @@ template <class S> inline S bench_strategy(void)
     return strategy;
 }
 
-/* A sum in host memory as a number; under `fixed` an integer stands there. */
+/* Converts a sum in host memory to a number; with strategy `fixed` the sum is an integer. */
 template <typename T> static double bench_sum_value(T sum, fmo_scatter scatter)
 {
     if (!fmo_scatter_sums_integers(scatter)) return (double)sum;
@@ -128,11 +128,11 @@ template <typename T> static double bench_sum_value(T sum, fmo_scatter scatter)
     return (double)bits / bench_fixed_scale;
 }
 
-/* A cell of a strategy; its ratio is to plain atomics of the same commit. */
+/* Makes a cell of a strategy; its ratio is relative to plain atomics with the same update. */
 bench_cell bench_strategy_cell(const bench_run *run, fmo_scatter scatter, fmo_commit commit,
                                const char *unit);
 
-/* Sum over a block of BENCH_THREADS, all of which call; right in thread 0. */
+/* Sum over a block of BENCH_THREADS threads, all of which must call; valid in thread 0. */
 template <typename T> __device__ __forceinline__ T bench_block_sum(T value)
 {
     __shared__ T warps[BENCH_THREADS / 32];
@@ -144,7 +144,8 @@ template <typename T> __device__ __forceinline__ T bench_block_sum(T value)
     return value;
 }
 
-/* Blocks that are resident at once on the whole GPU, at least 1; never more than n threads need. */
+/* Number of blocks that are resident at once on the whole GPU, at least 1, and no more than n
+ * threads need. */
 template <class Kernel>
 static int bench_resident(bench_run *run, Kernel kernel, int threads, size_t shared, int64_t n)
 {
@@ -157,7 +158,7 @@ static int bench_resident(bench_run *run, Kernel kernel, int threads, size_t sha
     return most > 1 ? (int)most : 1;
 }
 
-/* Blocks that n items need, one item a thread; a grid that is too large is a fault. */
+/* Number of blocks for n items, one thread per item; too large a grid is an error. */
 int bench_blocks_for(bench_run *run, int64_t n, int threads);
 
 #endif

@@ -1,4 +1,5 @@
-/* The GPU parts of a build without CUDA: there is no GPU, and nothing calls them. */
+/* Stubs of the GPU parts for a build without CUDA: bench_gpu_open reports that there is no GPU, and
+ * the others are never called. */
 #include "fock.h"
 #if FMO_EXPERIMENTS
 #include "himeno_ranks.h"

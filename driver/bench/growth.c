@@ -1,5 +1,6 @@
-/* growth: build time against size. Water clusters (edge^3 waters) and all-trans alkanes, made by
- * molecules.c, in STO-3G and 6-31G or another basis set; rows as in `fock`, drawn by plot.py. */
+/* growth: build time as a function of size, for water clusters (edge^3 waters) and all-trans
+ * alkanes from molecules.c, in STO-3G and 6-31G or another basis set. Rows as in `fock`; plot.py
+ * draws them. Next: fock.c. */
 #include "fock.h"
 #include "molecules.h"
 
@@ -19,6 +20,7 @@ static void run_size(bench_run *run, const char *family, const char *basis, int 
     fock_measure(run, &item, true);
 }
 
+/* Measures all sizes of both families in each basis set. */
 void bench_growth(bench_run *run)
 {
     static const char *const bases[] = {"STO-3G", "6-31G"};

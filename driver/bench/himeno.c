@@ -1,10 +1,11 @@
-/* himeno: the Poisson equation by Jacobi sweeps in float, 19 points, after the public description
- * of R. Himeno's benchmark (RIKEN); written anew, with the two pressure arrays swapped instead of
- * copied. What is compared is the reduction of the residual, in the ways of Tabaru and Nakahira,
- * 2013:
+/* himeno: the Poisson equation by Jacobi sweeps in float with a 19-point stencil, after the public
+ * description of R. Himeno's benchmark (RIKEN). Independent code, in which the two pressure arrays
+ * are swapped instead of copied. It compares ways to reduce the residual, numbered as in Tabaru and
+ * Nakahira, 2013:
  *   (1) GPU, atomics after aggregation   (2) GPU, plain atomics
  *   (3) GPU computes, CPU adds serially  (4) GPU computes, CPU adds with OpenMP
- *   (5) CPU serial                       (6) CPU, OpenMP collapse(2) */
+ *   (5) CPU serial                       (6) CPU, OpenMP collapse(2)
+ * Next: himeno.cu; himeno_ranks.c for several GPUs. */
 #define _GNU_SOURCE
 #include "himeno.h"
 #include "driver/base/clock.h"
@@ -86,6 +87,7 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
 CPU_FORMS(float)
 CPU_FORMS(double)
 
+/* Measures the ways (5) and (6). */
 static void run_cpu(bench_run *run, himeno_case *c)
 {
     static const struct {
@@ -148,7 +150,8 @@ static void set_values(himeno_case *c, bool rough)
             c->array[2 + n][at] = himeno_coefficient(n, at, rough);
 }
 
-/* The sweeps before the one that is timed; leaves the result in p. */
+/* Does the sweeps before the timed one, whose pressure is left in p, and computes the residual of
+ * the timed one for each plane. */
 static void sweep(himeno_case *c, int64_t sweeps, double *plane)
 {
     himeno_grid *g = &c->grid;
@@ -163,7 +166,7 @@ static void sweep(himeno_case *c, int64_t sweeps, double *plane)
                 }
             plane[i] = sum;
         }
-        if (s == sweeps) break; /* only for its residual */
+        if (s == sweeps) break; /* this sweep is only for its residual */
         const float *p = g->p;
         g->p = g->next;
         g->next = (float *)p;
@@ -180,7 +183,8 @@ const int *himeno_edges(bench_grid grid)
     return edges[grid];
 }
 
-/* The arrays of a grid; false after a fault. To be freed in any case. */
+/* Allocates and fills the arrays of a grid; returns false after an error. Call free_case in any
+ * case. */
 static bool make_case(bench_run *run, const int edge[3], bool rough, himeno_case *c)
 {
     c->grid.ni = edge[0];
@@ -199,6 +203,7 @@ static void free_case(himeno_case *c)
     for (int n = 0; n < HIMENO_ARRAYS; n++) free(c->array[n]);
 }
 
+/* Measures all ways on one grid for each type of the residual. */
 static void run_grid(bench_run *run, bench_grid grid)
 {
     himeno_case c = {.name = bench_grid_name(grid)};
@@ -220,6 +225,7 @@ static void run_grid(bench_run *run, bench_grid grid)
     free(plane);
 }
 
+/* Sweeps from the rough start, and hashes each plane. */
 void himeno_reference(bench_run *run, const int edge[3], int64_t sweeps, uint64_t *hash)
 {
     himeno_case c = {.name = ""};

@@ -1,5 +1,5 @@
-/* himeno on the GPU: one thread a point; the residual goes through a strategy, a buffer, a tree,
- * CUB, or nowhere. Compiled without fused multiply-add (himeno.h). */
+/* himeno on the GPU, one thread per point. The residual is reduced by a strategy, a buffer, a tree
+ * or CUB, or not at all. Compiled without fused multiply-add (himeno.h). */
 #include "gpu.cuh"
 #include "himeno.h"
 #include "driver/base/clock.h"
@@ -11,7 +11,7 @@
 
 namespace {
 
-/* Where a point's term of the residual goes; all threads of a block call. */
+/* Destinations of a point's term of the residual; all threads of a block must call. */
 struct to_nowhere {
     __device__ __forceinline__ void operator()(bool, int64_t, float) const {}
 };
@@ -78,7 +78,7 @@ template <class To> void launch(bench_run *run, const himeno_grid &grid, int64_t
     sweep<<<bench_blocks_for(run, points, BENCH_THREADS), BENCH_THREADS>>>(grid, points, to);
 }
 
-/* work(planes) returns seconds and leaves the residual on the device. */
+/* Measures a way; work(planes) returns seconds and leaves the residual on the device. */
 template <typename T, class Work>
 void measure(const gpu_case<T> &g, bench_cell *cell, fmo_scatter scatter, Work work)
 {
@@ -120,8 +120,8 @@ template <typename T> bench_cell make_cell(const gpu_case<T> &g, const char *met
     return cell;
 }
 
-/* The sweeps before the timed one, again from the start, against the CPU's bits; then the sweep
- * alone, which tells what the residual costs elsewhere. */
+/* Measures the sweep alone, which shows what the residual costs in the other cells. Its check is
+ * that of the sweeps before: `wrong` points differ from the CPU's bits. */
 template <typename T> void alone_cell(const gpu_case<T> &g, int64_t wrong)
 {
     bench_run *run = g.run;
@@ -181,7 +181,8 @@ template <typename T> T host_sum(const float *term, int64_t n, bool parallel)
     return sum;
 }
 
-/* (3), (4): the terms travel to the CPU, one after the other as published. */
+/* Measures the ways (3) and (4): the terms are copied to the CPU and added there, without overlap,
+ * as published. */
 template <typename T> void split_cell(const gpu_case<T> &g, bool parallel)
 {
     bench_run *run = g.run;
@@ -209,6 +210,7 @@ template <typename T> void split_cell(const gpu_case<T> &g, bool parallel)
         bench_cell_number(&run->cell[before], "cpu_share", add_seconds / all_seconds);
 }
 
+/* Measures all ways with residuals of one type. */
 template <typename T>
 void run_type(bench_run *run, const himeno_case *c, const himeno_grid &grid, float *buffer,
               float *host, int64_t wrong)
@@ -236,6 +238,8 @@ void run_type(bench_run *run, const himeno_case *c, const himeno_grid &grid, flo
 
 } // namespace
 
+/* Copies the grid, does the sweeps before the timed one, compares them with the CPU's, and
+ * measures. */
 extern "C" void bench_himeno_gpu(bench_run *run, const void *what)
 {
     const himeno_case *c = (const himeno_case *)what;
@@ -249,7 +253,7 @@ extern "C" void bench_himeno_gpu(bench_run *run, const void *what)
     if (run->err.status == FMO_OK)
         BENCH_CUDA(run, cudaMallocHost((void **)&host, (size_t)points * sizeof(float)));
     if (run->err.status == FMO_OK) {
-        /* The CPU's sweeps have overwritten its start; make it again. */
+        /* The CPU's sweeps have overwritten the initial values; set them again. */
         himeno_start(c, back);
         for (int n = 0; n < 2; n++)
             BENCH_CUDA(run, cudaMemcpy(array[n], back, (size_t)points * sizeof(float),

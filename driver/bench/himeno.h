@@ -1,5 +1,5 @@
-/* The grid of the himeno experiment and its stencil, the same arithmetic on CPU and GPU: this file
- * is compiled without fused multiply-add, so that both give the same bits. */
+/* The grid of the himeno experiment and its stencil, with the same arithmetic on CPU and GPU: this
+ * file is compiled without fused multiply-add, so that both give the same bits. */
 #ifndef FMO_BENCH_HIMENO_H
 #define FMO_BENCH_HIMENO_H
 
@@ -9,7 +9,7 @@
 typedef struct himeno_grid {
     int ni, nj, nk;
     const float *p;                  /* pressure */
-    float *next;                     /* after the sweep */
+    float *next;                     /* pressure after the sweep */
     const float *a[4], *b[3], *c[3]; /* coefficients */
     const float *bound;              /* 1 where the equation is solved */
     const float *source;
@@ -23,11 +23,11 @@ typedef struct himeno_case {
     himeno_grid grid; /* host */
     float *array[HIMENO_ARRAYS];
     const float *swept;  /* p after the sweeps */
-    const double *plane; /* [ni] residual of each plane i of the sweep that is timed, in double */
+    const double *plane; /* [ni] residual of each plane i of the timed sweep, in double */
 } himeno_case;
 
-/* The right-hand side of a point, whose bits depend on this order: P(i, j, k) is the pressure that
- * many points away, A(n), B(n) and C(n) are coefficients. */
+/* The right-hand side at a point; its bits depend on the order of the operations. P(i, j, k) is the
+ * pressure at that offset from the point; A(n), B(n) and C(n) are coefficients. */
 #define HIMENO_SUM(A, B, C, P, SOURCE)                                                     \
     (A(0) * P(1, 0, 0) + A(1) * P(0, 1, 0) + A(2) * P(0, 0, 1) +                           \
      B(0) * (P(1, 1, 0) - P(1, -1, 0) - P(-1, 1, 0) + P(-1, -1, 0)) +                      \
@@ -35,7 +35,7 @@ typedef struct himeno_case {
      B(2) * (P(1, 0, 1) - P(-1, 0, 1) - P(1, 0, -1) + P(-1, 0, -1)) + C(0) * P(-1, 0, 0) + \
      C(1) * P(0, -1, 0) + C(2) * P(0, 0, -1) + SOURCE)
 
-/* From it p after the sweep, and the point's term of the residual. omega = 0.8. */
+/* Computes p after the sweep, with omega = 0.8; returns the point's term of the residual. */
 BENCH_HD float himeno_update(float sum, float a3, float bound, float p, float *next)
 {
     const float omega = 0.8f;
@@ -44,7 +44,7 @@ BENCH_HD float himeno_update(float sum, float a3, float bound, float p, float *n
     return ss * ss;
 }
 
-/* One point. */
+/* Updates one point; returns its term of the residual. */
 BENCH_HD float himeno_point(const himeno_grid *g, int64_t at, float *next)
 {
     const int64_t di = (int64_t)g->nj * g->nk, dj = g->nk;
@@ -60,8 +60,9 @@ BENCH_HD float himeno_point(const himeno_grid *g, int64_t at, float *next)
 #undef P
 }
 
-/* Values at the start. As published: p = (i/(ni-1))^2, a = 1, 1, 1, 1/6, b = 0, c = 1, bound = 1,
- * source = 0. Rough: each altered by up to 1/16, so that a wrong neighbour shows in the bits. */
+/* Initial values. As published: p = (i/(ni-1))^2, a = 1, 1, 1, 1/6, b = 0, c = 1, bound = 1, source
+ * = 0. With `rough`, each value is altered by up to 1/16, so that reading a wrong neighbour changes
+ * the bits. */
 BENCH_HD float himeno_alter(float value, int array, int64_t at, bool rough)
 {
     if (!rough) return value;
@@ -80,7 +81,7 @@ BENCH_HD float himeno_coefficient(int n, int64_t at, bool rough)
     return himeno_alter(value, n + 1, at, rough);
 }
 
-/* What a plane's bits are compared by: the sum of this over its points. */
+/* Hash of the bits of a point; planes are compared by its sum over their points. */
 BENCH_HD uint64_t himeno_bits_hash(uint32_t bits, int64_t at)
 {
     return bench_hash(bits, (uint64_t)at);
@@ -95,26 +96,26 @@ BENCH_HD int64_t himeno_at(const himeno_grid *g, int i, int j, int k)
 extern "C" {
 #endif
 
-/** Compare the residual of the first n planes with the sum in double of the same terms: within
- *  points x eps x residual, plus `quantum` a point. */
+/** Compares the residual of the first n planes with the sum of the same terms in double: within
+ *  points x eps x residual, plus `quantum` for each point. */
 void himeno_check(const himeno_case *c, int64_t n, double got, double quantum, bench_check *check);
 
-/** Table, column and parameters of a cell; way: 1 to 6 of the paper, 0 for none of them. */
+/** Sets table, column and parameters of a cell. way: 1 to 6 as in the paper, 0 for none of them. */
 void himeno_cell_fill(const himeno_case *c, int way, bench_cell *cell);
 
-/** The pressure before any sweep, [ni][nj][nk]. */
+/** Sets the pressure before any sweep, [ni][nj][nk]. */
 void himeno_start(const himeno_case *c, float *p);
 
-/** The pressure of a grid after sweeps from the rough start, each plane's bits as a hash [ni]. */
+/** Computes a hash [ni] of each plane's pressure after sweeps from the rough start. */
 void himeno_reference(bench_run *run, const int edge[3], int64_t sweeps, uint64_t *hash);
 
-/** Points of a grid, by bench_grid. */
+/** Returns the numbers of points i, j, k of a grid. */
 const int *himeno_edges(bench_grid grid);
 
-/** The same sweeps by several GPUs (himeno_ranks.c). */
+/** Runs the same sweeps on several GPUs (himeno_ranks.c). */
 void himeno_ranks(bench_run *run);
 
-/** Points of a plane that are solved for. */
+/** Number of interior points of a plane. */
 static inline int64_t himeno_weight(const himeno_grid *g)
 {
     return (int64_t)(g->nj - 2) * (g->nk - 2);

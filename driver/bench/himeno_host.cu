@@ -1,12 +1,13 @@
-/* himeno by several GPUs, started by the host: two kernels a sweep, outer planes and the rest, and
- * meanwhile planes that travel by copies between GPUs, NCCL, or MPI through pinned host memory. */
+/* himeno on several GPUs, controlled by the host: two kernels per sweep, for the outer planes and
+ * the rest. During the second one the outer planes are sent by copies between GPUs, by NCCL, or by
+ * MPI through pinned host memory. See himeno_ranks.cuh. */
 #include "gpu.cuh"
 #include "himeno_ranks.cuh"
 #include "driver/base/clock.h"
 
 namespace {
 
-/* Items first .. last - 1; the residual of each block, if there is space for it. */
+/* Sweeps items first .. last - 1, and computes the residual of each block unless sums is NULL. */
 __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
     part(const __grid_constant__ himeno_slab s, int turn, int first, int last, double *sums)
 {
@@ -30,7 +31,7 @@ double *total_of(const himeno_team *t, int r, int k)
 {
     return t->slab[r].sum + 4 * t->blocks + (k & 1);
 }
-/* The outer planes of rank r, then the rest, in its stream. */
+/* Sweep the outer planes of rank r, and then the rest, in its stream. */
 void edges(himeno_team *t, int r, int k)
 {
     const himeno_slab &s = t->slab[r];
@@ -59,7 +60,7 @@ void use(himeno_team *t, int r)
 {
     BENCH_CUDA(t->run, cudaSetDevice(t->device[r]));
 }
-/* Plane of the array that sweep k writes. */
+/* Address of a plane of the array that sweep k writes. */
 float *plane_of(const himeno_team *t, int r, int k, int plane)
 {
     return t->slab[r].p[1 - (k & 1)] + (size_t)plane * himeno_plane_bytes(t) / sizeof(float);
@@ -85,7 +86,7 @@ double finish(himeno_team *t, double begin)
     }
     return t->run->err.status == FMO_OK ? driver_seconds() - begin : -1.0;
 }
-/* The residual of sweep k of the ranks here, from their GPUs. */
+/* Copy the residuals of sweep k from the GPUs, and add them up over all ranks. */
 void send_sum(himeno_team *t, int r, int k)
 {
     BENCH_CUDA(t->run, cudaMemcpyAsync(t->added_up + (k & 1) * t->here + r, total_of(t, r, k),
@@ -105,6 +106,7 @@ void take_sum(himeno_team *t, int k)
 
 /* ---- copies between GPUs of one process; the host adds up the residual ---------------------- */
 
+/* Sweeps with copies between the GPUs of one process. */
 double run_copies(himeno_team *t)
 {
     const size_t bytes = himeno_plane_bytes(t);
@@ -144,7 +146,7 @@ bool open_copies(himeno_team *t, char *why, size_t size)
             if (t->device[n] == t->device[r]) continue;
             use(t, r);
             if (cudaDeviceEnablePeerAccess(t->device[n], 0) != cudaSuccess)
-                (void)cudaGetLastError(); /* enabled before, or copied through the host */
+                (void)cudaGetLastError(); /* enabled already, or copies go through the host */
         }
     return true;
 }
@@ -152,6 +154,7 @@ void close_copies(himeno_team *) {}
 
 /* ---- NCCL ------------------------------------------------------------------------------------ */
 
+/* Sweeps with NCCL for planes and residual. */
 double run_nccl(himeno_team *t)
 {
     const size_t bytes = himeno_plane_bytes(t);
@@ -191,7 +194,7 @@ double run_nccl(himeno_team *t)
         for (int r = 0; r < t->here; r++)
             bench_nccl_sum(t->nccl, t->first + r, total_of(t, r, k), total_of(t, r, k), t->comm[r]);
         good = bench_nccl_end(t->nccl);
-        for (int r = 0; r < t->here && !t->late; r++) { /* the next sweep knows it */
+        for (int r = 0; r < t->here && !t->late; r++) { /* the next sweep needs the residual */
             use(t, r);
             BENCH_CUDA(t->run, cudaEventRecord(t->added[k & 1][r], t->comm[r]));
             wait_for(t, t->stream[r], t->added[k & 1][r]);
@@ -216,9 +219,9 @@ void close_nccl(himeno_team *t)
     t->nccl = nullptr;
 }
 
-/* ---- MPI, through pinned host memory ----------------------------------------------------------
- */
+/* ---- MPI, through pinned host memory --------------------------------------------------------- */
 
+/* Sweeps with MPI, one rank per process. */
 double run_mpi(himeno_team *t)
 {
     const size_t bytes = himeno_plane_bytes(t), plane = bytes / sizeof(float);
@@ -226,7 +229,7 @@ double run_mpi(himeno_team *t)
     use(t, 0);
     bench_world_barrier(&t->world);
     const double begin = driver_seconds();
-    for (int k = 0; k < t->sweeps; k++) { /* also after a fault: the others wait for messages */
+    for (int k = 0; k < t->sweeps; k++) { /* after errors too: others wait for messages */
         if (t->halo && k > 0) wait_for(t, t->stream[0], t->copied[(k - 1) & 1][0]);
         edges(t, 0, k);
         wait_for(t, t->comm[0], t->edged[0]);
@@ -238,7 +241,7 @@ double run_mpi(himeno_team *t)
         inside(t, 0, k);
         if (t->residual) send_sum(t, 0, k);
         if (t->halo) BENCH_CUDA(t->run, cudaStreamSynchronize(t->comm[0]));
-        for (int n = 0; n < 2 && t->halo; n++) { /* pairs meet: even ranks begin above */
+        for (int n = 0; n < 2 && t->halo; n++) { /* even ranks begin above */
             const int side = (t->first + n) % 2 == 0 ? HIMENO_ABOVE : HIMENO_BELOW;
             if (!s.neighbour[side]) continue;
             float *in = t->pinned + (2 + side) * plane;

@@ -1,7 +1,7 @@
-/* himeno by several GPUs, all sweeps in one persistent kernel a GPU: halos and residual travel by
- * gmpi. Transport peer: outer planes are written straight into the neighbour's memory, whose sweep
- * reads them there, in the halves of a channel. Transport proxy: messages out of p and into it, as
- * published. */
+/* himeno on several GPUs, with all sweeps in one persistent kernel per GPU; halos and residual are
+ * sent by gmpi. Transport peer: outer planes are written directly into the neighbour's memory, in
+ * the halves of a channel, where the neighbour's sweep reads them. Transport proxy: messages from
+ * and to p, as published. See himeno_ranks.cuh. */
 #include "gpu.cuh"
 #include "himeno_ranks.cuh"
 #include "driver/base/clock.h"
@@ -17,8 +17,8 @@ struct work {
     bool halo, residual, late;
 };
 
-/* The residual of this rank's blocks, and of all ranks, by the first block. Two buffers: other
- * blocks may be a sweep ahead. */
+/* Adds up the residual of this rank's blocks and of all ranks; called by the first block. Two
+ * buffers, because other blocks may be one sweep ahead. */
 __device__ int converge(fmo_gmpi_buf *b, const himeno_slab &s, int turn, int blocks)
 {
     double *total = s.sum + 2 * blocks;
@@ -28,6 +28,7 @@ __device__ int converge(fmo_gmpi_buf *b, const himeno_slab &s, int turn, int blo
                                               FMO_GMPI_SUM, 0);
 }
 
+/* Does all sweeps with transport peer. */
 __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
     peer(fmo_gmpi_buf *bufs, const __grid_constant__ work w)
 {
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
 #pragma unroll
         for (int side = 0; side < 2; side++) {
             if (!w.halo || !s.neighbour[side]) continue;
-            const void *from = nullptr; /* at first: the start, which everybody knows */
+            const void *from = nullptr; /* first sweep: initial values, known to all ranks */
             if (k > 0 && !(from = fmo_gmpi_channel_recv<FMO_GMPI_GRID>(&in[side]))) return;
             void *to = fmo_gmpi_channel_begin<FMO_GMPI_GRID>(&out[side]);
             if (!to) return;
@@ -57,7 +58,8 @@ __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
                 s.halo.from[side] = (const float *)from, s.halo.to[side] = (float *)to;
         }
         __syncthreads();
-        /* From behind: the first block has the residual to do, and so no more items than others. */
+        /* In reverse order: the first block also adds up the residual, so it must not have more
+         * items than others. */
         const int item = blocks - 1 - block;
         double sum = himeno_sweep(&s, k & 1, item, edges, blocks);
 #pragma unroll
@@ -77,13 +79,14 @@ __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
         if (!w.late && fmo_gmpi_grid_sync(b) != FMO_GMPI_OK) return;
     }
 #pragma unroll
-    for (int side = 0; side < 2; side++) { /* of the last sweep: no message stays in a channel */
+    for (int side = 0; side < 2; side++) { /* the last sweep's messages must leave the channels */
         if (!w.halo || !s.neighbour[side]) continue;
         if (!fmo_gmpi_channel_recv<FMO_GMPI_GRID>(&in[side])) return;
         fmo_gmpi_channel_release<FMO_GMPI_GRID>(&in[side]);
     }
 }
 
+/* Does all sweeps with transport proxy. */
 __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
     proxy(fmo_gmpi_buf *bufs, const __grid_constant__ work w)
 {
@@ -131,9 +134,10 @@ __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
 
 /* ---- the host's side ----------------------------------------------------------------------- */
 
+/* Loads the kernels, creates the gmpi group and, for peer, the channels between neighbours. */
 bool open_group(himeno_team *t, fmo_gmpi_transport transport, char *why, size_t size)
 {
-    /* No kernel is loaded while one that waits for it runs. */
+    /* No kernel may be loaded while a kernel that waits for it is running. */
     for (int r = 0; r < t->here; r++) {
         cudaFuncAttributes unused;
         BENCH_CUDA(t->run, cudaSetDevice(t->device[r]));
@@ -147,8 +151,8 @@ bool open_group(himeno_team *t, fmo_gmpi_transport transport, char *why, size_t 
     fmo_gmpi_options_init(&options);
     options.transport = transport;
     options.ranks = t->here, options.devices = t->device;
-    options.concurrent = 0; /* the grid, or the first block, calls; while it is in an
-                             * allreduce others are in channels, which have nothing in common */
+    options.concurrent = 0; /* one context: the grid or the first block calls. During an allreduce
+                             * others use channels, which share nothing with it. */
     options.heap_bytes = ((size_t)1 << 20) + 4 * (size_t)t->ranks * (plane + 512);
     fmo_status status = t->world.processes > 1 ? bench_world_group(&options, &t->group, &err)
                                                : fmo_gmpi_create(&options, &t->group, &err);
@@ -160,7 +164,7 @@ bool open_group(himeno_team *t, fmo_gmpi_transport transport, char *why, size_t 
                                              &t->channel[HIMENO_BELOW][r + 1], &err);
     }
     snprintf(why, size, "%s", err.message);
-    /* No peer access, two processes on one GPU: left out. */
+    /* Without peer access, or with two processes on one GPU, the form is left out. */
     if (status != FMO_OK && status != FMO_ERR_UNSUPPORTED)
         bench_fail(t->run, status, "%s", err.message);
     return status == FMO_OK;
@@ -179,7 +183,7 @@ void close_group(himeno_team *t)
     t->group = nullptr;
 }
 
-/* One kernel a GPU; ranks that share one are groups of its blocks. */
+/* Runs one kernel per GPU; ranks that share a GPU are groups of its blocks. */
 double run_kernels(himeno_team *t, const void *kernel)
 {
     bench_run *run = t->run;

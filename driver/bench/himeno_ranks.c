@@ -1,6 +1,6 @@
-/* himeno --gpus: the sweeps of the published benchmark by several GPUs, halos and residual sent
- * from within one kernel, or by the host: the second experiment of the paper on GMPI (2016). Here:
- * who takes part, and the table. Next: himeno_ranks.cu. */
+/* himeno --gpus: the sweeps of the published benchmark on several GPUs, with halos and residual
+ * sent from within one kernel or by the host: the second experiment of the paper on GMPI (2016).
+ * This file opens the communicator and prints the table. Next: himeno_ranks.cu. */
 #define _GNU_SOURCE
 #include "himeno_ranks.h"
 
@@ -28,6 +28,7 @@ static void print_percent(double share, int width)
         printf(" %*.1f", width, 100.0 * share);
 }
 
+/* Prints the table: time, rates, and shares of the parts of each form. */
 static void print_cells(const bench_run *run, int first)
 {
     printf("\nhimeno: sweeps by ranks that are GPUs; pressure compared with one GPU's, bit by bit\n"

@@ -1,5 +1,6 @@
-/* himeno by several GPUs: slabs, a plain reference, each form at 1, 2, 4 to --gpus ranks, its time
- * with and without its parts, and its pressure against the reference's. */
+/* himeno on several GPUs: slabs, a simple reference, and measurement of each form with 1, 2, 4 to
+ * --gpus ranks: its time with and without its parts, and its pressure compared with the reference.
+ * See himeno_ranks.cuh. Next: himeno_kernel.cu, himeno_host.cu. */
 #include "gpu.cuh"
 #include "himeno_ranks.cuh"
 #include "himeno_ranks.h"
@@ -31,7 +32,7 @@ __global__ void coefficients(const __grid_constant__ himeno_slab s, bool rough)
         for (int c = 0; c < HIMENO_COEFFICIENTS; c++)
             s.coefficient[c * points + n] = himeno_coefficient(c, (s.first - 1) * plane + n, rough);
 }
-/* Of each plane of a slab, its own ones and both sides. */
+/* Hashes each plane of a slab, including the halos. */
 __global__ void hash_planes(const __grid_constant__ himeno_slab s, int turn,
                             unsigned long long *hash)
 {
@@ -46,7 +47,7 @@ __global__ void hash_planes(const __grid_constant__ himeno_slab s, int turn,
         if (threadIdx.x % 32 == 0) atomicAdd(&hash[i], sum);
     }
 }
-/* A sweep as plain as can be: what the forms' are compared with. */
+/* A simple sweep; results of the forms are compared with it. */
 __global__ void plain(const __grid_constant__ himeno_grid g, double *sum)
 {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x), j = (int)blockIdx.y + 1;
@@ -61,7 +62,7 @@ __global__ void plain(const __grid_constant__ himeno_grid g, double *sum)
     if (threadIdx.x % 32 == 0) atomicAdd(sum, term);
 }
 
-/* The bits that each plane of the grid is to have, and the residual. */
+/* Expected hashes of the planes of the grid, and expected residual. */
 struct expected {
     std::vector<unsigned long long> rough, smooth;
     double residual;
@@ -74,12 +75,13 @@ struct experiment {
     const int *edge;
     int sweeps;
     expected want;
-    double alone;     /* seconds of a sweep, of the fastest form on one GPU */
-    double bandwidth; /* bytes a second, of one GPU */
+    double alone;     /* seconds per sweep of the fastest form on one GPU */
+    double bandwidth; /* bytes per second of one GPU's memory */
 };
 
 const int blocks_of_fill = 1024;
 
+/* Frees the memory, streams and events of all ranks of this process. */
 void free_slabs(himeno_team *t)
 {
     for (int r = 0; r < t->here; r++) {
@@ -100,7 +102,7 @@ void free_slabs(himeno_team *t)
     (void)cudaGetLastError();
 }
 
-/* Interior planes 1 .. ni - 2, as evenly as can be. */
+/* Distributes the interior planes 1 .. ni - 2 as evenly as possible, and allocates the slabs. */
 void make_slabs(const experiment *e, himeno_team *t)
 {
     bench_run *run = e->run;
@@ -170,7 +172,8 @@ std::vector<unsigned long long> hash_of(himeno_team *t, int r, int sweeps)
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
-/* All sweeps of the whole grid by plain kernels of one GPU; leaves the last one's residual. */
+/* Does all sweeps of the whole grid with simple kernels on one GPU; returns the residual of the
+ * last one. */
 double plain_sweeps(const experiment *e, himeno_team *t, bool rough, int sweeps)
 {
     const himeno_slab &s = t->slab[0];
@@ -197,7 +200,7 @@ double plain_sweeps(const experiment *e, himeno_team *t, bool rough, int sweeps)
     return residual;
 }
 
-/* Bits and residual that are expected of everybody. Where the CPU is quick, its bits too. */
+/* Computes the expected hashes and residual. For small grids, also compares them with the CPU's. */
 void make_reference(experiment *e, himeno_team *t)
 {
     bench_run *run = e->run;
@@ -216,8 +219,8 @@ void make_reference(experiment *e, himeno_team *t)
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-/* Blocks of a rank: as many as are resident, but not more than there are tiles; and the pieces
- * that make the last round of them the least idle. */
+/* Sets the number of blocks of a rank: those that are resident, but no more than there are tiles.
+ * Chooses the length of pieces with the shortest estimated time of a sweep. */
 void shape(himeno_team *t, const himeno_form *form)
 {
     int on_each = 0;
@@ -233,7 +236,7 @@ void shape(himeno_team *t, const himeno_form *form)
         himeno_slab *s = &t->slab[r];
         double best = INFINITY;
         for (int length = 1; length <= 64 && length <= s->planes; length++) {
-            /* A piece begins with two planes of p more, about half a plane's time. */
+            /* A piece also loads two more planes of p, about half the time of a plane. */
             himeno_slab tried = *s;
             tried.length = length;
             const int inside = himeno_items(tried) - himeno_edge_items(tried);
@@ -245,7 +248,7 @@ void shape(himeno_team *t, const himeno_form *form)
     }
 }
 
-/* Is no process in trouble? */
+/* Whether no process has an error. */
 bool agreed(bench_run *run, const bench_world *w)
 {
     if (bench_world_most(w, run->err.status != FMO_OK) == 0.0) return true;
@@ -253,7 +256,8 @@ bool agreed(bench_run *run, const bench_world *w)
     return false;
 }
 
-/* One run from the start; negative after a fault, of whichever process. */
+/* One run from the initial values; returns seconds per sweep, negative after an error of any
+ * process. */
 double run_once(const experiment *e, himeno_team *t, const himeno_form *form, bool rough,
                 int sweeps, bool halo, bool residual)
 {
@@ -265,7 +269,7 @@ double run_once(const experiment *e, himeno_team *t, const himeno_form *form, bo
     return agreed(t->run, &t->world) ? longest / sweeps : -1.0;
 }
 
-/* Planes of all ranks that have other bits. */
+/* Number of planes of all ranks whose bits differ. */
 int64_t wrong_planes(himeno_team *t, const std::vector<unsigned long long> &want, int sweeps)
 {
     double wrong = 0.0;
@@ -290,6 +294,7 @@ double median_of(const experiment *e, himeno_team *t, const himeno_form *form, b
     return driver_spread_of(seconds, (size_t)count).median;
 }
 
+/* Makes the cell of a form with its parameters. */
 bench_cell make_cell(const experiment *e, const himeno_team *t, const himeno_form *form, bool late)
 {
     char method[40];
@@ -310,6 +315,7 @@ bench_cell make_cell(const experiment *e, const himeno_team *t, const himeno_for
     return cell;
 }
 
+/* Measures a form: checks its pressure and residual, times it, and times it without its parts. */
 void measure(experiment *e, himeno_team *t, const himeno_form *form, bool late)
 {
     enum { REPEAT_MAX = 1000 };
@@ -351,7 +357,7 @@ void measure(experiment *e, himeno_team *t, const himeno_form *form, bool late)
                       56.0 * points / cell.median / (e->bandwidth * t->gpus));
     bench_cell_number(&cell, "efficiency",
                       t->ranks == 1 ? NAN : e->alone / (t->gpus * cell.median));
-    if (!late) { /* what is gone without a part is its share */
+    if (!late) { /* the share of a part is the time saved without it */
         const double no_halo = t->ranks > 1 ? median_of(e, t, form, false, true) : cell.median;
         const double no_residual = median_of(e, t, form, true, false);
         const double neither = t->ranks > 1 ? median_of(e, t, form, false, false) : no_residual;
@@ -381,9 +387,9 @@ void run_form(experiment *e, himeno_team *t, const himeno_form *form)
     form->close(t);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
+/* Measures all forms with one number of ranks. */
 void run_ranks(experiment *e, int ranks, int devices, bool reference)
 {
     static const himeno_form *const forms[FORMS] = {&himeno_in_kernel_peer, &himeno_in_kernel_proxy,
@@ -416,11 +422,12 @@ double bandwidth_of(bench_run *run)
     int kilohertz = 0, bits = 0;
     BENCH_CUDA(run, cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, 0));
     BENCH_CUDA(run, cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, 0));
-    return 2.0 * 1e3 * kilohertz * bits / 8.0; /* two transfers a clock */
+    return 2.0 * 1e3 * kilohertz * bits / 8.0; /* two transfers per clock */
 }
 
 } // namespace
 
+/* Measures all grids with 1, 2, 4 to --gpus ranks. */
 extern "C" void himeno_ranks_gpu(bench_run *run, const bench_world *world)
 {
     const bench_options *o = run->options;

@@ -1,15 +1,17 @@
-/* himeno by several GPUs: a rank has consecutive planes i of the grid and, on either side, a halo,
- * the neighbour's plane. Here: the sweep, which all forms share, so that they differ by how planes
- * and sums travel and by nothing else. Compiled without fused multiply-add (himeno.h). */
+/* himeno on several GPUs: a rank has consecutive planes i of the grid and, on either side, a halo,
+ * the neighbour's plane. This file has the sweep, which all forms share, so that they differ only
+ * in how planes and sums are sent. Compiled without fused multiply-add (himeno.h). Next:
+ * himeno_ranks.cu. */
 #ifndef FMO_BENCH_HIMENO_RANKS_CUH
 #define FMO_BENCH_HIMENO_RANKS_CUH
 
 #include "himeno.h"
 #include "ranks_gpu.h"
 
-/* A warp takes 64 values of k, two a lane; the warps of a block take rows j; a block marches along
- * i with three planes of p in registers, so that the 12 coefficients of a point are all that it
- * waits for. Three such blocks of at most 80 registers fill a multiprocessor's register file. */
+/* A warp takes 64 values of k, two per lane; the warps of a block take rows j; a block proceeds
+ * along i with three planes of p in registers, so that only the 12 coefficients of a point are
+ * loaded from memory. Three such blocks of at most 80 registers per thread fill a multiprocessor's
+ * register file. */
 enum {
     HIMENO_THREADS = 256,
     HIMENO_RESIDENT = 3,
@@ -19,26 +21,27 @@ enum {
     HIMENO_ABOVE = 1
 };
 
-/* Halos that do not stand in p, and copies of the outer planes that are to be made; NULL: none. */
+/* Halos that are not in p, and destinations for copies of the outer planes; NULL: none. */
 struct himeno_halo {
     const float *from[2];
     float *to[2];
 };
 
-/* A rank's part of the grid, in the memory of its GPU. */
+/* The part of the grid that a rank has, in the memory of its GPU. */
 struct himeno_slab {
-    float *p[2];        /* [planes + 2][nj][nk], by turns: sweep n reads p[n % 2] */
+    float *p[2];        /* [planes + 2][nj][nk]; sweep n reads p[n % 2] */
     float *coefficient; /* [HIMENO_COEFFICIENTS][planes + 2][nj][nk]: a, b, c, bound, source */
-    double *sum;        /* [4 blocks + 2]: the residual of blocks, by turns, and of ranks */
+    double *sum;        /* [4 blocks + 2]: residuals of blocks, alternating, and of ranks */
     int planes, nj, nk;
     int first;        /* number of plane 1 in the grid */
-    int neighbour[2]; /* is there a rank below, above? */
-    int wide, tiles;  /* tiles of 8 rows of 64 in a plane: side by side, in all */
-    int length;       /* planes that a block marches through in one piece */
+    int neighbour[2]; /* whether there is a rank below, above */
+    int wide, tiles;  /* tiles of 8 x 64 points in a plane: along k; in all */
+    int length;       /* planes in one piece, which a block sweeps */
     himeno_halo halo; /* of this sweep */
 };
 
-/* Items of a sweep: tiles of the outer planes that a neighbour waits for come first. */
+/* Number of items of a sweep, and of those that come first: the tiles of outer planes, for which a
+ * neighbour waits. */
 BENCH_HD int himeno_edge_items(const himeno_slab &s)
 {
     return (s.neighbour[HIMENO_BELOW] + s.neighbour[HIMENO_ABOVE]) * s.tiles;
@@ -51,7 +54,8 @@ BENCH_HD int himeno_items(const himeno_slab &s)
 
 #ifdef __CUDACC__
 
-/* Coefficients pass once a sweep: they leave the first-level cache to p. */
+/* Loads coefficients, which are used once in a sweep, without placing them in the L1 cache, which
+ * is left to p. */
 static __device__ __forceinline__ float2 himeno_stream(const float *from)
 {
     float2 v;
@@ -59,7 +63,7 @@ static __device__ __forceinline__ float2 himeno_stream(const float *from)
     return v;
 }
 
-/* p of rows j - 1 to j + 1, columns k - 1 to k + 2. */
+/* Loads p of rows j - 1 to j + 1, columns k - 1 to k + 2. */
 static __device__ __forceinline__ void himeno_load(const float *at, int nk, bool left, bool right,
                                                    float (*q)[4])
 {
@@ -80,14 +84,15 @@ static __device__ __forceinline__ void himeno_store(float *to, float x, float y)
     *(float2 *)to = make_float2(x, y);
 }
 
-/* A piece of the grid: planes i of a slab, and where the planes before, in and after it stand. */
+/* A piece of the grid: consecutive planes i of a slab, and the addresses of the planes before, at
+ * and after the first one. */
 struct himeno_piece {
     const float *before, *here, *after, *coefficient;
-    float *next, *copy; /* copy: of the piece's only plane */
+    float *next, *copy; /* copy: destination for a copy of an outer plane, or NULL */
     int planes, tile;
 };
 
-/* One tile; the thread's part of the residual. */
+/* Sweeps one tile of a piece; returns the thread's contribution to the residual. */
 static __device__ __forceinline__ double himeno_march(const himeno_slab &s, const himeno_piece &t)
 {
     const int nj = s.nj, nk = s.nk;
@@ -129,7 +134,7 @@ static __device__ __forceinline__ double himeno_march(const himeno_slab &s, cons
         himeno_store(next, out[0], out[1]);
         if (--left_over == 0) {
             if (!t.copy) return sum;
-            /* With the rows at the grid's edge, which nobody sweeps. */
+            /* Includes the rows at the grid's edge, which no block sweeps. */
             himeno_store(t.copy + at, out[0], out[1]);
             if (j == 1) himeno_store(t.copy + k, q[1][0][1], q[1][0][2]);
             if (j == nj - 2) himeno_store(t.copy + at + nk, q[1][2][1], q[1][2][2]);
@@ -144,8 +149,8 @@ static __device__ __forceinline__ double himeno_march(const himeno_slab &s, cons
     }
 }
 
-/* The block's items from `item` to `last`, which are `stride` apart. A function of its own, so that
- * what a kernel keeps for its messages takes no registers from it. */
+/* Sweeps the block's items from `item` to `last` - 1 with the given stride. Not inlined, so that
+ * the registers of a kernel's messages are not taken from the sweep. */
 static __device__ __noinline__ double himeno_sweep(const himeno_slab *slab, int turn, int item,
                                                    int last, int stride)
 {
@@ -180,13 +185,14 @@ static __device__ __noinline__ double himeno_sweep(const himeno_slab *slab, int 
     }
     return sum;
 }
-/* The first item of a block from `least` on. */
+/* Returns the first item of a block that is at least `least`. */
 static __device__ __forceinline__ int himeno_next(int item, int least, int stride)
 {
     return item < least ? item + (least - item + stride - 1) / stride * stride : item;
 }
 
-/* Sum over a block, all of which calls; right in thread 0. In the same order each time. */
+/* Sum over a block, all threads of which must call; valid in thread 0. The order of summation is
+ * fixed. */
 static __device__ __forceinline__ double himeno_block_sum(double value)
 {
     __shared__ double warps[HIMENO_ROWS];
@@ -207,26 +213,26 @@ static __device__ __forceinline__ double himeno_add_up(const double *sum, int co
 
 #endif
 
-/* The ranks that sweep one grid together, and what they are to do. */
+/* The ranks that sweep one grid together, and the parameters of a run. */
 struct himeno_team {
     bench_run *run;
-    bench_world world; /* of one process: 1, 0 */
+    bench_world world; /* 1 and 0 for a single process */
     int ranks, first, here, gpus;
-    int device[BENCH_RANKS_MAX]; /* of the ranks here */
-    bool one_gpu;                /* which several ranks here share */
+    int device[BENCH_RANKS_MAX]; /* of the ranks of this process */
+    bool one_gpu;                /* several ranks of this process share a GPU */
     himeno_slab slab[BENCH_RANKS_MAX];
-    int blocks; /* of a rank */
+    int blocks; /* per rank */
     cudaStream_t stream[BENCH_RANKS_MAX], comm[BENCH_RANKS_MAX];
     cudaEvent_t edged[BENCH_RANKS_MAX], copied[2][BENCH_RANKS_MAX], added[2][BENCH_RANKS_MAX];
-    double *added_up; /* pinned, [2][ranks here] */
-    float *pinned;    /* MPI: planes out and in, of each side */
+    double *added_up; /* pinned, [2][ranks of this process] */
+    float *pinned;    /* MPI: outgoing and incoming planes of each side */
     fmo_gmpi *group;
     int channel[2][BENCH_RANKS_MAX]; /* from rank r to the one below, above */
     bench_nccl *nccl;
 
     int sweeps;
-    bool halo, residual; /* parts that are not switched off */
-    bool late;           /* the residual may be known a sweep later */
+    bool halo, residual; /* false: this part is left out */
+    bool late;           /* the residual may become known one sweep later */
     double result;       /* the residual of the last sweep */
 };
 
@@ -235,11 +241,12 @@ static inline size_t himeno_plane_bytes(const himeno_team *t)
     return (size_t)t->slab[0].nj * (size_t)t->slab[0].nk * sizeof(float);
 }
 
-/** A form of the solver. run: all sweeps of the team, in seconds, negative after a fault. */
+/** A form of the solver. run: does all sweeps of the team; returns seconds, negative after an
+ *  error. */
 struct himeno_form {
     const char *name;
-    const void *kernel;                                   /* the largest */
-    bool (*open)(himeno_team *t, char *why, size_t size); /* false: left out, or a fault */
+    const void *kernel;                                   /* the kernel with the most registers */
+    bool (*open)(himeno_team *t, char *why, size_t size); /* false: left out, or an error */
     double (*run)(himeno_team *t);
     void (*close)(himeno_team *t);
 };

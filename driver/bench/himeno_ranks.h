@@ -1,5 +1,5 @@
-/* himeno by several GPUs: the experiment's two halves, himeno_ranks.c (who takes part, the table)
- * and himeno_ranks.cu (slabs, forms, checks). */
+/* himeno on several GPUs. himeno_ranks.c opens the communicator and prints the table;
+ * himeno_ranks.cu has the slabs, forms and checks. */
 #ifndef FMO_BENCH_HIMENO_RANKS_H
 #define FMO_BENCH_HIMENO_RANKS_H
 
@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/** Sweeps of a grid that are timed together: the published 1000, fewer of large ones. */
+/** Number of sweeps that are timed together: 1000 as published, fewer for large grids. */
 int himeno_sweeps(const bench_options *o, const int edge[3]);
 
-/** All grids, 1, 2, 4 to --gpus ranks, all forms; cells are kept as they come. */
+/** Measures all grids and forms with 1, 2, 4 to --gpus ranks, and stores the cells. */
 void himeno_ranks_gpu(bench_run *run, const bench_world *world);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* histogram: N items into bins, one add of 1 each. Tabaru and Nakahira, 2013: 1e7 numbers in [0,1),
- * 1 to 1e7 bins, int and double bins. The 2023 article: 256 M int32 ids, 256 and 5 M bins.
- * Counts are exact in every type: int32 mod 2^32, double up to 2^53 (float is not offered: it stops
- * at 2^24). */
+/* histogram: counts N items in bins. Tabaru and Nakahira, 2013: 1e7 numbers in [0,1), 1 to 1e7
+ * bins, int and double bins. The 2023 article: 256 M int32 ids, 256 and 5 M bins. Counts are exact
+ * in every type: int32 mod 2^32, double up to 2^53 (float is not offered: it is exact only up to
+ * 2^24). Next: histogram.cu. */
 #define _GNU_SOURCE
 #include "histogram.h"
 #include "driver/base/clock.h"
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Items that the CPU parts keep in memory; more are extrapolated from these. */
+/* Maximum number of items that the CPU parts store; only these are counted. */
 static const int64_t cpu_items_max = (int64_t)1 << 28;
-/* Private bins of all threads together, bytes. */
+/* Maximum size of all threads' private bins, bytes. */
 static const double private_bytes_max = 4e9;
 
 const int64_t *histogram_truth_of(histogram_case *c, int64_t n)
@@ -49,7 +49,7 @@ typedef struct cpu_data {
     const int32_t *ids;
     const double *numbers;
     void *count, *own; /* int32_t or double: [bins], [threads][bins] */
-    size_t size;       /* of one of them */
+    size_t size;       /* size of one bin in bytes */
 } cpu_data;
 
 static void cpu_prepare(void *user, int64_t n)
@@ -70,8 +70,8 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
                                                            : number[b] == (double)want[b]);
 }
 
-/* `bin` is an expression in d, i and bins. A private form has bins for each thread, in memory that
- * is there before the clock starts; then each thread adds up its share of the bins. */
+/* BIN is an expression in d, i and bins. The private form has bins for each thread, allocated
+ * before timing begins; at the end each thread sums a share of the bins over all threads. */
 #define CPU_FORMS(NAME, T, BIN)                                                      \
     static double serial_##NAME(void *user, int64_t n)                               \
     {                                                                                \
@@ -127,6 +127,7 @@ CPU_FORMS(double_numbers, double, BIN_OF_NUMBER)
 
 typedef double cpu_form(void *user, int64_t n);
 
+/* Measures the serial form, atomics, and private bins. */
 static void run_cpu(bench_run *run, histogram_case *c, const int32_t *ids, const double *numbers,
                     int64_t kept)
 {
@@ -167,7 +168,7 @@ static void run_cpu(bench_run *run, histogram_case *c, const int32_t *ids, const
         bench_task task = {.user = &d,
                            .units = kept,
                            .weight = 1,
-                           /* Private bins cost the same for few items: nothing to scale. */
+                           /* Private bins cost the same for few items: no scaling. */
                            .representative = forms[f].private_bins ? kept : 1 << 14,
                            .prepare = cpu_prepare,
                            .run = forms[f].form[is_double][c->input == BENCH_IDS],
@@ -182,6 +183,7 @@ static void run_cpu(bench_run *run, histogram_case *c, const int32_t *ids, const
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
+/* Measures one number of bins on CPU and GPU, for each type of the bins. */
 static void run_case(bench_run *run, histogram_case *c)
 {
     const int64_t kept = c->items.count < cpu_items_max ? c->items.count : cpu_items_max;
@@ -210,6 +212,7 @@ static void run_case(bench_run *run, histogram_case *c)
     free(numbers);
 }
 
+/* Measures all numbers of bins of one pattern; replay has the bins of the data set. */
 static void run_pattern(bench_run *run, bench_pattern pattern, bench_input input)
 {
     const bench_options *o = run->options;

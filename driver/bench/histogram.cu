@@ -1,5 +1,6 @@
-/* histogram on the GPU: every element strategy and commit; private bins in shared memory, flushed
- * by atomics or merged by a second kernel; copies by lane; CUB; an L2 window over the bins. */
+/* histogram on the GPU: every element strategy and atomic update; private bins in shared memory,
+ * flushed by atomics or merged by a second kernel; a copy of the bins for each lane; CUB; an L2
+ * window over the bins. See histogram.h. */
 #include "gpu.cuh"
 #include "histogram.h"
 
@@ -9,11 +10,11 @@
 
 namespace {
 
-/* Private bins: one large block a multiprocessor shares the memory among the most threads. */
+/* Private bins: one large block per multiprocessor, so that many threads share the bins. */
 enum { PRIVATE_THREADS = 1024, AHEAD = 4, MERGE_EDGE = 32 };
-/* Two blocks with counters of their own, where a multiprocessor holds 2048 threads; others hold
- * 1024 (Turing) or 1536, and bounds that ask for two are an error there. Where one PTX is for all
- * (FMO_ONE_PTX) they are left with as few registers as two blocks would leave. */
+/* Two blocks, each with private bins, on a multiprocessor that holds 2048 threads. Others hold 1024
+ * (Turing) or 1536 threads, and launch bounds for two blocks are an error there. If one PTX is used
+ * for all (FMO_ONE_PTX), registers are limited as for two blocks. */
 #if defined(FMO_ONE_PTX)
 #define PRIVATE_BOUNDS __maxnreg__(32)
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ / 100 != 9 && \
@@ -26,7 +27,7 @@ enum { PRIVATE_THREADS = 1024, AHEAD = 4, MERGE_EDGE = 32 };
 /* The published grid: 2^20 threads. */
 const int published_blocks = (1 << 20) / BENCH_THREADS;
 
-/* Partial histograms of shared-merge, bytes. */
+/* Maximum size of the partial histograms of "shared, merged", bytes. */
 const int64_t partial_bytes_max = (int64_t)2 << 30;
 
 struct ids_in {
@@ -50,8 +51,8 @@ __global__ void fill_items(bench_items items, int32_t *ids, double *numbers)
     }
 }
 
-/* Each thread has AHEAD items in flight; the loop's bounds are those of the block, so that all its
- * threads meet in a block-wide strategy. */
+/* Adds items with a strategy. Each thread loads AHEAD items at once. The loop's bounds are the same
+ * for a block, so that all its threads take part in a block-wide strategy. */
 template <class In, class S, typename T>
 __global__ void __launch_bounds__(BENCH_THREADS)
     add_items(In in, int64_t n, S scatter, T *bins, T one)
@@ -77,8 +78,8 @@ __global__ void __launch_bounds__(BENCH_THREADS)
     fmo_scatter_finish(scatter);
 }
 
-/* Bins first_bin .. first_bin + width - 1 of all items, counted in shared memory:
- * own[bin * copies + lane % copies]. */
+/* Counts bins first_bin .. first_bin + width - 1 of all items in shared memory: own[bin * copies +
+ * lane % copies]. */
 template <class In, typename T>
 __device__ __forceinline__ void count_private(const In &in, int64_t n, T *own, int64_t first_bin,
                                               int width, int copies, T one)
@@ -132,8 +133,8 @@ __global__ void PRIVATE_BOUNDS count_partial(In in, int64_t n, T *partial, int64
     for (int b = (int)threadIdx.x; b < width; b += (int)blockDim.x) out[b] = own[b];
 }
 
-/* bins[b] = sum over rows; a block has 32 bins, its rows of threads share the rows. Any number of
- * bins. */
+/* bins[b] = sum over rows. A block has 32 bins, and its rows of threads share the rows. Works for
+ * any number of bins. */
 template <typename T>
 __global__ void __launch_bounds__(MERGE_EDGE *MERGE_EDGE)
     merge(const T *partial, int rows, int64_t bins, T *out)
@@ -157,14 +158,14 @@ __global__ void __launch_bounds__(MERGE_EDGE *MERGE_EDGE)
     }
 }
 
-/* Everything a cell needs; ids or numbers, int32 or double bins. */
+/* The data of a cell; ids or numbers, int32 or double bins. */
 template <class In, typename T> struct gpu_case {
     bench_run *run;
     histogram_case *c;
     In in;
     T *bins;        /* device */
-    T *host_bins;   /* what came back */
-    int64_t blocks; /* asked for; -1: each kernel's own */
+    T *host_bins;   /* result of a run */
+    int64_t blocks; /* requested; 0: resident; -1: each kernel's default */
 };
 
 template <class In, typename T> void fill_cell(const gpu_case<In, T> &g, bench_cell *cell)
@@ -180,8 +181,8 @@ template <class In, typename T> void fill_cell(const gpu_case<In, T> &g, bench_c
     }
 }
 
-/* launch(n) queues the kernels for the first n items. Work with a part that does not shrink with n
- * is not to be scaled up: representative is all of it. */
+/* Measures a cell; launch(n) queues the kernels for the first n items. If part of the work does not
+ * decrease with n, it must not be extrapolated: then `representative` is all items. */
 template <class In, typename T, class Launch>
 void measure(const gpu_case<In, T> &g, bench_cell *cell, fmo_scatter scatter, Launch launch,
              int64_t representative = BENCH_GPU_REPRESENTATIVE)
@@ -225,7 +226,7 @@ void strategy_cell(const gpu_case<In, T> &g)
     }
 }
 
-/* Atomics on bins that L2 is asked to keep. */
+/* Atomics on bins that L2 is told to keep (an access policy window). */
 template <class In, typename T> void window_cell(const gpu_case<In, T> &g)
 {
     bench_run *run = g.run;
@@ -276,7 +277,8 @@ template <class In, typename T> void window_cell(const gpu_case<In, T> &g)
     cudaStreamDestroy(stream);
 }
 
-/* copies 1: one set of private bins a block; else as many as lanes, or as fit, a power of two. */
+/* Private bins, one copy per block; by_lane: one copy per lane, or as many as fit, a power of
+ * two. */
 template <class In, typename T>
 void private_cell(const gpu_case<In, T> &g, const char *method, bool by_lane)
 {
@@ -309,6 +311,7 @@ void private_cell(const gpu_case<In, T> &g, const char *method, bool by_lane)
         g.c->items.count);
 }
 
+/* Measures private bins in tiles that are merged by a second kernel. */
 template <class In, typename T> void merge_cell(const gpu_case<In, T> &g)
 {
     bench_run *run = g.run;
@@ -350,8 +353,8 @@ template <class In, typename T> void merge_cell(const gpu_case<In, T> &g)
     cudaFree(partial);
 }
 
-/* CUB counts in integers only. Seen on an H200 with CUDA 13.0: right with 5e6 bins, an illegal
- * memory access with 1e7 (docs/reference/bench.md). */
+/* CUB counts only in integers. On an H200 with CUDA 13.0 it is correct with 5e6 bins and makes an
+ * illegal memory access with 1e7 (docs/reference/bench.md). */
 enum { CUB_BINS_MAX = 5000000 };
 
 template <class In>
@@ -370,6 +373,7 @@ cudaError_t cub_call(void *temp, size_t *bytes, const numbers_in &in, int *bins,
                                                1.0, n);
 }
 
+/* Measures CUB's histogram with int32 bins. */
 template <class In, typename T> void cub_cell(const gpu_case<In, T> &g)
 {
     if constexpr (std::is_same<T, int>::value) {
@@ -437,6 +441,7 @@ template <class In> void run_input(bench_run *run, histogram_case *c, const In &
 
 } // namespace
 
+/* Makes the items on the device, and measures all methods. */
 extern "C" void bench_histogram_gpu(bench_run *run, const void *what)
 {
     histogram_case *c = (histogram_case *)what;

@@ -1,4 +1,4 @@
-/* One case of the histogram experiment, as its CPU and GPU parts share it. */
+/* One case of the histogram experiment, shared by its CPU and GPU parts. */
 #ifndef FMO_BENCH_HISTOGRAM_H
 #define FMO_BENCH_HISTOGRAM_H
 
@@ -6,7 +6,7 @@
 
 enum { HISTOGRAM_TRUTHS = 2 };
 
-/* What the bins must hold after the first n items. */
+/* Expected contents of the bins after the first n items. */
 typedef struct histogram_truth {
     int64_t n; /* -1: nothing counted yet */
     int64_t *count;
@@ -16,18 +16,18 @@ typedef struct histogram_case {
     bench_items items;
     bench_input input;
     bench_type type;
-    histogram_truth truth[HISTOGRAM_TRUTHS]; /* all items; the last other n */
-    int64_t ids_all;                         /* replay: adds of the whole build */
+    histogram_truth truth[HISTOGRAM_TRUTHS]; /* for all items; for the last other n */
+    int64_t ids_all;                         /* replay: number of adds in the whole build */
 } histogram_case;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Counts of the first n items, counted on the CPU by the generator when first asked for. */
+/** Returns the counts of the first n items, which are counted on the CPU at the first call. */
 const int64_t *histogram_truth_of(histogram_case *c, int64_t n);
 
-/** Table, column and parameters of a cell. */
+/** Sets table, column and parameters of a cell. */
 void histogram_cell_fill(const histogram_case *c, bench_cell *cell);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* interchange: b[j] += a[i][j] with either loop outside and a stored by rows or by columns.
- * Published on a Tesla C1060. On a GPU the outer loop is the threads': with j outside a thread owns
- * b[j]; with i outside all threads of a warp add to one b[j], step by step: a scatter-add through
- * the strategies. In today's words: coalescing, and who owns what. */
+/* interchange: b[j] += a[i][j] with either loop outside, and with a stored by rows or by columns.
+ * Published on a Tesla C1060. On a GPU, threads take the outer loop: with j outside, a thread owns
+ * b[j]; with i outside, all threads of a warp add to the same b[j], a scatter-add through the
+ * strategies. It shows the effects of coalescing and of ownership. Next: interchange.cu. */
 #define _GNU_SOURCE
 #include "interchange.h"
 #include "driver/base/clock.h"
@@ -58,7 +58,7 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
     interchange_check(d->c, n, d->b, 0.0, check);
 }
 
-/* The first n columns of a. */
+/* Adds the first n columns of a; returns seconds. */
 static double cpu_loops(void *user, int64_t n)
 {
     const cpu_data *d = user;
@@ -77,6 +77,7 @@ static double cpu_loops(void *user, int64_t n)
     return driver_seconds() - begin;
 }
 
+/* Measures both loop orders with both storage orders. */
 static void run_cpu(bench_run *run, const interchange_case *c)
 {
     double *a = bench_alloc(run, (size_t)(c->edge * c->edge), sizeof *a, "the matrix");

@@ -1,4 +1,5 @@
-/* interchange on the GPU: a thread owns b[j], or a thread has a row i and scatters. */
+/* interchange on the GPU: a thread owns b[j], or a thread has a row i and scatters. See
+ * interchange.h. */
 #include "gpu.cuh"
 #include "interchange.h"
 
@@ -52,7 +53,7 @@ struct gpu_case {
     bool by_rows;
 };
 
-/* launch(columns, step_i, step_j) */
+/* Measures a cell; launch(columns, step_i, step_j) queues the kernel. */
 template <class Launch>
 void measure(const gpu_case &g, bench_cell *cell, fmo_scatter scatter, Launch launch)
 {
@@ -109,6 +110,7 @@ void owner_cell(const gpu_case &g)
 
 } // namespace
 
+/* Fills the matrix on the device in both storage orders, and measures both loop orders. */
 extern "C" void bench_interchange_gpu(bench_run *run, const void *what)
 {
     const interchange_case *c = (const interchange_case *)what;

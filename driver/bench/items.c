@@ -1,4 +1,4 @@
-/* Items on the host: tables, filling, counting. */
+/* Items on the host: tables, filling, counting. See items.h. */
 #include "items.h"
 
 #include <math.h>
@@ -38,9 +38,10 @@ static int64_t item_bin(const bench_items *items, bench_input input, int64_t i)
                               : bench_bin(bench_item_number(items, i), items->bins);
 }
 
+/* Counts with private bins if they are few, or else with atomics. */
 void bench_items_count(const bench_items *items, bench_input input, int64_t n, int64_t *counts)
 {
-    enum { PRIVATE_BINS = 1 << 16 }; /* 512 KB of counters a thread: a part of an L2 cache */
+    enum { PRIVATE_BINS = 1 << 16 }; /* 512 KB of counters per thread fit into L2 */
     memset(counts, 0, (size_t)items->bins * sizeof *counts);
 #pragma omp parallel
     {

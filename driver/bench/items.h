@@ -1,6 +1,6 @@
-/* Items and the bins they fall into: counter-based random numbers, so that item i is the same on
- * CPU and GPU without being stored, and any first n of more than 2^31 items can be counted again.
- * items.c has the tables and the serial truth, replay.c the addresses of a Fock build. */
+/* Items and the bins into which they fall. Counter-based random numbers make item i the same on CPU
+ * and GPU without storing it, so that the first n of more than 2^31 items can be counted again.
+ * items.c has the tables and the serial reference, replay.c the addresses of a Fock build. */
 #ifndef FMO_BENCH_ITEMS_H
 #define FMO_BENCH_ITEMS_H
 
@@ -12,15 +12,15 @@
 #define BENCH_HD static inline
 #endif
 
-/* Everything that says which item i is. Pointers are to host or device memory. */
+/* Everything that determines item i. Pointers are to host or device memory. */
 typedef struct bench_items {
     bench_pattern pattern;
     int64_t count, bins;
     uint64_t seed;
-    int64_t run; /* runs: items of a run */
+    int64_t run; /* runs: length of a run of items */
     const uint64_t
-        *zipf; /* zipf: [bins] cumulated probabilities, units of 2^-64, last is 2^64 - 1 */
-    const int32_t *replay; /* replay: [replay_num] bins, repeated from the start if that is few */
+        *zipf; /* zipf: [bins] cumulative probabilities in units of 2^-64; the last is 2^64 - 1 */
+    const int32_t *replay; /* replay: [replay_num] bins, repeated if there are more items */
     int64_t replay_num;
 } bench_items;
 
@@ -60,7 +60,7 @@ BENCH_HD int64_t bench_item_id(const bench_items *items, int64_t i)
         return bench_below(bench_hash(items->seed, (uint64_t)(i / items->run)), items->bins);
     case BENCH_REPLAY:
         return items->replay[i % items->replay_num];
-    case BENCH_ZIPF: { /* first bin whose cumulated probability reaches the random number */
+    case BENCH_ZIPF: { /* first bin whose cumulative probability reaches the random number */
         const uint64_t p = bench_hash(items->seed, (uint64_t)i);
         int64_t low = 0, high = items->bins - 1;
         while (low < high) {
@@ -88,17 +88,20 @@ BENCH_HD double bench_item_number(const bench_items *items, int64_t i)
 extern "C" {
 #endif
 
-/** The table of zipf, to be freed; NULL after a fault. */
+/** Makes the table of zipf, to be freed; returns NULL after an error. */
 uint64_t *bench_zipf_table(bench_run *run, int64_t bins, double exponent);
 
-/** Items in memory: ids or numbers [count]. */
+/** Writes items to memory, as ids or numbers [count]; the other pointer is NULL. */
 void bench_items_fill(const bench_items *items, int64_t count, int32_t *ids, double *numbers);
 
-/** How many of the first n items fall into each bin, counted from the generator. */
+/** Counts how many of the first n items fall into each bin, using the generator. */
 void bench_items_count(const bench_items *items, bench_input input, int64_t n, int64_t *counts);
 
-/** The matrix elements that the Fock build of a data set adds to, in order (replay.c): at most
- *  `most` bin numbers, to be freed; NULL after a fault. bins: 2 nao^2, those of J and K. */
+/** Returns the matrix elements to which the Fock build of a data set adds, in order (replay.c): at
+ *  most `most` bin numbers, to be freed; NULL after an error.
+ *  @param[out] num   bin numbers returned
+ *  @param[out] bins  2 nao^2, the elements of J and K
+ *  @param[out] all   adds of the whole build */
 int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64_t *num,
                            int64_t *bins, int64_t *all);
 

@@ -1,5 +1,5 @@
-/* Results as JSON, "fmo-bench" version 2 (docs/reference/bench.md). Fields are only ever added
- * within a version. */
+/* Results as JSON, "fmo-bench" version 2 (docs/reference/bench.md). Within a version, fields are
+ * only added. */
 #include "bench.h"
 #include "driver/report/json.h"
 
@@ -11,7 +11,7 @@
 
 enum { BENCH_JSON_VERSION = 2 };
 
-/* "" means that there is none. */
+/* Returns null for "". */
 static json_t *text(const char *value)
 {
     return driver_json_text(value && *value ? value : NULL);
@@ -41,6 +41,7 @@ static json_t *check_json(const bench_check *check)
                      driver_json_number(check->bound));
 }
 
+/* Returns a cell; without the measurement if it was left out. */
 static json_t *cell_json(const bench_cell *cell)
 {
     json_t *parameters = json_object();
@@ -74,6 +75,7 @@ static json_t *cell_json(const bench_cell *cell)
     return object;
 }
 
+/* Packs all cells with the device and the options, and writes the file. */
 fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *err)
 {
     json_t *results = json_array();
@@ -96,7 +98,7 @@ fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *e
     const size_t length = document ? strlen(document) : 0;
     fmo_status status = FMO_OK;
     if (document) {
-        document[length] = '\n'; /* in place of the zero */
+        document[length] = '\n'; /* replaces the terminating zero */
         status = fmo_file_write(path, document, length + 1, err);
     } else {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %s", path);

@@ -1,7 +1,7 @@
 /* kmeans: one iteration of k-means. Published on a Tesla C1060: 29,696 samples, 1000 clusters,
- * centroids staged through shared memory in strips. The new centroids are sums over samples, a
- * scatter-add with as many addresses as clusters x dimensions, through the strategies. The number
- * of dimensions is not in our source: 32 is ours. */
+ * centroids staged through shared memory in strips. The new centroids are sums over samples: a
+ * scatter-add to clusters x dimensions addresses through the strategies. The published text does
+ * not give the number of dimensions; the default is 32. Next: kmeans.cu. */
 #define _GNU_SOURCE
 #include "kmeans.h"
 #include "driver/base/clock.h"
@@ -67,6 +67,7 @@ typedef struct cpu_data {
     bool parallel;
 } cpu_data;
 
+/* Finds the nearest centroid of the first n samples; returns seconds. */
 static double cpu_nearest(void *user, int64_t n)
 {
     const cpu_data *data = user;
@@ -96,6 +97,7 @@ static void cpu_clear(void *user, int64_t n)
     memset(data->c->sum_back, 0, (size_t)kmeans_sums(data->c) * sizeof *data->c->sum_back);
 }
 
+/* Adds the first n samples to the sums of their clusters; returns seconds. */
 static double cpu_update(void *user, int64_t n)
 {
     const cpu_data *data = user;
@@ -132,6 +134,7 @@ static void check_sum(void *user, int64_t n, bench_check *check)
     kmeans_check_sum(((const cpu_data *)user)->c, n, check);
 }
 
+/* Measures both steps, serial and with OpenMP. */
 static void run_cpu(bench_run *run, const kmeans_case *c, const float *rows)
 {
     for (int parallel = 0; parallel < 2; parallel++) {
@@ -168,7 +171,7 @@ static void run_cpu(bench_run *run, const kmeans_case *c, const float *rows)
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-/* Samples scattered around as many centres as there are clusters. */
+/* Coordinate d of sample i; samples are scattered around as many centres as there are clusters. */
 static float sample_value(uint64_t seed, int64_t i, int d, int clusters)
 {
     const int64_t centre = bench_below(bench_hash(seed, (uint64_t)i), clusters);
@@ -178,7 +181,8 @@ static float sample_value(uint64_t seed, int64_t i, int d, int clusters)
     return (float)(value < 0 ? 0 : value > VALUE_MAX ? VALUE_MAX : value);
 }
 
-/* The iterations before the one that is timed; that one's truth is left in nearest and sum. */
+/* Does the iterations before the timed one; leaves the reference of the timed one in nearest and
+ * sum. */
 static void iterate(bench_run *run, kmeans_case *c, const float *rows, float *centroid,
                     int32_t *nearest, double *sum)
 {
@@ -200,6 +204,7 @@ static void iterate(bench_run *run, kmeans_case *c, const float *rows, float *ce
     c->nearest_back = back;
 }
 
+/* Generates the samples, does the iterations before the timed one, and measures. */
 void bench_kmeans(bench_run *run)
 {
     const bench_options *o = run->options;
@@ -221,7 +226,7 @@ void bench_kmeans(bench_run *run)
             for (int d = 0; d < c.dimensions; d++)
                 sample[d * c.samples + i] = rows[i * c.dimensions + d] =
                     sample_value(seed, i, d, c.clusters);
-        for (int k = 0; k < c.clusters; k++) /* the first samples, or more of their kind */
+        for (int k = 0; k < c.clusters; k++) /* the first samples, or further values like them */
             for (int d = 0; d < c.dimensions; d++)
                 centroid[(int64_t)k * c.dimensions + d] = sample_value(seed, k, d, c.clusters);
         c.sample = sample;

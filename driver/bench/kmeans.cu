@@ -1,5 +1,5 @@
-/* kmeans on the GPU: one thread a sample. Centroids are read from global memory, or staged strip by
- * strip in shared memory; sums of samples go through the strategies. */
+/* kmeans on the GPU, one thread per sample. Centroids are read from global memory, or staged strip
+ * by strip in shared memory; sums of samples are added by the strategies. See kmeans.h. */
 #include "gpu.cuh"
 #include "kmeans.h"
 
@@ -9,7 +9,7 @@ struct data_view {
     int64_t samples;
     int clusters, dimensions;
     const float *sample, *centroid;
-    const int32_t *nearest; /* truth, for the update */
+    const int32_t *nearest; /* reference, input of the update */
     int32_t *out;
 };
 
@@ -39,6 +39,7 @@ __global__ void __launch_bounds__(BENCH_THREADS) nearest_direct(data_view v, int
     v.out[i] = nearest;
 }
 
+/* Finds the nearest centroid, with strips of centroids in shared memory. */
 __global__ void __launch_bounds__(BENCH_THREADS) nearest_staged(data_view v, int64_t n, int strip)
 {
     extern __shared__ float staged[]; /* [strip][dimensions] */
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(BENCH_THREADS) nearest_staged(data_view v, int
     int nearest = 0;
     for (int first = 0; first < v.clusters; first += strip) {
         const int num = v.clusters - first < strip ? v.clusters - first : strip;
-        __syncthreads(); /* all are done with the last strip */
+        __syncthreads(); /* all threads have finished with the last strip */
         for (int at = (int)threadIdx.x; at < num * v.dimensions; at += (int)blockDim.x)
             staged[at] = v.centroid[(int64_t)first * v.dimensions + at];
         __syncthreads();
@@ -103,6 +104,7 @@ void measure_nearest(const gpu_case &g, const char *method, int64_t strip, Launc
         });
 }
 
+/* Measures the sums with one strategy. */
 template <class S, fmo_scatter scatter, fmo_commit commit> void update_cell(const gpu_case &g)
 {
     if constexpr (scatter != FMO_SCATTER_COUNT) {
@@ -128,6 +130,7 @@ template <class S, fmo_scatter scatter, fmo_commit commit> void update_cell(cons
     }
 }
 
+/* Measures the staged form with all strip lengths that fit into shared memory. */
 void staged_cells(const gpu_case &g)
 {
     bench_run *run = g.run;
@@ -154,6 +157,7 @@ void staged_cells(const gpu_case &g)
 
 } // namespace
 
+/* Copies the data and measures all forms. */
 extern "C" void bench_kmeans_gpu(bench_run *run, const void *what)
 {
     const kmeans_case *c = (const kmeans_case *)what;

@@ -1,8 +1,6 @@
-/* fmo-bench: published experiments on conflicting updates, run again on this machine, and Fock
- * builds beside other programs' figures.
- * Next: options.c (what it takes), bench.h (the harness), one file per experiment.
- * docs/reference/bench.md.
- */
+/* fmo-bench: repeats published experiments on conflicting updates on this machine, and times Fock
+ * builds and SCFs for comparison with other programs. Next: options.c (options), bench.h (the
+ * harness), one file per experiment; docs/reference/bench.md. */
 #define _GNU_SOURCE
 #include "options.h"
 #include "driver/base/clock.h"
@@ -24,7 +22,7 @@ static int say(const fmo_error *err)
     return fmo_status_exit_code(err->status);
 }
 
-/* Before anything is measured, and once more before it is written. */
+/* Checks the files before anything is measured, and again before results are written. */
 static fmo_status check_files(const bench_options *o, fmo_error *err)
 {
     struct stat info;
@@ -51,6 +49,7 @@ static void print_head(const bench_run *run)
         printf("GPU parts left out: %s\n", *run->no_gpu ? run->no_gpu : "not asked for");
 }
 
+/* Runs the requested experiments, and prints their tables. */
 static void run_experiments(bench_run *run)
 {
     static void (*const experiment[])(bench_run *) = {
@@ -60,8 +59,8 @@ static void run_experiments(bench_run *run)
     };
     const bench_options *o = run->options;
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT && run->err.status == FMO_OK; e++) {
-        const bool printed =
-            bench_experiment_kind(e) != BENCH_PUBLISHED || bench_himeno_ranks(o); /* as they go */
+        /* These experiments print their own rows. */
+        const bool printed = bench_experiment_kind(e) != BENCH_PUBLISHED || bench_himeno_ranks(o);
         if (o->experiment == BENCH_EXPERIMENT_COUNT ? printed : o->experiment != e) continue;
         const int first = run->cell_num;
         const double begin = driver_seconds();
@@ -76,7 +75,7 @@ static void run_experiments(bench_run *run)
     }
 }
 
-/* Everything measured is written, also after a fault. */
+/* Writes everything that was measured, also after an error; returns the exit code. */
 static int finish(bench_run *run)
 {
     const bench_options *o = run->options;
@@ -102,6 +101,7 @@ static int finish(bench_run *run)
     return code;
 }
 
+/* Parses the options, opens the GPU, runs the experiments and writes the results. */
 int main(int argc, char **argv)
 {
     bench_options options;
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     fmo_error err = {FMO_OK, ""};
 
     driver_interrupt_init();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a write error */
     if (bench_options_parse(argc, argv, &options, &err) != FMO_OK) return say(&err);
     if (options.action == BENCH_HELP) {
         bench_options_help(options.experiment, stdout);
@@ -125,14 +125,14 @@ int main(int argc, char **argv)
         options.quiet = true;
         options.json = NULL;
     }
-    /* Results that could not be written are not worth minutes of measuring. */
+    /* Check now, before minutes of measuring, that results can be written. */
     if (check_files(&options, &err) != FMO_OK) return say(&err);
     run.threads = fmo_fock_threads(options.threads > 0 ? (int)options.threads : 0);
     omp_set_num_threads(run.threads);
     run.cpu = options.places >> BENCH_ON_CPU & 1;
     run.gpu = options.places >> BENCH_ON_GPU & 1;
     if (run.gpu && bench_gpu_open(&run) != FMO_OK) return finish(&run);
-    if (!run.gpu && !run.cpu) { /* only the GPU was asked for, and there is none */
+    if (!run.gpu && !run.cpu) { /* only the GPU was requested, and there is none */
         fmo_error_set(&err, FMO_ERR_NO_DEVICE, "%s", run.no_gpu);
         return say(&err);
     }

@@ -1,7 +1,8 @@
 /* median: median filter of a byte image. Published on a Tesla C1060 with a window of 49 x 49,
- * staged in strips. Direct: for each pixel the median by bisection of its value, eight counts of
- * the window. Sliding: a histogram of the window moves along a strip of a row (Huang, Yang, Tang
- * 1979); the CPU's truth is of this kind. The size of the published image is not in our source. */
+ * staged in strips. Direct: the median of each pixel by bisection of its value, which counts the
+ * window eight times. Sliding: a histogram of the window moves along a strip of a row (Huang, Yang,
+ * Tang 1979); the CPU's reference uses it. The published text does not give the size of the image.
+ * Next: median.cu. */
 #define _GNU_SOURCE
 #include "median.h"
 #include "driver/base/clock.h"
@@ -27,7 +28,7 @@ void median_cell_fill(const median_case *c, int64_t strip, bench_cell *cell)
     if (strip) bench_cell_number(cell, "strip", (double)strip);
 }
 
-/* One row with a sliding histogram. */
+/* Filters one row with a sliding histogram. */
 static void slide_row(const median_case *c, int y, uint8_t *out)
 {
     int count[256] = {0};
@@ -36,7 +37,7 @@ static void slide_row(const median_case *c, int y, uint8_t *out)
         for (int dx = -half; dx <= half; dx++)
             count[c->image[(int64_t)median_clamp(y + dy, edge) * edge + median_clamp(dx, edge)]]++;
     for (int x = 0; x < edge; x++) {
-        int below = 0, value = 0; /* the value that `rank` others come before */
+        int below = 0, value = 0; /* the value preceded by `rank` smaller or equal ones */
         while (below + count[value] <= rank) below += count[value++];
         out[x] = (uint8_t)value;
         for (int dy = -half; dy <= half; dy++) {
@@ -47,7 +48,7 @@ static void slide_row(const median_case *c, int y, uint8_t *out)
     }
 }
 
-/* The same pixel by pixel: least value m with more than `rank` window pixels <= m. */
+/* Filters one row pixel by pixel: the least value m with more than `rank` window pixels <= m. */
 static void direct_row(const median_case *c, int y, uint8_t *out)
 {
     const int edge = c->edge, half = c->window / 2, rank = c->window * c->window / 2;
@@ -95,6 +96,7 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
     median_check(((const cpu_data *)user)->c, n, check);
 }
 
+/* Measures both methods, serial and with OpenMP. */
 static void run_cpu(bench_run *run, const median_case *c)
 {
     static const struct {
@@ -121,6 +123,7 @@ static void run_cpu(bench_run *run, const median_case *c)
     }
 }
 
+/* Generates the image and the reference, and measures. */
 void bench_median(bench_run *run)
 {
     const bench_options *o = run->options;
@@ -130,7 +133,7 @@ void bench_median(bench_run *run)
     uint8_t *truth = bench_alloc(run, pixels, 1, "the image");
     c.back = bench_alloc(run, pixels, 1, "the image");
     if (run->err.status == FMO_OK) {
-        /* A slope with noise: neighbouring medians differ. */
+        /* A slope with noise, so that neighbouring medians differ. */
         for (size_t at = 0; at < pixels; at++) {
             const int slope = (int)(at % (size_t)c.edge + at / (size_t)c.edge) * 96 / c.edge;
             image[at] = (uint8_t)(slope + (int)bench_below(

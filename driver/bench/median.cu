@@ -1,5 +1,5 @@
-/* median on the GPU: the window read from global memory, from a tile in shared memory, or a
- * histogram a thread that slides along a strip of a row. */
+/* median on the GPU: the window is read from global memory or from a tile in shared memory, or each
+ * thread has a histogram that slides along a strip of a row. See median.h. */
 #include "gpu.cuh"
 #include "median.h"
 
@@ -13,7 +13,7 @@ struct image_view {
     uint8_t *out;
 };
 
-/* Least value m with more than half of the window <= m; at(dx, dy) reads the window. */
+/* Returns the least value m with more than half of the window <= m; at(dx, dy) reads the window. */
 template <class At> __device__ __forceinline__ uint8_t bisect(int window, At at)
 {
     const int half = window / 2, rank = window * window / 2;
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(BENCH_THREADS) tiled(image_view v, int rows)
         bisect(v.window, [&](int dx, int dy) { return middle[dy * width + dx]; });
 }
 
-/* A thread has a strip of a row; its histogram stands in shared memory, [value][thread]. The rank
- * is followed up and down instead of being counted from the start. */
+/* Each thread has a strip of a row, and a histogram in shared memory, [value][thread]. The median
+ * is updated from the previous pixel's instead of being counted from 0. */
 __global__ void __launch_bounds__(BENCH_THREADS) sliding(image_view v, int rows, int strip)
 {
     extern __shared__ uint16_t histogram[];
@@ -111,6 +111,7 @@ void measure(bench_run *run, const median_case *c, const char *method, int64_t s
 
 } // namespace
 
+/* Copies the image and measures all forms. */
 extern "C" void bench_median_gpu(bench_run *run, const void *what)
 {
     const median_case *c = (const median_case *)what;

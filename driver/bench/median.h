@@ -1,4 +1,4 @@
-/* The data of the median experiment: a square image of bytes, edges repeated outwards. */
+/* The data of the median experiment: a square image of bytes; outside, edge pixels are repeated. */
 #ifndef FMO_BENCH_MEDIAN_H
 #define FMO_BENCH_MEDIAN_H
 
@@ -8,7 +8,7 @@ typedef struct median_case {
     int edge, window;     /* pixels; window is odd */
     const uint8_t *image; /* [edge][edge] */
     const uint8_t *truth;
-    uint8_t *back; /* what came back */
+    uint8_t *back; /* result of a run */
 } median_case;
 
 BENCH_HD int median_clamp(int at, int edge)
@@ -20,10 +20,10 @@ BENCH_HD int median_clamp(int at, int edge)
 extern "C" {
 #endif
 
-/** Compare the first n rows of c->back with the truth. */
+/** Compares the first n rows of c->back with the reference. */
 void median_check(const median_case *c, int64_t n, bench_check *check);
 
-/** Table, column and parameters; strip 0: no strips. */
+/** Sets table, column and parameters; strip 0: no strips. */
 void median_cell_fill(const median_case *c, int64_t strip, bench_cell *cell);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Generated molecules. Next: fock.c, which builds Fock matrices of them. */
+/* Generates molecules. See molecules.h. Next: fock.c, which builds their Fock matrices. */
 #include "molecules.h"
 #include "items.h"
 
@@ -18,7 +18,7 @@ void bench_molecule_destroy(fmo_molecule *molecule)
     free(molecule);
 }
 
-/* Space for `most` nuclei; none yet. */
+/* Allocates a molecule for `most` nuclei, which has none yet. */
 static fmo_status start(int64_t most, fmo_molecule **molecule, fmo_error *err)
 {
     fmo_molecule *m = calloc(1, sizeof *m);
@@ -34,7 +34,7 @@ static fmo_status start(int64_t most, fmo_molecule **molecule, fmo_error *err)
     return FMO_OK;
 }
 
-/* Angstrom in, bohr kept. */
+/* Adds a nucleus. Coordinates are given in angstrom and stored in bohr. */
 static void add(fmo_molecule *m, int number, double x, double y, double z)
 {
     double *at = m->coord + 3 * (size_t)m->nucleus_num;
@@ -58,6 +58,7 @@ static void rotation(uint64_t seed, uint64_t which, double R[3][3])
     memcpy(R, rows, sizeof rows);
 }
 
+/* Places randomly rotated waters on the grid. */
 fmo_status bench_water_cluster(int edge, uint64_t seed, fmo_molecule **molecule, fmo_error *err)
 {
     const double step = 3.1, bond = 0.9572, half = 0.5 * 104.52 * degree;
@@ -83,12 +84,13 @@ fmo_status bench_water_cluster(int edge, uint64_t seed, fmo_molecule **molecule,
     return FMO_OK;
 }
 
+/* Places the carbons as a zigzag in the xz plane, and then the hydrogens. */
 fmo_status bench_alkane(int carbons, fmo_molecule **molecule, fmo_error *err)
 {
     const double CC = 1.53, CH = 1.09, CCC = 112.0 * degree, HCH = 107.0 * degree;
     const double x = 0.5 * CC * cos(0.5 * CCC), step = CC * sin(0.5 * CCC);
     const double out = CH * cos(0.5 * HCH), aside = CH * sin(0.5 * HCH);
-    /* the direction from one carbon to the next, to the side and along the chain */
+    /* components of the direction from one carbon to the next: across and along the chain */
     const double side_share = cos(0.5 * CCC), chain_share = sin(0.5 * CCC);
     if (start(3 * (int64_t)carbons + 2, molecule, err) != FMO_OK) return FMO_ERR_MEMORY;
     fmo_molecule *m = *molecule;
@@ -97,7 +99,7 @@ fmo_status bench_alkane(int carbons, fmo_molecule **molecule, fmo_error *err)
         for (int h = 0; h < 2; h++)
             add(m, HYDROGEN, k % 2 ? -x - out : x + out, h ? -aside : aside, k * step);
     const int last = carbons - 1;
-    const double end = last % 2 ? -x : x; /* neighbours are on the other side */
+    const double end = last % 2 ? -x : x; /* its neighbour is on the other side */
     add(m, HYDROGEN, x - CH * side_share, 0.0, -CH * chain_share);
     add(m, HYDROGEN, end - (end > 0.0 ? 1.0 : -1.0) * CH * side_share, 0.0,
         last * step + CH * chain_share);

@@ -1,5 +1,5 @@
-/* A build without FMO_EXPERIMENTS: Fock builds and SCFs are timed; each of the others says why it
- * is not here. */
+/* A build without FMO_EXPERIMENTS times Fock builds and SCFs; here the other experiments report
+ * that they are not available. */
 #include "bench.h"
 
 #define NONE(name)                                                                        \

@@ -1,5 +1,5 @@
-/* The options of fmo-bench: one table, which the option engine (driver/cli/option.h) reads, and
- * what of one option has to do with another. The commands are the experiments. */
+/* The options of fmo-bench: one table, which the option parser (driver/cli/option.h) reads, and
+ * checks of options against each other. The experiments are the commands. */
 #define _GNU_SOURCE
 #include "options.h"
 #include "driver/cli/option.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <fmo/fock.h>
 
-/* Strategies that add to any element of an array. */
+/* Names of the strategies that can add to any element of an array. */
 static const char *scatter_name(int value)
 {
     const fmo_scatter scatter = (fmo_scatter)value;
@@ -19,7 +19,7 @@ static const char *scatter_text(int value)
     return fmo_scatter_text((fmo_scatter)value);
 }
 
-/* Modes that a build can be timed in here. */
+/* Names of the modes in which builds can be timed. */
 static const char *mode_name(int value)
 {
     return value == FMO_MODE_CPU || value == FMO_MODE_FUSED ? fmo_mode_name((fmo_mode)value) : NULL;
@@ -175,7 +175,7 @@ enum { OPTION_NUM = sizeof option_table / sizeof option_table[0] };
 static const cli_program program = {
     "fmo-bench", option_table, OPTION_NUM, BENCH_EXPERIMENT_COUNT, bench_experiment_name, NULL};
 
-/* Texts of the table, and -1 where an experiment has a default of its own. */
+/* Sets the defaults of the table; -1 if the default depends on the experiment. */
 static fmo_status set_defaults(bench_options *options, fmo_error *err)
 {
     memset(options, 0, sizeof *options);
@@ -188,6 +188,7 @@ static fmo_status set_defaults(bench_options *options, fmo_error *err)
     return cli_defaults(&program, options, err);
 }
 
+/* Sets the experiment from its name, the only operand. */
 static fmo_status set_experiment(int argc, char **argv, bench_options *options, fmo_error *err)
 {
     char list[256] = "all";
@@ -212,7 +213,7 @@ static fmo_status set_experiment(int argc, char **argv, bench_options *options, 
     return FMO_OK;
 }
 
-/* himeno has grids that only several GPUs are asked for, and sweeps enough to be timed. */
+/* Sets the grids and sweeps of himeno, whose defaults depend on --gpus. */
 static fmo_status set_himeno(bench_options *options, fmo_error *err)
 {
     const int64_t all = (1 << BENCH_GRID_COUNT) - 1;
@@ -233,7 +234,7 @@ static fmo_status set_himeno(bench_options *options, fmo_error *err)
     return FMO_OK;
 }
 
-/* Options that have an effect only beside a value of another one. */
+/* Refuses options that have an effect only with a certain value of another one. */
 static fmo_status check_companions(const bench_options *o, const bool *given, fmo_error *err)
 {
     const bool gpu = o->places >> BENCH_ON_GPU & 1;
@@ -256,6 +257,7 @@ static fmo_status check_companions(const bench_options *o, const bool *given, fm
     return FMO_OK;
 }
 
+/* Refuses options that do not belong to the experiment, and combinations without a meaning. */
 static fmo_status check_options(const bench_options *options, const bool *given, fmo_error *err)
 {
     const int e = options->experiment;
@@ -288,6 +290,7 @@ static fmo_status check_options(const bench_options *options, const bool *given,
     return FMO_OK;
 }
 
+/* Parses the options and the experiment, and sets the defaults that depend on it. */
 fmo_status bench_options_parse(int argc, char **argv, bench_options *options, fmo_error *err)
 {
     bool given[OPTION_NUM];
@@ -318,6 +321,7 @@ static void print_experiments(FILE *stream)
     fputs("  all          all of them but fock, growth, scf and pingpong, in this order\n", stream);
 }
 
+/* Prints the usage, the experiments and the options. */
 void bench_options_help(int experiment, FILE *stream)
 {
     const bool one = experiment < BENCH_EXPERIMENT_COUNT;

@@ -1,6 +1,7 @@
-/* pingpong: messages between two ranks, there and back: the paper's first experiment (GMPI, 2016;
- * in kernels through a proxy, beside MPI from the host), with today's transports beside it. Here:
- * the parts without a GPU (a proxy whose callers are host threads, MPI), and the table. */
+/* pingpong: round trips of messages between two ranks: the first experiment of the paper on GMPI
+ * (2016; in kernels through a proxy, compared with MPI from the host), with the present transports
+ * for comparison. This file has the parts without a GPU (a proxy called by host threads; MPI), and
+ * the table. Next: pingpong.cu. */
 #define _GNU_SOURCE
 #include "pingpong.h"
 #include "accumulate/comm/host_rank.h"
@@ -19,6 +20,7 @@ int pingpong_rounds(int64_t bytes)
     return rounds < 5 ? 5 : (int)rounds;
 }
 
+/* Stores a cell with minimum, median and maximum, or leaves it out. */
 void pingpong_keep(bench_run *run, const pingpong *p, bench_place place, const char *table,
                    const char *method, int64_t bytes, const double *seconds, bool checked,
                    const char *note)
@@ -41,12 +43,11 @@ void pingpong_keep(bench_run *run, const pingpong *p, bench_place place, const c
     cell.first = seconds[0];
     cell.min = spread.min, cell.median = spread.median, cell.max = spread.max;
     if (note) snprintf(cell.note, sizeof cell.note, "%s", note);
-    if (checked) cell.check.kind = BENCH_EXACT; /* a wrong byte is a fault, and ends all */
+    if (checked) cell.check.kind = BENCH_EXACT; /* a wrong byte would have ended the run */
     bench_keep(run, &cell);
 }
 
-/* ---- host ranks -------------------------------------------------------------------------------
- */
+/* ---- host ranks ------------------------------------------------------------------------------ */
 
 typedef struct host_end {
     fmo_host_rank *h;
@@ -73,7 +74,7 @@ static void *host_run(void *user)
     return NULL;
 }
 
-/* Ring, proxy and matching, with threads of one process as ranks. */
+/* Measures ring, proxy and matching, with two threads of one process as ranks. */
 static void host_ranks(bench_run *run, const pingpong *p, int64_t bytes)
 {
     fmo_local *local = fmo_local_create(2);
@@ -113,7 +114,7 @@ static void host_ranks(bench_run *run, const pingpong *p, int64_t bytes)
     fmo_local_destroy(local);
 }
 
-/* Between hosts, one message one way. */
+/* Seconds of one message one way between two processes. */
 static double mpi_seconds(const bench_world *w, void *data, int64_t bytes, int rounds)
 {
     bench_world_barrier(w);
@@ -136,9 +137,9 @@ static void host_mpi(bench_run *run, const pingpong *p, int64_t bytes)
     free(data);
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
+/* Prints the table, and published figures. */
 static void print_cells(const bench_run *run, int first)
 {
     printf("\npingpong: microseconds one way, or for a call: median (least - most); GB/s\n");
@@ -164,6 +165,7 @@ static void print_cells(const bench_run *run, int first)
         "  a round trip (H200); CUDA-aware Open MPI 11.5 us one way; P2P writes 371-377 GB/s.\n");
 }
 
+/* Measures messages of all lengths on the CPU, then on the GPU. */
 void bench_pingpong(bench_run *run)
 {
     const bench_options *o = run->options;

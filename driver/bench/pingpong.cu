@@ -1,6 +1,7 @@
-/* pingpong on GPUs: in kernels through both transports of gmpi, matched and through persistent
- * channels; from the host by copies, MPI and NCCL; and what single calls cost. Ranks: two GPUs of
- * one process, two processes, or, with one GPU, two block groups of one kernel. */
+/* pingpong on GPUs: from kernels by both transports of gmpi, with matched messages and with
+ * persistent channels; from the host by copies, MPI and NCCL; and the costs of single calls. Ranks
+ * are two GPUs of one process, two processes or, with one GPU, two block groups of one kernel. See
+ * pingpong.h. */
 #include "gpu.cuh"
 #include "pingpong.h"
 #include "ranks_gpu.h"
@@ -14,7 +15,7 @@ namespace {
 
 enum { THREADS = 512, CHANNEL_MAX = 64 << 20, SUM_LEAST = 32768 };
 
-/* What a kernel tells the host. */
+/* Results that a kernel returns to the host. */
 struct outcome {
     double seconds;
     int code, wrong;
@@ -83,7 +84,8 @@ __global__ void __launch_bounds__(THREADS) matched(fmo_gmpi_buf *bufs, arguments
     compare(a, b, in);
 }
 
-/* `back` < 0: one direction, as fast as the channel's two halves allow. */
+/* Messages through channels. `back` < 0: in one direction only, as fast as the channel's two halves
+ * allow. */
 __global__ void __launch_bounds__(THREADS) channels(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
@@ -112,7 +114,7 @@ __global__ void __launch_bounds__(THREADS) channels(fmo_gmpi_buf *bufs, argument
             fmo_gmpi_channel_release<FMO_GMPI_GRID>(&in);
         }
     }
-    /* One direction: all but the last message have been released. */
+    /* One direction: begin succeeds after all messages but the last were released. */
     if (!both && first) {
         if (!fmo_gmpi_channel_begin<FMO_GMPI_GRID>(&out)) return failed(a, b);
     }
@@ -121,6 +123,7 @@ __global__ void __launch_bounds__(THREADS) channels(fmo_gmpi_buf *bufs, argument
 }
 
 enum { CALL_GRID_SYNC, CALL_ISEND, CALL_ALLREDUCE, CALL_BARRIER, CALLS };
+/* Times one kind of call. */
 __global__ void __launch_bounds__(THREADS) calls(fmo_gmpi_buf *bufs, arguments a, int call)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
@@ -150,8 +153,7 @@ __global__ void __launch_bounds__(THREADS) calls(fmo_gmpi_buf *bufs, arguments a
         atomicAdd_system(&a.outcome->wrong, 1);
 }
 
-/* Messages have two ends; calls of all ranks are timed on so many GPUs, too, where there are more.
- */
+/* Messages have two ends; calls of all ranks are also timed on all GPUs, if there are more. */
 enum { GPUS_MAX = 8 };
 
 struct world {
@@ -166,20 +168,20 @@ struct world {
     arguments a;
 };
 
-/* Of one block; a short message is one warp's. */
+/* Threads of a block; one warp for a short message. */
 unsigned threads_for(int blocks, unsigned long long bytes)
 {
     return blocks == 1 && bytes <= 256 ? 32 : THREADS;
 }
 
-/* "16 blocks of 512 threads a rank, one GPU" */
+/* Writes e.g. "16 blocks of 512 threads a rank, one GPU". */
 void describe(const world *w, int blocks, char note[64])
 {
     snprintf(note, 64, "%d block%s of %u threads%s", blocks, blocks == 1 ? "" : "s",
              threads_for(blocks, w->a.bytes), w->one_gpu ? " a rank, one GPU" : "");
 }
 
-/* All ranks of this process run the kernel; false after a fault. */
+/* Runs the kernel on all ranks of this process; returns false after an error. */
 template <class Kernel, class... More>
 bool launch(world *w, int blocks, Kernel kernel, More... more)
 {
@@ -217,7 +219,7 @@ int blocks_for(const world *w, int64_t bytes)
     return wanted < most ? wanted : most;
 }
 
-/* The process whose rank is not 0 measures along and keeps nothing of it. */
+/* Measures a cell. A process whose rank is not 0 takes part and its results are not used. */
 template <class Time>
 void measure(world *w, const char *table, const char *method, int64_t bytes, bool checked,
              const char *note, Time time)
@@ -231,7 +233,7 @@ void measure(world *w, const char *table, const char *method, int64_t bytes, boo
     pingpong_keep(w->run, w->p, BENCH_ON_GPU, table, method, bytes, seconds, checked, note);
 }
 
-/* Calls of all ranks, from number `first` on. */
+/* Times calls of all ranks, beginning with call number `first`. */
 void time_calls(world *w, int first)
 {
     static const char *const call_names[CALLS] = {"barrier of a grid", "isend", "allreduce",
@@ -254,8 +256,8 @@ void time_calls(world *w, int first)
         }
 }
 
-/* Ranks that send messages of up to `most` bytes, with channels, and where theirs stand; false,
- * with a word, if there are none. */
+/* Creates ranks for messages of up to `most` bytes, and their buffers. Returns false after an
+ * error, or if the transport is not available, which is reported. */
 bool open_group(world *w, int64_t most)
 {
     bench_run *run = w->run;
@@ -264,12 +266,12 @@ bool open_group(world *w, int64_t most)
     fmo_gmpi_options_init(&options);
     options.transport = w->transport;
     options.ranks = w->here, options.devices = w->device;
-    options.concurrent = 0; /* the paper's model: one context */
-    /* in, out, and channels of the largest size both ways, with their halves. */
+    options.concurrent = 0; /* as in the paper: one context */
+    /* in, out, and channels of the largest size both ways, with two halves each */
     options.heap_bytes = (size_t)most * 14 + ((size_t)8 << 20);
     const fmo_status status = w->p->world.processes > 1 ? bench_world_group(&options, &w->g, &err)
                                                         : fmo_gmpi_create(&options, &w->g, &err);
-    if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, two processes on one GPU */
+    if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, or two processes on one GPU */
         const double none = -1.0;
         pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes",
                       fmo_gmpi_transport_name(w->transport), most, &none, false, err.message);
@@ -291,6 +293,8 @@ void close_group(world *w)
     w->g = nullptr;
 }
 
+/* Measures messages of all lengths with one transport, matched and through channels, and its
+ * calls. */
 void in_kernels(world *w)
 {
     bench_run *run = w->run;
@@ -343,7 +347,7 @@ void in_kernels(world *w)
     close_group(w);
 }
 
-/* Where one process has more than two GPUs: what concerns all ranks, on all of them. */
+/* With more than two GPUs in one process: times the calls of all ranks on all GPUs. */
 void on_all_gpus(world *w)
 {
     if (!open_group(w, 8)) return close_group(w);
@@ -351,7 +355,7 @@ void on_all_gpus(world *w)
     close_group(w);
 }
 
-/* One message one way; negative after a fault. */
+/* Seconds of one message one way; negative after an error. */
 double nccl_seconds(const world *w, bench_nccl *n, void *const data[2], int64_t bytes, int rounds)
 {
     bool good = true;
@@ -375,8 +379,8 @@ double nccl_seconds(const world *w, bench_nccl *n, void *const data[2], int64_t 
 }
 
 /* ---- sums -------------------------------------------------------------------------------------
- * Doubles of two GPUs are added up on the first, as X of a shared Fock build is: by a kernel there
- * that reads the other's memory (accumulate/gpu/several.cu), and by NCCL. */
+ * Sums of doubles of two GPUs on the first one, as for X of a Fock build on several GPUs: by a
+ * kernel there that reads the other's memory (accumulate/gpu/several.cu), and by NCCL. */
 
 __global__ void __launch_bounds__(THREADS) fill_doubles(double *data, size_t count, double value)
 {
@@ -391,7 +395,8 @@ __global__ void __launch_bounds__(THREADS) add_doubles(double *to, const double 
         to[n] += from[n];
 }
 
-/* One sum; negative after a fault. rounds are started one behind the other, as in a build. */
+/* Seconds of one sum; negative after an error. `rounds` sums are queued one after the other, as in
+ * a build. */
 double sum_seconds(const world *w, bench_nccl *nccl, double *const data[2], size_t count,
                    int rounds)
 {
@@ -429,6 +434,7 @@ double sum_seconds(const world *w, bench_nccl *nccl, double *const data[2], size
     return seconds;
 }
 
+/* Measures sums of one length, by a kernel and by NCCL. */
 void sums(world *w, bench_nccl *nccl, double *const data[2], int64_t bytes)
 {
     static const char table[] = "a sum onto the first GPU, by bytes";
@@ -451,7 +457,7 @@ void sums(world *w, bench_nccl *nccl, double *const data[2], int64_t bytes)
                 [&] { return sum_seconds(w, nccl, data, count, rounds); });
 }
 
-/* From the host: copies, NCCL, and MPI through pinned host memory. */
+/* Measures messages from the host: copies, NCCL, and MPI through pinned host memory. */
 void from_host(world *w)
 {
     bench_run *run = w->run;
@@ -528,6 +534,7 @@ void from_host(world *w)
 
 } // namespace
 
+/* Chooses the GPUs of the ranks, and measures both transports and the host's messages. */
 extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
 {
     world w = {};

@@ -34,7 +34,7 @@ def number(text):
 
 
 def tables(document):
-    """Measured cells by (experiment, table), in the order of the file; growth in two that have all."""
+    """Measured cells by (experiment, table), in the order of the file; cells of growth are in two tables."""
     found = {}
     for cell in document["results"]:
         if cell["left_out"] is None and cell["rate"] is not None:
@@ -52,13 +52,13 @@ def rows_of(cells):
 
 def curves(axes, cells):
     rows = rows_of(cells)
-    names = {row: re.sub("/(native|cas)(?![a-z])", "", row) for row in rows}  # one colour for both commits
+    names = {row: re.sub("/(native|cas)(?![a-z])", "", row) for row in rows}  # one colour for both atomic updates
     order = list(dict.fromkeys(names.values()))
     for row, own in rows.items():
         colour = COLOURS[order.index(names[row]) % len(COLOURS)]
         style = ":" if own[0]["where"] == "cpu" else "--" if own[0]["commit"] == "cas" else "-"
         points = sorted((number(c["column"]), c) for c in own if number(c["column"]) is not None)
-        if not points:  # a method without strips, say: a level line
+        if not points:  # e.g. a method without strips: a horizontal line
             axes.axhline(own[0]["rate"], label=row, color=colour, linestyle=style)
             continue
         x = [p[0] for p in points]
@@ -97,7 +97,7 @@ def mark(cell):
 
 
 def growth(axes, cells, peak):
-    """Seconds against surviving quartets; thin lines: the arithmetic at the GPU's peak."""
+    """Seconds against screened-in quartets; thin lines: time of the arithmetic at the GPU's peak."""
     series = {}
     for cell in cells:
         series.setdefault((cell["table"], cell["method"]), []).append(cell)
@@ -151,7 +151,7 @@ def by_functions(figure, cells):
 
 
 def systems(axes, cells):
-    """Milliseconds of each system, with the best other program's and the target."""
+    """Milliseconds of each system, with those of the fastest other program and the target."""
     names = list(dict.fromkeys(cell["row"] for cell in cells))
     for k, method in enumerate(dict.fromkeys(cell["method"] for cell in cells)):
         own = [cell for cell in cells if cell["method"] == method]

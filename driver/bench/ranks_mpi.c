@@ -1,4 +1,4 @@
-/* Processes of mpirun, through MPI. */
+/* Processes of mpirun, using MPI. See ranks.h. */
 #include "ranks.h"
 
 #include <fmo/gmpi_mpi.h>

@@ -1,11 +1,11 @@
-/* NCCL, started by the host. The library is opened when it is wanted, so that fmo-bench runs where
- * it is missing. */
+/* NCCL, called by the host. The library is loaded when it is needed, so that fmo-bench also runs
+ * where it is missing. See ranks_gpu.h. */
 #include "ranks_gpu.h"
 
 #include <dlfcn.h>
 #include <nccl.h>
 
-/* What is taken out of the library. */
+/* The functions that are used. */
 #define NCCL_TABLE(X)   \
     X(ncclGetUniqueId)  \
     X(ncclCommInitRank) \
@@ -28,6 +28,7 @@ struct bench_nccl {
     ncclResult_t code;
 };
 
+/* Loads the library and creates the communicators of this process's ranks. */
 bench_nccl *bench_nccl_open(const bench_world *w, int ranks, const int *devices, char *why,
                             size_t size)
 {

@@ -1,4 +1,4 @@
-/* A build without MPI: one process. */
+/* The functions of ranks.h for a build without MPI: one process. */
 #include "ranks.h"
 
 fmo_status bench_world_open(bench_world *w, int expected, fmo_error *err)

@@ -1,4 +1,4 @@
-/* A build without NCCL. */
+/* The functions of ranks_gpu.h for a build without NCCL. */
 #include "ranks_gpu.h"
 
 bench_nccl *bench_nccl_open(const bench_world *, int, const int *, char *why, size_t size)

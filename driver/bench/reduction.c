@@ -1,5 +1,6 @@
-/* reduction: one sum of N items. After the DPC++ reductions: one atomic per item; a batch per work
- * item, contiguous or strided, then one atomic; trees. int32 is exact mod 2^32. */
+/* reduction: one sum of N items, as in the reduction examples of DPC++: one atomic per item; a
+ * batch per work item, contiguous or strided, followed by one atomic; trees. int32 is exact mod
+ * 2^32. Next: reduction.cu. */
 #define _GNU_SOURCE
 #include "reduction.h"
 #include "driver/base/clock.h"
@@ -11,6 +12,7 @@
 
 static const int64_t cpu_items_max = (int64_t)1 << 28;
 
+/* Computes the exact sum of the first n items. */
 static void count_truth(reduction_case *c, int64_t n)
 {
     int64_t whole = 0;
@@ -72,7 +74,7 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
     reduction_check(d->c, n, d->sum, 0.0, check);
 }
 
-/* A sum in T; unsigned for int32, which wraps. */
+/* A sum in T; unsigned for int32, so that it wraps around. */
 #define CPU_FORMS(NAME, T, ITEM)                                                                   \
     static double serial_##NAME(void *user, int64_t n)                                             \
     {                                                                                              \
@@ -109,6 +111,7 @@ CPU_FORMS(int32, uint32_t, d->int32[i])
 CPU_FORMS(float, float, d->single[i])
 CPU_FORMS(double, double, d->number[i])
 
+/* Measures the serial sum, atomics, and OpenMP's reduction. */
 static void run_cpu(bench_run *run, reduction_case *c)
 {
     static const struct {

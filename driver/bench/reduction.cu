@@ -1,5 +1,5 @@
-/* reduction on the GPU: an atomic per item by every strategy; batches in a register before one
- * atomic; trees over a warp, a block, the device; CUB. */
+/* reduction on the GPU: an atomic per item with every strategy; batches summed in a register before
+ * one atomic; trees over a warp, a block, the device; CUB. See reduction.h. */
 #include "gpu.cuh"
 #include "reduction.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 enum { AHEAD = 4 };
 
-/* int32 sums as int (fmo_sum wraps), others as they are. */
+/* Makes an item: int32 as int (fmo_sum wraps), the others in their type. */
 template <typename T> struct item_of;
 template <> struct item_of<int> {
     static __device__ __forceinline__ int make(uint64_t seed, int64_t i)
@@ -37,6 +37,7 @@ template <typename T> __global__ void fill_items(uint64_t seed, int64_t n, T *it
         items[i] = item_of<T>::make(seed, i);
 }
 
+/* Adds every item with a strategy. */
 template <class S, typename T>
 __global__ void __launch_bounds__(BENCH_THREADS)
     one_atomic_each(const T *items, int64_t n, S scatter, T *sum)
@@ -62,8 +63,8 @@ __global__ void __launch_bounds__(BENCH_THREADS)
     fmo_scatter_finish(scatter);
 }
 
-/* A thread's batch: `batch` items side by side (uncoalesced on purpose), or `batch` items that
- * stand one block of threads apart. */
+/* Sum of a thread's batch: `batch` consecutive items (uncoalesced on purpose), or `batch` items
+ * with a stride of one block of threads. */
 template <typename T>
 __device__ __forceinline__ T batch_sum(const T *items, int64_t n, int64_t batch, bool strided)
 {
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(BENCH_THREADS)
 
 enum { TREE_WARP, TREE_BLOCK, TREE_DEVICE };
 
-/* Grid-strided sum of a thread, then a tree; `out`: the sum, or partial sums per block. */
+/* Grid-strided sum of a thread, then a tree. `out`: the sum, or partial sums per block. */
 template <typename T>
 __global__ void __launch_bounds__(BENCH_THREADS) tree(const T *items, int64_t n, int form, T *out)
 {
@@ -138,6 +139,7 @@ void measure(const gpu_case<T> &g, bench_cell *cell, fmo_scatter scatter, Launch
         });
 }
 
+/* Measures one strategy with one grid. */
 template <class S, fmo_scatter scatter, fmo_commit commit, typename T>
 void strategy_cell(const gpu_case<T> &g, int64_t blocks_asked)
 {
@@ -182,6 +184,7 @@ void batch_cell(const gpu_case<T> &g, fmo_commit commit, int64_t batch, bool str
     });
 }
 
+/* Measures a tree; the device tree has a second kernel for the partial sums. */
 template <typename T> void tree_cell(const gpu_case<T> &g, const char *method, int form)
 {
     bench_run *run = g.run;
@@ -218,6 +221,7 @@ template <typename T> void cub_cell(const gpu_case<T> &g)
     cudaFree(temp);
 }
 
+/* Measures all methods with items of one type. */
 template <typename T> void run_type(bench_run *run, reduction_case *c)
 {
     const bench_options *o = run->options;

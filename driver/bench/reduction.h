@@ -1,4 +1,4 @@
-/* One case of the reduction experiment, as its CPU and GPU parts share it. */
+/* One case of the reduction experiment, shared by its CPU and GPU parts. */
 #ifndef FMO_BENCH_REDUCTION_H
 #define FMO_BENCH_REDUCTION_H
 
@@ -8,9 +8,9 @@ typedef struct reduction_case {
     bench_type type;
     int64_t count;
     uint64_t seed;
-    int64_t truth_n; /* of the sums below; -1: none yet */
+    int64_t truth_n; /* number of items of the sums below; -1: none yet */
     int64_t sum_int;
-    long double sum;      /* of the items as they stand in memory */
+    long double sum;      /* of the items, rounded to their type */
     double sum_magnitude; /* sum of |item| */
 } reduction_case;
 
@@ -28,11 +28,11 @@ BENCH_HD double reduction_number(uint64_t seed, int64_t i)
 extern "C" {
 #endif
 
-/** Compare a sum of the first n items; int32 is exact mod 2^32, others within n eps sum|item| plus
- *  `quantum` for each item (fixed point rounds to it). */
+/** Compares a sum of the first n items: int32 exactly mod 2^32, others within n x eps x sum|item|,
+ *  plus `quantum` for each item (the rounding of fixed point). */
 void reduction_check(reduction_case *c, int64_t n, double got, double quantum, bench_check *check);
 
-/** Table, column and parameters of a cell. */
+/** Sets table, column and parameters of a cell. */
 void reduction_cell_fill(const reduction_case *c, bench_cell *cell);
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
-/* The stream of matrix elements that a Fock build of a data set adds to, as bin numbers: X^J first,
- * then X^K, nao^2 each (accumulate/rules/digest.h).
+/* The stream of matrix elements to which a Fock build of a data set adds, as bin numbers: the
+ * elements of X^J first, then those of X^K, nao^2 each (accumulate/rules/digest.h).
  *
- * Shell pairs of each class that a plan at the default cutoff keeps, in the order of the GPU build
- * (accumulate/rules/pair_order.h): deepest contractions first, then by bound in steps of 2^8, then
- * by shell. (The GPU folds s and p shells of the same exponents into one pair, cuts deep pairs into
- * parts and numbers its functions anew; here each pair stands for itself.) For each of the six
- * classes, quartets bra by bra; 32 consecutive ones are a warp; a warp adds the six blocks of the
- * digestion table, element by element, its 32 lanes side by side. If there are more adds than asked
- * for, warps are left out evenly. Schwarz screening is not repeated here. */
+ * Contains the shell pairs of each class that a plan with the default cutoff keeps, in the order of
+ * the GPU build (accumulate/rules/pair_order.h): the most deeply contracted first, then by bound in
+ * steps of 2^8, then by shell. (The GPU also combines s and p shells with the same exponents into
+ * SP shells, divides deeply contracted pairs into segments and renumbers the functions; this is not
+ * reproduced here.) The quartets of each class are in the order of the bra pairs; 32 consecutive
+ * ones form a warp; a warp adds the six blocks of the digestion table element by element, with 32
+ * lanes at a time. If there are more adds than requested, warps are left out evenly. Schwarz
+ * screening of quartets is not applied. */
 #include "items.h"
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
@@ -32,7 +33,7 @@ static int by_rank(const void *x, const void *y)
     return fmo_pair_rank_compare(x, y);
 }
 
-/* The pairs of a class in that order. */
+/* Sorts the pairs of a class into that order. */
 static void sort_pairs(const fmo_pair_list *from, pair_list *list)
 {
     for (int p = 0; p < from->num; p++)
@@ -44,7 +45,7 @@ static void sort_pairs(const fmo_pair_list *from, pair_list *list)
     qsort(list->pair, (size_t)list->num, sizeof *list->pair, by_rank);
 }
 
-/* Adds of one quartet: elements of its six blocks. */
+/* Number of adds of one quartet: the elements of its six blocks. */
 static int quartet_adds(const int *l)
 {
     int adds = 0;
@@ -61,7 +62,7 @@ typedef struct stream {
     int nao;
 } stream;
 
-/* One element of one block for all lanes of a warp. */
+/* Appends one element of one block for all lanes of a warp. */
 static void add_warp(stream *out, const int ao[4][WARP], int lanes, int row, int column, int x,
                      int y, int exchange)
 {
@@ -84,7 +85,7 @@ static void add_quartets(stream *out, const int *l, const int ao[4][WARP], int l
 #undef ROW
 }
 
-/* Quartets of a class; `every`: of the warps, one in so many goes into the stream. */
+/* Appends the quartets of a class to the stream; one of `every` warps is taken. */
 static void walk(const fmo_basis *basis, const pair_list *bra, const pair_list *ket, const int *l,
                  int64_t every, stream *out)
 {
@@ -105,6 +106,7 @@ static void walk(const fmo_basis *basis, const pair_list *bra, const pair_list *
     }
 }
 
+/* Reads the data set, sorts its shell pairs, counts all adds, and writes the stream. */
 int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64_t *num,
                            int64_t *bins, int64_t *all)
 {

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fock builds, then every experiment at its published and larger sizes, into JSON files and one log
-# (docs/reference/bench.md says what each part is).
+# Runs Fock builds, then every experiment at its published and larger sizes, and writes JSON files and one
+# log (docs/reference/bench.md describes each part).
 #
 #     driver/bench/run-all.sh FOLDER [fmo-bench]
 #
 # The second argument, or FMO_BENCH, names the program; the default is build/bin/fmo-bench.
-# DATASET is what the replay walks; FMO_BENCH_ITEMS_LARGE the items of the run beyond 2^31.
+# DATASET is the data set of the replay; FMO_BENCH_ITEMS_LARGE is the number of items of the run beyond 2^31.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 [ $# -ge 1 ] || { echo "usage: $0 FOLDER [fmo-bench]" >&2; exit 2; }
@@ -28,7 +28,7 @@ part() { # name, arguments
     [ "$code" -le "$worst" ] || worst=$code
 }
 
-# Builds: found here even if the program was made elsewhere.
+# The basis sets and geometries of this folder are used, even if the program was built elsewhere.
 export FMO_BASIS_PATH="${FMO_BASIS_PATH:-$root/datasets/basis}"
 part fock fock --geometries "$root/datasets/xyz"
 part growth growth
@@ -38,7 +38,7 @@ part histogram-2013 histogram --items 1e7 --seconds 0.2
 part histogram-2023 histogram --items 2^28 --input ids --bins 256,5000000 --seconds 0.3
 part histogram-2023-grid histogram --items 2^28 --input ids --bins 256 --type int32 \
     --scatter native --commit native --blocks 0,8192,262144 --where gpu --seconds 0.3
-# Other ways to collide, double bins, native atomics and their CAS form.
+# Other distributions over the bins, double bins, native atomics and CAS.
 part histogram-patterns histogram --items 2^25 --input ids --pattern uniform,zipf,runs \
     --bins 100,1e4,1e6 --type double --where gpu --seconds 0.2
 part histogram-replay histogram --items 2^25 --input ids --pattern replay --dataset "$dataset" \

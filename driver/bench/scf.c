@@ -1,6 +1,6 @@
-/* scf: RHF of many displaced copies of a molecule from their geometries: one after the other, in
- * one call of fmo_scf_run_batch, and by PySCF where a Python has it. Molecules per second, energies
- * against each other. RHF of a large molecule, and plans alone. */
+/* scf: RHF of many displaced copies of a molecule, starting from geometries: one after the other,
+ * in one call of fmo_scf_run_batch, and by PySCF if the Python has it. Reports molecules per
+ * second, and compares energies. Also RHF of a large molecule, and plans alone. Next: fock.c. */
 #define _GNU_SOURCE
 #include "fock.h"
 #include "molecules.h"
@@ -14,7 +14,7 @@
 #include <fmo/basis_set.h>
 #include <fmo/scf.h>
 
-/* Ways to go through molecules: SCFs, or their plans alone. */
+/* Ways to run the molecules: SCFs, or only their plans. */
 enum { ALONE, BATCH, PYSCF, PLANS, WAYS };
 static const char *const way_name[WAYS] = {"one by one", "batch", "PySCF", "plans"};
 enum {
@@ -23,8 +23,8 @@ enum {
     PLANS_ALONE = 1 << PLANS
 };
 
-/* What a row is of: a geometry's name, or so many waters on a grid. X(name, geometry, edge, basis
- * set, ways, molecules with a GPU, without; 0: left out) */
+/* The subject of a row: the name of a geometry, or edge^3 waters on a grid. X(name, geometry, edge,
+ * basis set, ways, number of molecules with a GPU, number without; 0: left out) */
 #define SCF_SYSTEM_TABLE(X)                                                   \
     X("water008/6-31G", "water008", 0, "6-31G", SCFS, 1000, 200)              \
     X("water001/6-31G", "water001", 0, "6-31G", SCFS, 10000, 400)             \
@@ -50,13 +50,13 @@ static const scf_system systems[] = {
 };
 enum { SYSTEM_NUM = sizeof systems / sizeof systems[0] };
 
-/* A fragment's nuclei are moved by up to this, in bohr; energies may differ by `agreed`, hartree,
- * from those of single runs, and by `agreed_pyscf` from PySCF's, which computes in its own units of
- * length. */
+/* Maximum displacement of a fragment's nuclei, bohr. Tolerances, hartree: `agreed` for the
+ * difference between a batch and single runs, `agreed_pyscf` between fmo and PySCF, which uses a
+ * slightly different unit of length. */
 static const double displacement = 0.05, agreed = 1e-9, agreed_pyscf = 1e-6;
 
-/* RHF of molecules in bohr until the time is over: their number, the seconds, the energies. The
- * basis set is PySCF's own of that name. */
+/* Runs RHF of molecules in bohr until the time is over, with PySCF's own basis set of the given
+ * name; prints their number, the seconds and the energies. */
 static const char pyscf_script[] =
     "import json, sys, time\n"
     "from pyscf import gto, lib, scf\n"
@@ -74,18 +74,18 @@ static const char pyscf_script[] =
 typedef struct scf_case {
     const scf_system *system;
     fmo_mode mode;
-    int count, done;         /* molecules; those of them that the last timing has done */
+    int count, done;         /* molecules; those completed in the last timing */
     fmo_molecule **molecule; /* [count] */
-    fmo_dataset **dataset;   /* [count] made and let go by each timing: it begins at geometries */
-    double *energy, *alone;  /* [count] of the batch, of single runs or PySCF */
-    double cpu_seconds; /* of all threads, in the last timing; a busy machine changes it less */
+    fmo_dataset **dataset; /* [count] made and freed in each timing, which begins with geometries */
+    double *energy, *alone; /* [count] of the batch; of single runs or PySCF */
+    double cpu_seconds;     /* of all threads in the last timing; varies less on a busy machine */
     bench_run *run;
-    /* of plans alone */
+    /* for plans alone */
     const fmo_basis **basis; /* [count] */
     fmo_fock_plan **plan;    /* [count] */
 } scf_case;
 
-/* Of this process and of those that it has waited for. */
+/* CPU time of this process and of its terminated children, seconds. */
 static double cpu_seconds(void)
 {
     double seconds = 0.0;
@@ -104,7 +104,7 @@ static fmo_scf_options options_of(const bench_run *run, const scf_case *c)
     fmo_scf_options_init(&options);
     options.fock.mode = c->mode;
     options.fock.threads = run->threads;
-    options.orbitals = 0; /* energies */
+    options.orbitals = 0; /* only energies */
     return options;
 }
 
@@ -123,7 +123,7 @@ static void drop_datasets(scf_case *c)
     }
 }
 
-/* One after the other until the time is over. @return seconds */
+/* Runs the SCFs one after the other until the time is over. @return seconds */
 static double run_alone(bench_run *run, scf_case *c, const fmo_basis_set *set)
 {
     const fmo_scf_options options = options_of(run, c);
@@ -156,7 +156,7 @@ static void take_energy(size_t index, fmo_scf_job *job, void *user)
     job->result = NULL;
 }
 
-/* All in one call. @return seconds */
+/* Runs all SCFs in one call. @return seconds */
 static double run_batch(bench_run *run, scf_case *c, const fmo_basis_set *set)
 {
     fmo_scf_options options = options_of(run, c);
@@ -210,7 +210,8 @@ static bool write_molecules(const char *path, const scf_case *c)
     return fclose(f) == 0 && written;
 }
 
-/* By the Python of --python. @return seconds; NaN where it has no PySCF */
+/* Runs the SCFs with PySCF, using the Python of --python. @return seconds; NaN if it has no
+ * PySCF */
 static double run_pyscf(bench_run *run, scf_case *c)
 {
     char folder[] = "/tmp/fmo-bench-XXXXXX", script[64], data[64], command[1024];
@@ -252,7 +253,7 @@ static bench_cell cell_of(const bench_run *run, const scf_case *c, int way)
     return cell;
 }
 
-/* What a cell that was kept is of. */
+/* Adds the parameters of a stored cell. */
 static void say_what(const scf_case *c, bench_cell *cell)
 {
     bench_cell_text(cell, "basis", c->system->basis);
@@ -262,8 +263,8 @@ static void say_what(const scf_case *c, bench_cell *cell)
     bench_cell_number(cell, "cpu_seconds", c->cpu_seconds * c->count / c->done);
 }
 
-/* A cell of `done` molecules, extrapolated to all; energies against the batch's where they are not
- * its own. */
+/* Stores a cell of `done` molecules, extrapolated to all. Energies are compared with the batch's,
+ * if there is one. */
 static void keep(bench_run *run, const scf_case *c, int way, double seconds)
 {
     bench_cell cell = cell_of(run, c, way);
@@ -304,7 +305,7 @@ static void print_row(const bench_run *run, const scf_case *c, int way)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Plans of all molecules in one call; without those that go again. */
+/* Makes the plans of all molecules in one call. Destroying them is not timed. @return seconds */
 static double make_plans(void *user, int64_t all)
 {
     scf_case *c = user;
@@ -339,6 +340,7 @@ static void check_plans(void *user, int64_t all, bench_check *check)
     bench_check_exact(check, c->done == c->count);
 }
 
+/* Measures the plans of all molecules, after one call that is not timed. */
 static void measure_plans(bench_run *run, scf_case *c, const fmo_basis_set *set)
 {
     const bench_task task = {.user = c,
@@ -357,7 +359,7 @@ static void measure_plans(bench_run *run, scf_case *c, const fmo_basis_set *set)
         if (status == FMO_OK) c->basis[k] = fmo_dataset_basis(c->dataset[k]);
     }
     if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, err.message);
-    /* before what is timed: it starts CUDA */
+    /* not timed: the first call starts CUDA */
     if (run->err.status == FMO_OK && make_plans(c, 1) >= 0.0) bench_measure(run, &cell, &task);
     if (run->err.status == FMO_OK) {
         say_what(c, &run->cell[run->cell_num - 1]);
@@ -370,7 +372,7 @@ static void measure_plans(bench_run *run, scf_case *c, const fmo_basis_set *set)
 
 static void measure(bench_run *run, scf_case *c, const fmo_basis_set *set)
 {
-    /* the batch first: the others' energies are held against its */
+    /* the batch first: the other energies are compared with its */
     static const int order[] = {BATCH, ALONE, PYSCF};
     for (size_t w = 0; w < sizeof order / sizeof order[0] && run->err.status == FMO_OK; w++) {
         const int way = order[w];
@@ -387,6 +389,7 @@ static void measure(bench_run *run, scf_case *c, const fmo_basis_set *set)
     if (c->system->ways >> PLANS & 1) measure_plans(run, c, set);
 }
 
+/* Makes the molecules of a system and measures it in one mode. */
 static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
 {
     const int64_t asked = run->options->fragments;
@@ -396,7 +399,7 @@ static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
     fmo_molecule *from = NULL;
     scf_case c = {.system = system, .mode = mode, .run = run};
     c.count = mode == FMO_MODE_FUSED ? system->many : system->few;
-    if (!c.count) return; /* hours */
+    if (!c.count) return; /* would take hours */
     if (asked > 0 && c.count > 1) c.count = (int)asked;
     const size_t count = (size_t)c.count;
     c.molecule = bench_alloc(run, count, sizeof *c.molecule, "molecules");

@@ -1,6 +1,7 @@
-/* strip: a loop of N elements cut into strips. On a GPU a thread takes a strip (serial inner loop)
- * or a block does (parallel inner loop). Published on a Tesla C1060: 1000 elements, strips of 5 to
- * 1000. In today's words: coalescing. Here also at a size that leaves the caches. */
+/* strip: a loop of N elements divided into strips. On a GPU a thread takes a strip (serial inner
+ * loop), or a block does (parallel inner loop). Published on a Tesla C1060: 1000 elements, strips
+ * of 5 to 1000. It shows the effect of coalescing. Also run at a size that exceeds the caches.
+ * Next: strip.cu. */
 #define _GNU_SOURCE
 #include "strip.h"
 #include "driver/base/clock.h"
@@ -50,7 +51,8 @@ static void one_strip(const strip_case *c, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) c->z[i] = STRIP_FACTOR * c->x[i] + c->y[i];
 }
 
-/* A loop of 1000 is over in less than a microsecond: it is run until the clock can tell. */
+/* Returns seconds for n elements. A loop of 1000 elements takes less than a microsecond, so short
+ * loops are repeated until the clock can resolve their time. */
 static double timed(const cpu_data *d, int64_t n, bool parallel)
 {
     const strip_case *c = d->c;
@@ -73,6 +75,7 @@ static double openmp(void *user, int64_t n)
     return timed(user, n, true);
 }
 
+/* Measures the loop without strips, and with strips of each length. */
 static void run_cpu(bench_run *run, const strip_case *c)
 {
     for (int s = 0; s < run->options->strips.count; s++) {
@@ -101,6 +104,7 @@ static void run_cpu(bench_run *run, const strip_case *c)
     }
 }
 
+/* Measures one number of elements. */
 static void run_count(bench_run *run, int64_t count)
 {
     double *x = bench_alloc(run, (size_t)count, sizeof *x, "x");

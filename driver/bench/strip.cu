@@ -1,4 +1,5 @@
-/* strip on the GPU: one thread an element; one thread a strip; one block a strip. */
+/* strip on the GPU: one thread per element; one thread per strip; one block per strip. See
+ * strip.h. */
 #include "gpu.cuh"
 #include "strip.h"
 
@@ -50,6 +51,7 @@ void measure(bench_run *run, const strip_case *c, const char *method, int64_t st
 
 } // namespace
 
+/* Copies the data and measures all forms. */
 extern "C" void bench_strip_gpu(bench_run *run, const void *what)
 {
     const strip_case *c = (const strip_case *)what;

@@ -1,4 +1,5 @@
-/* One size of the strip experiment: z[i] = factor x[i] + y[i], whole numbers, exact in double. */
+/* One size of the strip experiment: z[i] = factor x[i] + y[i], with whole numbers, exact in
+ * double. */
 #ifndef FMO_BENCH_STRIP_H
 #define FMO_BENCH_STRIP_H
 
@@ -17,10 +18,11 @@ enum { STRIP_FACTOR = 3, STRIP_VALUES = 1000 };
 extern "C" {
 #endif
 
-/** Compare c->z[0..n-1] with the truth. */
+/** Compares c->z[0..n-1] with the reference. */
 void strip_check(const strip_case *c, int64_t n, bench_check *check);
 
-/** Table, column and parameters of a cell; strip 0: a loop without strips, shown at `column`. */
+/** Sets table, column and parameters of a cell; strip 0: a loop without strips, shown in the column
+ *  of strip length `column`. */
 void strip_cell_fill(const strip_case *c, int64_t strip, int64_t column, bench_cell *cell);
 
 #ifdef __cplusplus

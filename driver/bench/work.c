@@ -1,5 +1,6 @@
-/* The plain list of quartets that percent of peak and growth rest on: no sp shells folded together,
- * no quartet of primitives screened by itself, one density factor for J and K. */
+/* Counts a plain list of quartets, on which percent of peak and growth are based: s and p shells
+ * with the same exponents are not combined, primitive quartets are screened only by their bounds,
+ * and J and K have one density factor. See work.h. */
 #include "work.h"
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/screen.h"
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* [nshell][nshell] block maxima of |D|, which is over internal functions; the largest. */
+/* Writes the maxima of |D| over blocks of shells, [nshell][nshell]; D is in internal functions.
+ * Returns the largest. */
 static double block_maxima(const fmo_basis *b, const double *D, double *maxima)
 {
     const size_t n = (size_t)b->function_num;
@@ -30,8 +32,9 @@ static double block_maxima(const fmo_basis *b, const double *D, double *maxima)
     return largest;
 }
 
-/* Primitive quartets of bra m and ket k whose bounds' product reaches the limit. Bounds of a pair
- * are in descending order, so the kets that a bra primitive keeps only become fewer. */
+/* Number of primitive quartets of bra m and ket k whose product of bounds reaches the limit. The
+ * bounds of a pair are in descending order, so the number of kets for a bra primitive never
+ * increases. */
 static int64_t primitives(const fmo_pair_list *bra, int m, const fmo_pair_list *ket, int k,
                           double limit)
 {
@@ -43,7 +46,8 @@ static int64_t primitives(const fmo_pair_list *bra, int m, const fmo_pair_list *
     return kept;
 }
 
-/* One class. Lists are sorted by bound, so the kets of a bra end where no density could help. */
+/* Counts one class. Lists are sorted by bound, so the loop over kets ends where no density element
+ * could make the quartet significant. */
 static void count_class(const fmo_pair_list *bra, const fmo_pair_list *ket, const double *maxima,
                         double weight, double largest, int shells, double cutoff, int threads,
                         double *quartets, double *prim_quartets)
@@ -80,6 +84,7 @@ static double unscreened(const fmo_basis *b)
     return 0.5 * pairs * pairs;
 }
 
+/* Counts all classes and multiplies by their operations. */
 fmo_status bench_work_count(const fmo_basis *basis, const double *density, double cutoff,
                             int threads, bench_work *work, fmo_error *err)
 {

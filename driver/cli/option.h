@@ -1,7 +1,8 @@
-/* The option engine of fmo-driver and fmo-bench: one table with a row an option says what it is
- * called, what it takes, where that goes, what it is without being given, what it belongs to, and
- * the text of --help. Parsing (option_line.c), values (option_values.c) and --help (option_help.c)
- * read nothing else; cross-checks between options are the programs' own (options.c of each). */
+/* The option parser of fmo-driver and fmo-bench. Each program has one table with one row per
+ * option: name, argument, destination field, default, where it has an effect, and the text of
+ * --help. Parsing (option_line.c), values (option_values.c) and --help (option_help.c) read nothing
+ * else; each program checks combinations of options itself (cli/options_check.c,
+ * bench/options.c). */
 #ifndef FMO_CLI_OPTION_H
 #define FMO_CLI_OPTION_H
 
@@ -15,20 +16,20 @@
 extern "C" {
 #endif
 
-/* What an option takes, and the type of the field that it fills. */
+/* Kind of argument, and type of the field that receives the value. */
 typedef enum cli_kind {
-    CLI_FLAG,   /**< nothing; bool, true */
-    CLI_SWITCH, /**< nothing; int, 1 */
-    CLI_ACTION, /**< nothing; int, `low`. What follows on the line is not looked at: --help */
-    CLI_COUNT,  /**< int from low to high, digits alone */
-    CLI_SIGNED, /**< int, with or without a sign; high: largest size */
-    CLI_WHOLE,  /**< int64_t from low to high, also written 1e7 or 2^28 */
-    CLI_LIST,   /**< cli_list: several of those, with commas between them */
+    CLI_FLAG,   /**< no argument; sets a bool to true */
+    CLI_SWITCH, /**< no argument; sets an int to 1 */
+    CLI_ACTION, /**< no argument; sets an int to `low` and ends parsing, e.g. --help */
+    CLI_COUNT,  /**< int from low to high, digits only */
+    CLI_SIGNED, /**< int with optional sign; high: largest absolute value */
+    CLI_WHOLE,  /**< int64_t from low to high, also written as 1e7 or 2^28 */
+    CLI_LIST,   /**< cli_list: comma-separated numbers as of CLI_WHOLE */
     CLI_REAL,   /**< double from low to high */
-    CLI_SIZE,   /**< size_t, bytes, or a whole number with K, M, G or T */
-    CLI_TEXT,   /**< const char *, into argv, not empty */
+    CLI_SIZE,   /**< size_t, a number of bytes, optionally with suffix K, M, G or T */
+    CLI_TEXT,   /**< const char *, points into argv, not empty */
     CLI_CHOICE, /**< int or enum, one of `choices` */
-    CLI_SET     /**< int64_t, a bit for each of `choices`; "all": all bits */
+    CLI_SET     /**< int64_t, one bit for each of `choices`; "all" sets all bits */
 } cli_kind;
 
 enum { CLI_LIST_MAX = 32 };
@@ -37,14 +38,15 @@ typedef struct cli_list {
     int64_t value[CLI_LIST_MAX];
 } cli_list;
 
-/* Values by name, numbered from 0; a name that is NULL cannot be chosen. */
+/* Values by name, numbered from 0; a value whose name is NULL cannot be chosen. */
 typedef struct cli_choices {
     int count;
     const char *(*name)(int value);
-    const char *(*text)(int value); /**< a line for --help; NULL: names alone */
+    const char *(*text)(int value); /**< a line for --help; NULL: only names */
 } cli_choices;
 
-/* cli_choices `list` of an enum whose names are what look_up_name() and look_up_text() return. */
+/* Defines the cli_choices `list` of an enum from the functions look_up_name() and
+ * look_up_text(). */
 #define CLI_CHOICES(list, num, type, look_up) \
     static const char *list##_name(int value) \
     {                                         \
@@ -59,69 +61,69 @@ typedef struct cli_choices {
 typedef struct cli_option cli_option;
 struct cli_option {
     const char *name;
-    char letter; /**< short form or 0 */
+    char letter; /**< short form, or 0 */
     cli_kind kind;
-    const char *metavar;        /**< of the argument in --help; NULL without one */
-    size_t at;                  /**< of the field in the program's options */
-    double low, high;           /**< of numbers */
+    const char *metavar;        /**< placeholder of the argument in --help; NULL if there is none */
+    size_t at;                  /**< offset of the field in the program's options */
+    double low, high;           /**< range of numbers */
     const cli_choices *choices; /**< or NULL */
-    const char *what;           /**< of a real number an example, of a text what it should be */
-    const char *without; /**< what the option alone means: its argument needs a "="; or NULL */
-    const char *value;   /**< what it is without being given; NULL: see `show` */
-    /** Prints that, where it is no text of the table; NULL: nothing, or `value`. */
+    const char *what;           /**< CLI_REAL: an example; CLI_TEXT: what is expected */
+    const char *without; /**< value if no argument is given, which makes "=" mandatory; or NULL */
+    const char *value;   /**< default as text; NULL: see `show` */
+    /** Prints a default that is not a text of the table; NULL: `value` is printed, if any. */
     void (*show)(const cli_option *row, const void *defaults, FILE *stream);
-    unsigned commands; /**< bits of the commands on which it has an effect; 0: all */
-    unsigned modes;    /**< bits of the modes of a build in which it has one; 0: all */
-    unsigned inputs;   /**< bits of the kinds of input files on which it has one; 0: all */
-    const char *needs; /**< name of the option without which it has none, or NULL */
-    bool alone;        /**< it has one in a single process alone, not under mpirun */
-    size_t given;      /**< of a bool that says it was given; 0: none */
+    unsigned commands; /**< bits of the commands in which it has an effect; 0: all */
+    unsigned modes;    /**< bits of the build modes in which it has an effect; 0: all */
+    unsigned inputs;   /**< bits of the kinds of input files for which it has an effect; 0: all */
+    const char *needs; /**< name of an option without which it has no effect, or NULL */
+    bool alone;        /**< it has an effect only in a single process, not under mpirun */
+    size_t given;      /**< offset of a bool that is set if it was given; 0: none */
     const char *help;
-    const char *section; /**< heading of --help that begins here, or NULL */
+    const char *section; /**< heading of a section of --help that begins with this row, or NULL */
 };
 
 typedef struct cli_program {
-    const char *name; /**< "fmo-driver" */
+    const char *name; /**< e.g. "fmo-driver" */
     const cli_option *option;
     int option_num;
-    int command_num;                  /**< commands that --help names behind options */
+    int command_num;                  /**< number of commands that --help names after options */
     const char *(*command_name)(int); /**< or NULL */
-    /** Where an option has an effect, for --help, in place of command_name: "" for everywhere; or
-     *  NULL. */
+    /** Writes where an option has an effect, for --help, instead of using command_name; "" means
+     *  everywhere. May be NULL. */
     void (*list_uses)(const cli_option *row, char *text, size_t size);
 } cli_program;
 
-/** Parse argv. Options may stand anywhere, long names be cut where they stay unique; "--" ends
- * them.
- *  @param[in,out] argv     [argc]; what is no option stands from argv[1] on afterwards
- *  @param[in,out] options  the program's, with its defaults
- *  @param[out] given       [option_num] which were on the line
- *  @param[out] operand_num  words from argv[1] on
- *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it takes */
+/** Parses argv. Options may appear anywhere; long names may be abbreviated if unambiguous; "--"
+ *  ends the options.
+ *  @param[in,out] argv     [argc]; operands are moved to argv[1], argv[2], ...
+ *  @param[in,out] options  the program's options, initialised with their defaults
+ *  @param[out] given       [option_num] true for each option that was given
+ *  @param[out] operand_num  number of operands
+ *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it expects */
 fmo_status cli_parse(const cli_program *program, int argc, char **argv, void *options, bool *given,
                      int *operand_num, fmo_error *err);
 
-/** One value into its field. @param[in] value  NULL: what the option alone means */
+/** Converts one value and stores it in its field. @param[in] value  NULL: no argument was given */
 fmo_status cli_set(const cli_option *row, const char *value, void *options, fmo_error *err);
 
-/** Of what a row's field holds: equal for equal values. */
+/** Returns a hash of a row's field; equal values have equal hashes. */
 uint64_t cli_digest(const cli_option *row, const void *options);
 
-/** The fields of rows that have a `value`. */
+/** Sets the fields of all rows that have a `value`. */
 fmo_status cli_defaults(const cli_program *program, void *options, fmo_error *err);
 
-/** Which of the options given none of these commands takes; NULL: all fit. */
+/** Returns the first given option that has no effect in any of these commands, or NULL. */
 const cli_option *cli_misplaced(const cli_program *program, const bool *given, unsigned commands);
 
-/** Names of choices, "a, b or c" with last = " or ". */
+/** Writes the names of choices, e.g. "a, b or c" with last = " or ". */
 void cli_choice_list(const cli_choices *choices, const char *last, char *text, size_t size);
 
-/** The options that any of the commands takes, for --help.
- *  @param[in] named  behind an option that only some take, say which */
+/** Prints the options that have an effect in any of the commands, for --help.
+ *  @param[in] named  name the commands after an option that only some of them accept */
 void cli_print_options(const cli_program *program, unsigned commands, bool named,
                        const void *defaults, FILE *stream);
 
-/** cli_option.show: what the field holds. */
+/** A cli_option.show that prints the value of the field. */
 void cli_show_field(const cli_option *row, const void *defaults, FILE *stream);
 
 #ifdef __cplusplus

@@ -1,11 +1,12 @@
-/* The options in --help: sections, what each takes, its values one below the other. */
+/* Prints the options for --help: sections, arguments, and values in columns. See option.h. */
 #include "driver/cli/option.h"
 
 #include <string.h>
 
 enum { WIDTH = 100, TEXT_AT = 26 };
 
-/* Words from column `at` on, broken between words at `indent`; the column where they end. */
+/* Prints words from column `at` on, with line breaks between words and the given indentation;
+ * returns the column after the last word. */
 static int print_words(const char *text, int indent, int at, FILE *stream)
 {
     bool first = at <= indent;
@@ -28,6 +29,7 @@ static int print_words(const char *text, int indent, int at, FILE *stream)
     return at;
 }
 
+/* Prints the names of choices on one line, or each with its text on a line of its own. */
 static void print_choices(const cli_choices *choices, FILE *stream)
 {
     int width = 0;
@@ -51,6 +53,7 @@ static void print_choices(const cli_choices *choices, FILE *stream)
     if (!choices->text) fputc('\n', stream);
 }
 
+/* Prints numbers and names of choices. */
 void cli_show_field(const cli_option *row, const void *defaults, FILE *stream)
 {
     const char *field = (const char *)defaults + row->at;
@@ -70,12 +73,12 @@ void cli_show_field(const cli_option *row, const void *defaults, FILE *stream)
         memcpy(&count, field, sizeof count);
         fputs(row->choices->name(count), stream);
         break;
-    default: /* the others' defaults are texts of the table */
+    default: /* the defaults of other kinds are texts of the table */
         break;
     }
 }
 
-/* " [default]" */
+/* Prints " [default]"; returns the column after it. */
 static int print_default(const cli_option *row, const void *defaults, int at, FILE *stream)
 {
     char text[512] = "";
@@ -93,7 +96,7 @@ static int print_default(const cli_option *row, const void *defaults, int at, FI
     return print_words(bracketed, TEXT_AT, at, stream);
 }
 
-/* " (a, b)", or " (not a, b)" where that is shorter. */
+/* Prints " (a, b)", or " (not a, b)" if that is shorter. */
 static void print_commands(const cli_program *program, const cli_option *row, int at, FILE *stream)
 {
     int takers = 0;
@@ -120,6 +123,7 @@ static void print_commands(const cli_program *program, const cli_option *row, in
     print_words(text, TEXT_AT, at, stream);
 }
 
+/* Prints one option: names and argument, help text, default, uses and choices. */
 static void print_option(const cli_program *program, const cli_option *row, bool named,
                          const void *defaults, FILE *stream)
 {
@@ -146,7 +150,7 @@ void cli_print_options(const cli_program *program, unsigned commands, bool named
     const char *section = NULL;
     for (int i = 0; i < program->option_num; i++) {
         const cli_option *row = &program->option[i];
-        if (row->section) section = row->section; /* printed when it has an option */
+        if (row->section) section = row->section; /* printed before its first shown row */
         if (row->commands && !(row->commands & commands)) continue;
         if (section) fprintf(stream, "\n%s:\n", section);
         section = NULL;

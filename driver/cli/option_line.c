@@ -1,4 +1,5 @@
-/* The command line: which word is which option's. No global state, unlike getopt's. */
+/* Parses the words of the command line. Has no global state, unlike getopt. See option.h. Next:
+ * option_values.c. */
 #include "driver/cli/option.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ static bool takes_value(const cli_option *row)
     return row->metavar != NULL;
 }
 
-/* Edit distance, for "did you mean"; names are short, longer ones count as far. */
+/* Edit (Levenshtein) distance, for "did you mean"; 99 if b is longer than 32 characters. */
 static int edit_distance(const char *a, const char *b)
 {
     int row[33];
@@ -31,7 +32,7 @@ static int edit_distance(const char *a, const char *b)
 static fmo_status refuse_name(const cli_program *program, const char *name, fmo_error *err)
 {
     const char *nearest = NULL;
-    int nearest_distance = 3; /* more changes than two are no slip */
+    int nearest_distance = 3; /* more than two changes are unlikely to be a typing error */
     for (int i = 0; i < program->option_num; i++) {
         const char *candidate = program->option[i].name;
         const int distance = edit_distance(name, candidate);
@@ -44,7 +45,8 @@ static fmo_status refuse_name(const cli_program *program, const char *name, fmo_
                          program->name);
 }
 
-/* The row of a long name of some length, in full or its beginning; NULL with a message. */
+/* Finds the row of a long name of the given length, which may be abbreviated; returns NULL and sets
+ * an error if there is none, or more than one. */
 static const cli_option *find_long(const cli_program *program, const char *word, size_t length,
                                    fmo_error *err)
 {
@@ -78,16 +80,16 @@ static const cli_option *find_letter(const cli_program *program, char letter, fm
     return NULL;
 }
 
-/* What is left of the line, and where values go. */
+/* State of parsing. */
 typedef struct reader {
     const cli_program *program;
     char **argv;
-    int argc, next; /* the word to be looked at */
+    int argc, next; /* next: index of the next word */
     void *options;
     bool *given, stopped;
 } reader;
 
-/* An option and what stands attached to it, or NULL. */
+/* Sets an option. `attached`: the value in the same word, or NULL. */
 static fmo_status take(reader *r, const cli_option *row, const char *attached, fmo_error *err)
 {
     const char *value = attached;
@@ -115,7 +117,7 @@ static fmo_status take_long(reader *r, const char *word, fmo_error *err)
     return take(r, row, word[length] == '=' ? word + length + 1 : NULL, err);
 }
 
-/* "-o=y.h5" would be a file "=y.h5". */
+/* Refuses "-o=y.h5", which would mean a file "=y.h5". */
 static fmo_status refuse_sign(const cli_option *row, const char *value, fmo_error *err)
 {
     const char *const between = row->without ? "" : " ";
@@ -125,7 +127,7 @@ static fmo_status refuse_sign(const cli_option *row, const char *value, fmo_erro
                          row->letter, value, row->letter, between, value, row->name, value);
 }
 
-/* "-t4", or several without values, "-qV". */
+/* Parses a word of short options: "-t4", or several without values, "-qV". */
 static fmo_status take_letters(reader *r, const char *letters, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -139,6 +141,7 @@ static fmo_status take_letters(reader *r, const char *letters, fmo_error *err)
     return status;
 }
 
+/* Parses all words; what is not an option is moved to the front of argv. */
 fmo_status cli_parse(const cli_program *program, int argc, char **argv, void *options, bool *given,
                      int *operand_num, fmo_error *err)
 {
@@ -150,7 +153,7 @@ fmo_status cli_parse(const cli_program *program, int argc, char **argv, void *op
     while (status == FMO_OK && r.next < argc && !r.stopped) {
         char *word = argv[r.next++];
         if (ended || word[0] != '-' || word[1] == '\0')
-            argv[++operands] = word; /* never ahead of what is being read */
+            argv[++operands] = word; /* never overwrites a word that was not yet read */
         else if (strcmp(word, "--") == 0)
             ended = true;
         else if (word[1] == '-')

@@ -1,4 +1,5 @@
-/* From the text of a value to its field, strictly: what is not read to its end is refused. */
+/* Converts the text of a value and stores it in its field. Strict: trailing characters are refused.
+ * See option.h. */
 #include "driver/cli/option.h"
 #include "driver/base/hash.h"
 
@@ -28,7 +29,7 @@ void cli_choice_list(const cli_choices *choices, const char *last, char *text, s
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-/* Digits alone, low <= number <= high. */
+/* Reads digits only, with low <= number <= high. */
 static bool read_count(const char *text, double low, double high, int *count)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -62,10 +63,11 @@ static fmo_status set_signed(const cli_option *row, const char *value, void *opt
     return FMO_OK;
 }
 
-/* A whole number: digits, also as 1e7 or 2^28. Negative if text (up to end) is not one. */
+/* Reads a non-negative whole number, which may be written as 1e7 or 2^28. Returns -1 on failure;
+ * *end points to the first character that was not read. */
 static int64_t whole(const char *text, const char **end)
 {
-    const double limit = 9e15; /* doubles are exact up to here */
+    const double limit = 9e15; /* doubles represent whole numbers exactly up to here */
     size_t digits = strspn(text, "0123456789");
     *end = text + digits;
     if (digits == 0 || digits > 15) return -1;
@@ -102,6 +104,7 @@ static fmo_status set_whole(const cli_option *row, const char *value, void *opti
     return FMO_OK;
 }
 
+/* Reads comma-separated whole numbers. */
 static fmo_status set_list(const cli_option *row, const char *value, void *options, fmo_error *err)
 {
     cli_list read = {.count = 0};
@@ -136,7 +139,7 @@ static fmo_status set_real(const cli_option *row, const char *value, void *optio
     return FMO_OK;
 }
 
-/* Bytes, or with a suffix K, M, G or T powers of 1024 of them. */
+/* Reads a number of bytes; the suffixes K, M, G and T multiply it by powers of 1024. */
 static fmo_status set_size(const cli_option *row, const char *value, void *options, fmo_error *err)
 {
     static const char suffixes[] = "KMGT";
@@ -184,7 +187,7 @@ static fmo_status set_choice(const cli_option *row, const char *value, void *opt
                          list);
 }
 
-/* Bits of the choices that a word of some length names. */
+/* Returns the bits of the choices that match a word of the given length. */
 static int64_t bits_of(const cli_choices *choices, const char *word, size_t length)
 {
     const bool all = length == 3 && strncmp(word, "all", 3) == 0;
@@ -197,6 +200,7 @@ static int64_t bits_of(const cli_choices *choices, const char *word, size_t leng
     return bits;
 }
 
+/* Reads comma-separated names of choices. */
 static fmo_status set_set(const cli_option *row, const char *value, void *options, fmo_error *err)
 {
     int64_t read = 0;
@@ -221,6 +225,7 @@ static fmo_status set_set(const cli_option *row, const char *value, void *option
 
 /* ---- any ----------------------------------------------------------------------------------- */
 
+/* Calls the conversion of the row's kind. */
 fmo_status cli_set(const cli_option *row, const char *value, void *options, fmo_error *err)
 {
     if (!value) value = row->without;
@@ -256,6 +261,7 @@ fmo_status cli_set(const cli_option *row, const char *value, void *options, fmo_
     return FMO_OK;
 }
 
+/* Hashes the bytes of a field or, for CLI_TEXT, its string. */
 uint64_t cli_digest(const cli_option *row, const void *options)
 {
     static const size_t bytes[] = {

@@ -1,6 +1,6 @@
-/* The options of fmo-driver: one table, which the option engine (option.h) reads. A new option is a
- * row, which says for which runs, modes and files it has an effect; a new value of --mode or
- * --scatter is a row in fock.h or scatter.h and nothing here. Next: options_check.c. */
+/* The table of the options of fmo-driver, which the option parser (option.h) reads. A new option is
+ * a new row, which says for which runs, modes and files it has an effect; a new value of --mode or
+ * --scatter is a new row in fock.h or scatter.h, with no change here. Next: options_check.c. */
 #include "driver/cli/options_internal.h"
 #include "driver/base/hash.h"
 
@@ -111,7 +111,8 @@ static void show_stability(const cli_option *row, const void *defaults, FILE *st
 static const cli_option option_table[] = {
     {"mode", 'm', CLI_CHOICE, "MODE", AT(fock.mode), .choices = &modes, .show = cli_show_field,
      .section = "Fock builds", .help = "where and how to build"},
-    /* Above 1 hartree nothing would be left: that is a slip such as "10" for "1e-10". */
+    /* A cutoff above 1 hartree would drop all quartets; it is probably a typing error such as "10"
+     * for "1e-10". */
     {"cutoff", 'c', CLI_REAL, "X", AT(fock.cutoff), .high = 1.0, .what = "1e-10",
      .given = AT(cutoff_given), .show = show_cutoff, .modes = MODE(CPU) | MODE(FUSED) | MODE(SPLIT),
      .help = "drop quartets estimated below X; 0: none"},
@@ -295,6 +296,7 @@ const char *driver_options_digest_name(int k)
     return k < OPTION_NUM ? option_table[k].name : "data sets";
 }
 
+/* Prints the usage, all options, exit codes and examples. */
 void driver_options_help(FILE *stream)
 {
     driver_options defaults;

@@ -1,6 +1,6 @@
-/* Which options have an effect: on the kind of run, in the mode, on the files and beside each
- * other, all from columns of the table (options.c). An option without an effect is refused in one
- * line. */
+/* Checks that every option given has an effect in the kind of run, the mode, on the files and with
+ * the other options, as the columns of the table (options.c) say. An option without an effect is
+ * refused with one line. */
 #define _GNU_SOURCE
 #include "driver/cli/options_internal.h"
 
@@ -39,7 +39,7 @@ static bool is_pdb(const char *path)
 
 /* ---- lists for messages ---------------------------------------------------------------------- */
 
-/* Names of the bits of a set, with ", " and the last word between them. */
+/* Writes the names of the bits of a set, separated by ", ", with `last` before the last one. */
 static void list_bits(unsigned set, const char *const *names, int num, const char *last, char *text,
                       size_t size)
 {
@@ -76,10 +76,11 @@ static void list_inputs(unsigned inputs, char *text, size_t size)
 {
     static const char *const names[] = {"data sets", ".xyz files", "systems of fragments",
                                         "PDB files"};
-    if (inputs & SYSTEM) inputs &= ~(unsigned)PDB; /* one of them */
+    if (inputs & SYSTEM) inputs &= ~(unsigned)PDB; /* PDB files are systems of fragments too */
     list_bits(inputs, names, 4, " or ", text, size);
 }
 
+/* Joins the lists of commands, modes, inputs and needed options. */
 void driver_list_uses(const cli_option *row, char *text, size_t size)
 {
     char commands[96] = "", modes[64] = "", inputs[80] = "";
@@ -107,7 +108,7 @@ static unsigned command_of(const driver_options *options)
     return options->batch ? BUILD_BATCH : BUILD;
 }
 
-/* Modes that the run can end up in. */
+/* Returns the modes in which the run can end up. */
 static unsigned possible_modes(const driver_options *options)
 {
     const fmo_mode mode = options->fock.mode;
@@ -147,13 +148,13 @@ static bool is_given(const bool *given, const char *name)
     return false;
 }
 
-/* Whether a strategy was asked for that mode cpu has not. */
+/* Whether a scatter strategy was requested that mode cpu does not have. */
 static bool is_gpu_scatter(const driver_options *options)
 {
     return options->fock.scatter != FMO_SCATTER_AUTO && options->fock.scatter != FMO_SCATTER_FIXED;
 }
 
-/* Of one option that was given: its kind of run, what it needs beside it, its modes. */
+/* Checks one option that was given: kind of run, other options that it needs, modes. */
 static fmo_status check_row(const driver_options *options, const bool *given, const cli_option *row,
                             fmo_error *err)
 {
@@ -162,14 +163,14 @@ static fmo_status check_row(const driver_options *options, const bool *given, co
     if (row->needs && !is_given(given, row->needs))
         return REFUSE("--%s has no effect without --%s: add it, or leave out --%s", row->name,
                       row->needs, row->name);
-    /* a cutoff of 0 is none, as in mode reference */
+    /* in mode reference, a cutoff of 0 is allowed: it screens nothing */
     const bool nothing = row->at == AT(fock.cutoff) && options->fock.cutoff == 0.0;
     if (row->modes && !(row->modes & possible_modes(options)) && !nothing)
         return refuse_mode(options, row, err);
     return FMO_OK;
 }
 
-/* Options that have no effect on what is to be run. */
+/* Checks the kind of run and mode, and refuses options without an effect there. */
 static fmo_status check_use(const driver_options *options, const bool *given, fmo_error *err)
 {
     if (options->scf && options->fragments)
@@ -193,6 +194,7 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
     return FMO_OK;
 }
 
+/* Lists the given options without an effect in `mode`, if the mode was chosen by auto. */
 void driver_options_unused(const driver_options *options, fmo_mode mode, char *text, size_t size)
 {
     size_t used = 0;
@@ -224,8 +226,8 @@ fmo_status driver_options_check_ranks(const driver_options *options, fmo_error *
 
 /* ---- values that mean something only together ------------------------------------------------ */
 
-/* --gpus into the plan's options: a number from 1 on, or all there are; of none the first is asked
- * for, which says why there is none. */
+/* Sets the devices of the plan from --gpus: a number, or "all". If there is no GPU, "all" requests
+ * the first one, so that the error says why there is none. */
 static fmo_status set_gpus(driver_options *options, fmo_error *err)
 {
     const char *const text = options->gpus;
@@ -244,7 +246,8 @@ static fmo_status set_gpus(driver_options *options, fmo_error *err)
     return FMO_OK;
 }
 
-/* A cutoff that leaves nothing of an energy is a slip, such as "1" for "1e-10". */
+/* Refuses a cutoff with which the energy would be meaningless, probably a typing error such as "1"
+ * for "1e-10". */
 static fmo_status check_cutoff(const driver_options *options, fmo_error *err)
 {
     const double most = options->fragments ? FMO_FRAGMENT_CUTOFF_MOST : FMO_SCF_CUTOFF_MOST;
@@ -258,7 +261,7 @@ static fmo_status check_cutoff(const driver_options *options, fmo_error *err)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* "--profile json": an optional value is taken only after "=", so this one became a file. */
+/* Detects "--profile json": an optional value must follow "=", so this word was taken as a file. */
 static fmo_status check_stray_value(const bool *given, const char *word, fmo_error *err)
 {
     for (int i = 0; i < driver_program.option_num; i++) {
@@ -271,7 +274,7 @@ static fmo_status check_stray_value(const bool *given, const char *word, fmo_err
     return FMO_OK;
 }
 
-/* Whether a file's first line is a whole number, as that of a .xyz file is. */
+/* Whether the first line of a file is a whole number, as in a .xyz file. */
 static bool looks_like_xyz(const char *path)
 {
     struct stat status;
@@ -286,7 +289,7 @@ static bool looks_like_xyz(const char *path)
     return got && digits > 0 && number[digits + strspn(number + digits, " \t\r\n")] == '\0';
 }
 
-/* Whether a file is one for what is run, and with all that it needs: said at once. */
+/* Checks that a file fits the kind of run, and that the options which it needs are given. */
 static fmo_status check_kind(const driver_options *options, const char *path, fmo_error *err)
 {
     const bool xyz = driver_is_xyz(path), system = driver_is_system(path);
@@ -310,7 +313,7 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
     return FMO_OK;
 }
 
-/* Options that have no effect on a file. */
+/* Refuses options that have no effect on a file. */
 static fmo_status check_inputs(const bool *given, const char *path, fmo_error *err)
 {
     static const char *const one[] = {"a data set, which has its own basis functions", "a geometry",
@@ -331,7 +334,7 @@ static fmo_status check_inputs(const bool *given, const char *path, fmo_error *e
     return FMO_OK;
 }
 
-/* What can be written of one data set alone. */
+/* Refuses several data sets with an output file that can hold only one. */
 static fmo_status check_outputs(const driver_options *options, fmo_error *err)
 {
     if (options->output && options->scf && options->batch) return FMO_OK;
@@ -347,6 +350,7 @@ static fmo_status check_outputs(const driver_options *options, fmo_error *err)
     return FMO_OK;
 }
 
+/* Checks the files first, then the options, and last the options together with the files. */
 fmo_status driver_options_check(driver_options *options, const bool *given, fmo_error *err)
 {
     fmo_status status = FMO_OK;

@@ -1,12 +1,12 @@
-/* Shared by the table of options (options.c) and the checks made from it (options_check.c). */
+/* Shared by the table of options (options.c) and the checks that use it (options_check.c). */
 #ifndef FMO_CLI_OPTIONS_INTERNAL_H
 #define FMO_CLI_OPTIONS_INTERNAL_H
 
 #include "driver/cli/option.h"
 #include "driver/cli/options.h"
 
-/* Kinds of runs, as bits of cli_option.commands: each data set built alone or all in one call, SCFs
- * in the same two ways, and fragments. */
+/* Kinds of runs, as bits of cli_option.commands: builds of one data set or of all in one call, SCFs
+ * of one or of all in one call, and fragments. */
 enum {
     BUILD = 1u << 0,
     BUILD_BATCH = 1u << 1,
@@ -22,11 +22,11 @@ enum { DATASET = 1u << 0, GEOMETRY = 1u << 1, SYSTEM = 1u << 2, PDB = 1u << 3 };
 
 extern const cli_program driver_program;
 
-/* Where an option has an effect, for --help: "--scf or --fmo; --mode cpu; with --output". */
+/* Writes where an option has an effect, for --help: "--scf or --fmo; --mode cpu; with --output". */
 void driver_list_uses(const cli_option *row, char *text, size_t size);
 
-/* What options have to do with each other, with the mode and with the files: options without an
- * effect are refused. */
+/* Checks the options against each other, the mode and the files; refuses options without an
+ * effect. */
 fmo_status driver_options_check(driver_options *options, const bool *given, fmo_error *err);
 
 #endif

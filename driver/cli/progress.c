@@ -1,4 +1,5 @@
-/* The progress bar: plain characters and carriage returns, so that it works on any terminal. */
+/* The progress bar, made of plain characters and carriage returns, so that it works on any
+ * terminal. */
 #define _GNU_SOURCE
 #include "driver/cli/progress.h"
 #include "driver/base/clock.h"
@@ -42,6 +43,7 @@ void driver_progress_begin(driver_progress *progress, const char *format, ...)
     progress->drawn = 0.0;
 }
 
+/* Redraws the bar, at most every redraw_seconds, at the width of the terminal. */
 void driver_progress_update(double fraction, void *user)
 {
     driver_progress *progress = user;
@@ -58,7 +60,7 @@ void driver_progress_update(double fraction, void *user)
     if (capacity > LINE_MAX_COLUMNS) capacity = LINE_MAX_COLUMNS;
     char line[LINE_MAX_COLUMNS + 1], tail[32], bar[BAR_MAX + 1];
     snprintf(tail, sizeof tail, " %3d %%  %.0f s", (int)(100.0 * fraction), now - progress->start);
-    /* The last column stays free: writing there would wrap the line. */
+    /* The last column stays free, because writing there would wrap the line. */
     int width = capacity - 4 - (int)strlen(progress->label) - (int)strlen(tail);
     if (width > BAR_MAX) width = BAR_MAX;
     if (width < BAR_MIN) return;
@@ -67,7 +69,7 @@ void driver_progress_update(double fraction, void *user)
     memset(bar, '#', (size_t)filled);
     bar[width] = '\0';
     int columns = snprintf(line, sizeof line, "%s [%s]%s", progress->label, bar, tail);
-    int rest = progress->columns - columns; /* what an older, longer line left behind */
+    int rest = progress->columns - columns; /* characters left over from a longer line */
     fprintf(progress->stream, "\r%s%*s", line, rest > 0 ? rest : 0, "");
     fflush(progress->stream);
     if (columns > progress->columns) progress->columns = columns;

@@ -1,4 +1,4 @@
-/* See fragments.h. */
+/* The report of an FMO2 run, as text and as JSON. See fragments.h. */
 #include "driver/report/fragments.h"
 #include "driver/base/shown.h"
 #include "driver/report/json.h"
@@ -7,9 +7,12 @@
 #include <math.h>
 #include <fmo/version.h>
 
-/* Pairs that lines are printed for, the strongest without a cut bond; files and JSON have all. */
+/* Number of pairs printed: those with the strongest energies, without a cut bond. Files and JSON
+ * contain all pairs. */
 enum { PAIRS_SHOWN = 20 };
 
+/* Prints the system, the thresholds of the approximations, and the head of the table of
+ * iterations. */
 void driver_report_system(const driver_options *options, const fmo_fragment_system *s,
                           const char *basis, FILE *stream)
 {
@@ -49,19 +52,20 @@ void driver_report_pairs(double fraction, double seconds, FILE *stream)
     fprintf(stream, "  pairs      %3.0f %% done after %.0f s\n", floor(100.0 * fraction), seconds);
 }
 
-/* NULL without one. */
+/* Returns the name of a fragment, or NULL if it has none. */
 static const char *name_of(const fmo_fragment_system *s, int fragment)
 {
     return s->fragment_name ? s->fragment_name[fragment] : NULL;
 }
 
-/* The end of a line. */
+/* Prints the name of a fragment, if any, at the end of a line. */
 static void end_with_name(const fmo_fragment_system *s, int fragment, FILE *stream)
 {
     const char *name = name_of(s, fragment);
     if (name) fprintf(stream, "  %s", driver_shown(name));
 }
 
+/* Prints a table of the monomers with their Mulliken charges. */
 static void print_monomers(const driver_fragments *run, FILE *stream)
 {
     const fmo_fragment_system *s = run->system;
@@ -82,7 +86,8 @@ static void print_monomers(const driver_fragments *run, FILE *stream)
     }
 }
 
-/* The pair with the strongest energy among those not shown yet, without a cut bond; -1: none. */
+/* Returns the next pair without a cut bond, in the order of decreasing absolute energy: after pair
+ * `after`, with absolute energy `below`. -1: none is left. */
 static int strongest(const fmo_fragment_result *r, double below, int after)
 {
     int found = -1;
@@ -94,6 +99,7 @@ static int strongest(const fmo_fragment_result *r, double below, int after)
     return found;
 }
 
+/* Prints the strongest pairs. */
 static void print_pairs(const driver_fragments *run, FILE *stream)
 {
     const fmo_fragment_system *s = run->system;
@@ -124,6 +130,8 @@ static void print_pairs(const driver_fragments *run, FILE *stream)
                 r->pair_num - bonded, bonded);
 }
 
+/* Prints monomers, pairs, mode, times, energies, notices and files; with --quiet only the
+ * energy. */
 void driver_report_fragments(const driver_options *options, const driver_fragments *run,
                              FILE *stream)
 {
@@ -150,7 +158,7 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
         fprintf(stream, "  reference  %.10f hartree in the file, difference %.1e\n",
                 run->system->reference, r->energy2 - run->system->reference);
     for (int i = run->system->notice ? 1 : 0; driver_fragments_notice(run, i);
-         i++) /* 0 stands above */
+         i++) /* number 0 was printed at the start */
         fprintf(stream, "  notice     %s\n", driver_fragments_notice(run, i));
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
     if (options->pairs) fprintf(stream, "  pairs      %s\n", driver_shown(options->pairs));
@@ -176,6 +184,7 @@ static json_t *reals(const double *values, int count)
     return array;
 }
 
+/* Returns the array of monomers. */
 static json_t *monomers_json(const driver_fragments *run)
 {
     const fmo_fragment_result *r = run->result;
@@ -196,6 +205,7 @@ static json_t *monomers_json(const driver_fragments *run)
     return array;
 }
 
+/* Returns the array of pairs. */
 static json_t *pairs_json(const fmo_fragment_result *r)
 {
     json_t *array = json_array();
@@ -223,6 +233,7 @@ static json_t *notices_json(const driver_fragments *run)
     return array;
 }
 
+/* Packs an entry of "systems" as described in docs/reference/fmo.md. */
 json_t *driver_fragments_json(const driver_options *options, const driver_fragments *run)
 {
     const fmo_fragment_system *s = run->system;

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* Reads the first "model name" of /proc/cpuinfo. */
 void driver_host_cpu(char *text, size_t size)
 {
     struct utsname machine;

@@ -1,4 +1,4 @@
-/* Parts of JSON documents: numbers, texts, spreads, what a program is and where it ran. */
+/* Elements of JSON documents: numbers, texts, spreads, and the head of a document. See json.h. */
 #define _GNU_SOURCE
 #include "driver/report/json.h"
 #include "driver/report/host.h"
@@ -28,6 +28,7 @@ json_t *driver_json_text(const char *value)
     return string;
 }
 
+/* Dumps a document and escapes the control characters that Jansson leaves. */
 char *driver_json_document(const json_t *root, size_t flags)
 {
     char *document = json_dumps(root, flags | JSON_ENSURE_ASCII);
@@ -35,7 +36,7 @@ char *driver_json_document(const json_t *root, size_t flags)
     if (!document) return NULL;
     for (const char *c = document; *c; c++) deletes += *c == '\x7f';
     if (!deletes) return document;
-    /* Jansson leaves DEL as it is; only strings can hold it. */
+    /* Jansson does not escape DEL, which can only occur in strings. */
     char *clean = malloc(strlen(document) + 5 * deletes + 1), *to = clean;
     for (const char *c = document; clean && *c; c++)
         if (*c == '\x7f')

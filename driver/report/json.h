@@ -1,5 +1,5 @@
-/* Parts of JSON documents that both programs write. Each returns a new reference, NULL without
- * memory; json_pack's "o" takes it over and fails as a whole on a NULL. */
+/* Elements of the JSON documents of both programs. Each function returns a new reference, or NULL
+ * if memory is short; json_pack's "o" takes it over, and fails as a whole on a NULL. */
 #ifndef FMO_REPORT_JSON_H
 #define FMO_REPORT_JSON_H
 
@@ -7,21 +7,21 @@
 
 #include <jansson.h>
 
-/** null for what is not a number. */
+/** null for NaN and infinity. */
 json_t *driver_json_number(double value);
 
-/** null for NULL; '?' for bytes that are not ASCII in what is not UTF-8. */
+/** null for NULL. If the text is not UTF-8, bytes that are not ASCII become '?'. */
 json_t *driver_json_text(const char *value);
 
-/** The document in memory (free it), ASCII alone: whatever is in its strings, nothing of it reaches
- *  a terminal as a control character. NULL without memory. @param[in] flags  of json_dumps */
+/** Returns the document as ASCII text, to be freed; no string in it can send a control character to
+ *  a terminal. NULL if memory is short. @param[in] flags  of json_dumps */
 char *driver_json_document(const json_t *root, size_t flags);
 
 /** {"min", "median", "max"} */
 json_t *driver_json_spread(const driver_spread *spread);
 
-/** What a document begins with: "format", "version", "fmo_version", "revision" and "host", an
- * object of "cpu" and "cores". */
+/** Returns the first members of a document: "format", "version", "fmo_version", "revision", and
+ *  "host" with "cpu" and "cores". */
 json_t *driver_json_head(const char *format, int version);
 
 #endif

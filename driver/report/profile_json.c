@@ -1,4 +1,4 @@
-/* The profile as JSON. Versioned: fields are only ever added within a version. */
+/* Writes the profile as JSON. Within a version, fields are only added. See profile_json.h. */
 #include "driver/report/profile_json.h"
 #include "driver/report/json.h"
 
@@ -14,6 +14,7 @@ struct driver_json {
     json_t *builds; /* borrowed from root */
 };
 
+/* Makes a document with its head and an empty list of builds. */
 driver_json *driver_json_create(void)
 {
     driver_json *json = calloc(1, sizeof *json);
@@ -39,6 +40,7 @@ void driver_json_destroy(driver_json *json)
     free(json);
 }
 
+/* Returns the array of ERI classes with their counts, times and costs of accumulation. */
 static json_t *classes_of(const fmo_fock_profile *profile)
 {
     json_t *classes = json_array();
@@ -65,6 +67,7 @@ static json_t *classes_of(const fmo_fock_profile *profile)
     return classes;
 }
 
+/* Returns the result of --check with errors, tolerances and the worst element. */
 static json_t *check_of(const driver_check *check, const fmo_dataset *dataset)
 {
     if (check->status == DRIVER_CHECK_NONE) return json_null();
@@ -98,6 +101,7 @@ static fmo_status append(driver_json *json, json_t *entry, fmo_error *err)
     return FMO_OK;
 }
 
+/* Returns the array of SCF cycles. */
 static json_t *cycles_of(const driver_result *result)
 {
     json_t *cycles = json_array();
@@ -119,6 +123,7 @@ static json_t *cycles_of(const driver_result *result)
     return cycles;
 }
 
+/* Returns the members that only an SCF has. */
 static json_t *scf_of(const driver_options *options, const driver_result *result)
 {
     const fmo_scf_result *scf = result->scf;
@@ -153,7 +158,8 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
     return object;
 }
 
-/* What each GPU took for its share of a build; null where there is one, or none. */
+/* Returns the seconds of each GPU for its share of a build; null if fewer than two GPUs shared
+ * it. */
 static json_t *device_seconds_of(const fmo_fock_profile *profile)
 {
     if (isnan(profile->device_seconds[0])) return json_null();
@@ -163,7 +169,7 @@ static json_t *device_seconds_of(const fmo_fock_profile *profile)
     return array;
 }
 
-/* What only builds have. */
+/* Returns the members that only builds have, not SCFs. */
 static json_t *build_of(const driver_options *options, const driver_result *result)
 {
     const fmo_dataset *dataset = result->dataset;
@@ -188,6 +194,7 @@ static json_t *build_of(const driver_options *options, const driver_result *resu
         check_of(&result->check, dataset));
 }
 
+/* Packs what builds and SCFs have in common, and adds the members of the one or the other. */
 fmo_status driver_json_add(driver_json *json, const driver_options *options,
                            const driver_result *result, fmo_error *err)
 {
@@ -257,6 +264,7 @@ fmo_status driver_json_add_failure(driver_json *json, const char *path, int fram
     return append(json, entry, err);
 }
 
+/* Sets the member "batch" from the totals. */
 fmo_status driver_json_add_scf_batch(driver_json *json, const driver_scf_totals *totals,
                                      fmo_error *err)
 {

@@ -10,35 +10,36 @@
 
 typedef struct driver_json driver_json;
 
-/** An empty document; NULL when there is no memory. */
+/** Returns an empty document; NULL if memory is short. */
 driver_json *driver_json_create(void);
-void driver_json_destroy(driver_json *json); /**< NULL is fine */
+void driver_json_destroy(driver_json *json); /**< json may be NULL */
 
-/** Append one data set. @return FMO_OK, FMO_ERR_MEMORY */
+/** Appends one data set. @return FMO_OK, FMO_ERR_MEMORY */
 fmo_status driver_json_add(driver_json *json, const driver_options *options,
                            const driver_result *result, fmo_error *err);
 
-/** Append a data set that failed: its path, its frame there (0: none) and the message.
+/** Appends a data set that failed: its path, its frame (0: none) and the message.
  *  @return FMO_OK, FMO_ERR_MEMORY */
 fmo_status driver_json_add_failure(driver_json *json, const char *path, int frame,
                                    const fmo_error *failure, fmo_error *err);
 
-/** Record what the one call of --batch took. @return FMO_OK, FMO_ERR_MEMORY */
+/** Sets the time of the one call of --batch. @return FMO_OK, FMO_ERR_MEMORY */
 fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, fmo_error *err);
 
-/** The same of one that was dealt out to ranks. */
+/** The same for a batch that was distributed among ranks. */
 fmo_status driver_json_add_deal(driver_json *json, const driver_deal *deal, int ranks,
                                 fmo_error *err);
 
-/** A document as text, to be free()d, and its data sets at the end of another one's.
- *  @return NULL without memory */
+/** pack returns a document as text, to be freed, or NULL if memory is short; unpack appends the
+ *  data sets of such a text to another document. */
 char *driver_json_pack(const driver_json *json);
 fmo_status driver_json_unpack(driver_json *json, const char *text, fmo_error *err);
-/** The same of --scf --batch. */
+/** Sets the totals of --scf --batch. @return FMO_OK, FMO_ERR_MEMORY */
 fmo_status driver_json_add_scf_batch(driver_json *json, const driver_scf_totals *totals,
                                      fmo_error *err);
 
-/** @return FMO_OK, FMO_ERR_MEMORY; write errors are left to ferror(stream) */
+/** Writes the document. The caller checks for write errors with ferror(stream).
+ *  @return FMO_OK, FMO_ERR_MEMORY */
 fmo_status driver_json_write(const driver_json *json, FILE *stream, fmo_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The report for people: system, settings, class table, results, check. */
+/* The report as text: system, settings, class table, results, check. See report.h. */
 #include "driver/report/report.h"
 #include "driver/base/shown.h"
 #include "driver/report/host.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <fmo/version.h>
 
-/* "12 shells (7 s, 4 p, 1 d; Cartesian)" */
+/* Prints e.g. "12 shells (7 s, 4 p, 1 d; Cartesian)". */
 static void print_shells(const fmo_dataset *dataset, FILE *stream)
 {
     const fmo_basis *basis = fmo_dataset_basis(dataset);
@@ -25,6 +25,7 @@ static void print_shells(const fmo_dataset *dataset, FILE *stream)
     fputc(')', stream);
 }
 
+/* Prints the head of a report: system, basis, guess or density, mode and notices. */
 static void print_system(const driver_options *options, const driver_result *result, FILE *stream)
 {
     const fmo_dataset *dataset = result->dataset;
@@ -95,6 +96,7 @@ static fmo_class_profile sum_classes(const fmo_fock_profile *profile)
     return sum;
 }
 
+/* Prints the table of ERI classes. */
 static void print_classes(const driver_result *result, FILE *stream)
 {
     const fmo_fock_profile *profile = &result->profile;
@@ -106,7 +108,7 @@ static void print_classes(const driver_result *result, FILE *stream)
             print_class(stream, fmo_eri_class_name((fmo_eri_class)c), &profile->classes[c],
                         profile->seconds);
     if (!isnan(total.seconds)) {
-        /* What no class owns: bounds, sums over threads, mirroring. */
+        /* time outside the classes: bounds, sums over threads, symmetrisation */
         double other = fmax(0.0, profile->seconds - total.seconds);
         fprintf(stream, "  %-6s %15s %15s %17s %12.6f %8.1f\n", "other", "", "", "", other,
                 profile->seconds > 0.0 ? 100.0 * other / profile->seconds : 0.0);
@@ -115,6 +117,7 @@ static void print_classes(const driver_result *result, FILE *stream)
     print_class(stream, "total", &total, profile->seconds);
 }
 
+/* Prints times, trace and norm of G, energy and output file. */
 static void print_results(const driver_options *options, const driver_result *result, FILE *stream)
 {
     int64_t quartets = sum_classes(&result->profile).quartets;
@@ -148,7 +151,7 @@ static void print_phase(FILE *stream, const char *name, double seconds, double t
                 total > 0.0 ? 100.0 * seconds / total : 0.0);
 }
 
-/* Least and most of the GPUs that shared the build. */
+/* Prints the shortest and the longest time of the GPUs that shared the build. */
 static void print_shares(const fmo_fock_profile *profile, FILE *stream)
 {
     double least = profile->device_seconds[0], most = least;
@@ -160,7 +163,8 @@ static void print_shares(const fmo_fock_profile *profile, FILE *stream)
     fprintf(stream, "  shares       %.6f to %.6f s on %d GPUs\n", least, most, profile->devices);
 }
 
-/* What accumulation costs, class by class: against the same kernels without their commits. */
+/* Prints the cost of accumulation for each class: the difference to the same kernels without their
+ * atomic updates. */
 static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
 {
     fmo_class_profile total = sum_classes(profile);
@@ -198,6 +202,7 @@ void driver_report_origin(const char *device, const char *sha256, FILE *stream)
     if (sha256) fprintf(stream, "  data set     sha256 %s\n", sha256);
 }
 
+/* Prints the times of the phases of a build, for --profile. */
 static void print_profile(const driver_result *result, FILE *stream)
 {
     const fmo_fock_profile *profile = &result->profile;
@@ -222,6 +227,7 @@ void driver_report_begin(const driver_options *options, const driver_result *res
     print_system(options, result, stream);
 }
 
+/* Prints the last cycle, and before the first one the head of the table. */
 void driver_report_cycle(const driver_result *result, FILE *stream)
 {
     const fmo_scf_cycle *c = &result->cycles[result->cycle_num - 1];
@@ -241,6 +247,7 @@ void driver_report_cycle(const driver_result *result, FILE *stream)
             c->energy_diis ? " EDIIS" : "");
 }
 
+/* Prints the results of an SCF. */
 static void print_scf(const driver_options *options, const driver_result *result, FILE *stream)
 {
     const fmo_scf_result *scf = result->scf;
@@ -280,7 +287,7 @@ static void print_scf(const driver_options *options, const driver_result *result
                 scf->converged ? "" : " (last state, not converged)");
 }
 
-/* With --quiet, whose line it is, where there are several. */
+/* With --quiet and several data sets, prints the path to which the line belongs. */
 static void print_whose(const driver_options *options, const driver_result *result, FILE *stream)
 {
     if (options->dataset_num > 1)
@@ -299,6 +306,7 @@ static void report_scf(const driver_options *options, const driver_result *resul
         driver_report_origin(result->profile.device, fmo_dataset_sha256(result->dataset), stream);
 }
 
+/* Prints a finished build or SCF. */
 void driver_report(const driver_options *options, const driver_result *result, FILE *stream)
 {
     if (result->is_scf) {
@@ -347,6 +355,7 @@ void driver_report_name(const driver_scf_one *one, char *text, size_t size)
         snprintf(text, size, "%s", driver_shown(one->path));
 }
 
+/* Prints the settings and the head of the table of molecules. */
 void driver_report_scf_batch_head(const driver_options *options, const driver_scf_one *one,
                                   FILE *stream)
 {
@@ -378,6 +387,7 @@ void driver_report_scf_one(const driver_options *options, const driver_scf_one *
                 scf->seconds, name, scf->converged ? "" : ", NOT CONVERGED");
 }
 
+/* Prints the totals: molecules, seconds, and failures. */
 void driver_report_scf_batch(const driver_options *options, const driver_scf_totals *totals,
                              FILE *stream)
 {

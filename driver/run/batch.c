@@ -1,5 +1,6 @@
-/* --batch: all data sets through one call of fmo_fock_build_batch. A data set that cannot be read,
- * planned or built is left out, and the others go on without it. */
+/* --batch: builds all data sets in one call of fmo_fock_build_batch. A data set that cannot be
+ * read, planned or built is left out, and the others continue without it. Next: build.c,
+ * repeats.c. */
 #include "driver/run/batch.h"
 #include "driver/base/clock.h"
 #include "driver/run/build.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A data set that takes part. */
+/* A data set that takes part in the call. */
 typedef struct member {
     int index; /* in options->datasets */
     fmo_fock_plan *plan;
@@ -20,7 +21,7 @@ typedef struct call {
     const driver_options *options;
     driver_batch *batch;
     int member_num;
-    member *member;    /* [count] the first member_num are in use */
+    member *member;    /* [count], of which the first member_num are in use */
     fmo_fock_job *job; /* [count] */
 } call;
 
@@ -32,6 +33,7 @@ static void leave_out(call *c, int k)
     memmove(&c->member[k], &c->member[k + 1], (size_t)(c->member_num - k) * sizeof *c->member);
 }
 
+/* Reads all data sets; those that cannot be read get their error and are left out. */
 static void read_all(call *c)
 {
     const driver_options *o = c->options;
@@ -50,6 +52,7 @@ static void read_all(call *c)
     }
 }
 
+/* Makes the plans of all data sets; those without a plan get their error and are left out. */
 static fmo_status plan_all(call *c, fmo_error *err)
 {
     const size_t count = (size_t)c->member_num;
@@ -77,7 +80,8 @@ done:
     return status;
 }
 
-/* One call; its seconds, or NaN if it failed, in which case whoever failed has been left out. */
+/* Makes one call and returns its time in seconds, or NaN if it failed; the data sets that failed
+ * have then been left out. */
 static double build_once(call *c)
 {
     fmo_error err = {FMO_OK, ""};
@@ -100,13 +104,14 @@ static double build_once(call *c)
     return NAN;
 }
 
+/* Makes `repeat` calls, all with the same data sets: if one fails, all start again without it. */
 static void build_all(call *c, double *seconds)
 {
     const int repeat = c->options->repeat;
     int done = 0;
     while (done < repeat && c->member_num > 0) {
         seconds[done] = build_once(c);
-        if (isnan(seconds[done])) { /* once more, and from the start: fewer take part now */
+        if (isnan(seconds[done])) { /* start again with the remaining data sets */
             for (int k = 0; k < c->member_num; k++) c->member[k].repeats.done = 0;
             done = 0;
             continue;
@@ -122,7 +127,8 @@ static void build_all(call *c, double *seconds)
     c->batch->seconds = driver_spread_of(seconds, (size_t)done);
 }
 
-/* After all plans are gone: the check wants their memory. */
+/* Finishes all results. All plans have been destroyed by now, since the check needs their
+ * memory. */
 static void finish_all(call *c)
 {
     driver_progress progress;
@@ -133,6 +139,7 @@ static void finish_all(call *c)
     driver_progress_end(&progress);
 }
 
+/* Reads, plans, builds and finishes all data sets of the options. */
 fmo_status driver_run_batch(const driver_options *options, driver_batch *batch, fmo_error *err)
 {
     const size_t count = (size_t)options->dataset_num;

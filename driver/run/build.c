@@ -1,4 +1,5 @@
-/* Builds of one data set through the public library: all of it a user's own program could do. */
+/* Builds J, K and G of one data set, using only what the public library offers to any program.
+ * Next: repeats.c, check.c. */
 #include "driver/run/build.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/interrupt.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <fmo/result.h>
 
-/* `repeat` builds; their spread in time and in G. */
+/* Builds `repeat` times and records the spread of the times and of G. */
 static fmo_status build(const driver_options *options, fmo_fock_plan *plan,
                         driver_progress *progress, driver_result *result, fmo_error *err)
 {
@@ -21,7 +22,7 @@ static fmo_status build(const driver_options *options, fmo_fock_plan *plan,
             driver_progress_begin(progress, "build %d/%d", n + 1, options->repeat);
         else
             driver_progress_begin(progress, "build");
-        /* timed by the library, which leaves out the extra run of measure_accumulation */
+        /* timed by the library, which excludes the extra run of measure_accumulation */
         CHECKGOTO(fmo_fock_build(plan, fmo_dataset_density(result->dataset),
                                  result->matrices[DRIVER_COULOMB],
                                  result->matrices[DRIVER_EXCHANGE], err));
@@ -34,7 +35,7 @@ done:
     return status;
 }
 
-/* Numbers of a finished G; F where H is known. */
+/* Computes the energies of a finished G, and F = H + G if H is known. */
 static fmo_status evaluate(driver_result *result, fmo_error *err)
 {
     size_t size = (size_t)result->nao * (size_t)result->nao;
@@ -50,6 +51,7 @@ static fmo_status evaluate(driver_result *result, fmo_error *err)
     return FMO_OK;
 }
 
+/* Checks the files, reads the data set and allocates J, K and G. */
 fmo_status driver_build_begin(const driver_options *options, const char *path,
                               driver_result *result, fmo_error *err)
 {
@@ -71,6 +73,7 @@ done:
     return status;
 }
 
+/* Computes the energy, runs the check and writes the output. */
 fmo_status driver_build_finish(const driver_options *options, driver_progress *progress,
                                driver_result *result, fmo_error *err)
 {
@@ -97,6 +100,7 @@ fmo_status driver_build_finish(const driver_options *options, driver_progress *p
     return status;
 }
 
+/* Runs one data set: reads it, makes a plan, builds, checks and writes. */
 fmo_status driver_run_build(const driver_options *options, const char *path, driver_result *result,
                             fmo_error *err)
 {
@@ -115,7 +119,7 @@ fmo_status driver_run_build(const driver_options *options, const char *path, dri
     CHECKGOTO(driver_build_begin(options, path, result, err));
     CHECKGOTO(fmo_fock_plan_create(fmo_dataset_basis(result->dataset), &fock, &plan, err));
     CHECKGOTO(build(options, plan, &progress, result, err));
-    fmo_fock_plan_destroy(plan); /* its memory is wanted for the check */
+    fmo_fock_plan_destroy(plan); /* the check needs its memory */
     plan = NULL;
     CHECKGOTO(driver_build_finish(options, &progress, result, err));
 done:

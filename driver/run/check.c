@@ -1,4 +1,4 @@
-/* The verdict of --check. NaN never passes. */
+/* Implements --check: compares J, K, G and the energy with reference values. NaN never passes. */
 #include "driver/run/check.h"
 
 #include "driver/base/shown.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most that a loose cutoff, or a large density, may excuse, hartree. */
+/* Largest tolerance that a loose cutoff or a large density can lead to, hartree. */
 static const double tolerance_most = 1e-6;
 
 double driver_check_tolerance(double cutoff, double scale)
@@ -57,13 +57,13 @@ const char *driver_matrix_name(driver_matrix matrix)
     return names[matrix];
 }
 
-/* An error that is not a number counts as larger than any other. */
+/* Whether an error is larger than another; NaN counts as larger than any number. */
 static bool worse(double error, double than)
 {
     return !(error <= than) && !isnan(than);
 }
 
-/* The largest error of a matrix of normalised functions. */
+/* Returns the largest error of a matrix, in terms of normalised functions. */
 static driver_deviation deviation_of(const double *got, const double *want, const double *norm,
                                      int nao)
 {
@@ -81,12 +81,14 @@ static driver_deviation deviation_of(const double *got, const double *want, cons
     return worst;
 }
 
-/* About how long a build without screening takes, seconds: it goes as the square of a sum over
- * pairs of shells, of their pairs of primitives. Within a factor of four of builds of the data sets
- * on a core of an Intel Xeon (docs/results/2026-11-22-52d2a0b/cpu-check-time.txt). */
+/* Estimates the time of a build without screening, in seconds. It is proportional to the square of
+ * the number of pairs of primitives, weighted with the number of functions. The estimate was within
+ * a factor of four of builds of the data sets on one core of an Intel Xeon
+ * (docs/results/2026-11-22-52d2a0b/cpu-check-time.txt). */
 static double seconds_of(const fmo_basis_input *in, fmo_mode mode, int threads)
 {
-    const double second = mode == FMO_MODE_REFERENCE ? 1e-7 : 1e-9; /* of a pair of pairs */
+    const double second =
+        mode == FMO_MODE_REFERENCE ? 1e-7 : 1e-9; /* seconds for a pair of pairs */
     double *prims = calloc((size_t)in->shell_num, sizeof *prims), sum = 0.0, squares = 0.0;
     if (!prims) return NAN;
     for (int k = 0; k < in->prim_num; k++) prims[in->prim_shell[k]] += 1.0;
@@ -100,7 +102,7 @@ static double seconds_of(const fmo_basis_input *in, fmo_mode mode, int threads)
     return second * pairs * pairs / threads;
 }
 
-/* Cartesian functions, which mode reference keeps its integrals over. */
+/* Number of Cartesian functions; mode reference stores its integrals over these. */
 static double cartesian_functions(const fmo_basis_input *in)
 {
     double sum = 0.0;
@@ -108,13 +110,13 @@ static double cartesian_functions(const fmo_basis_input *in)
     return sum;
 }
 
-/* "79 MB", "2.1 GB" */
+/* Formats a size in memory: "79 MB", "2.1 GB". */
 static void format_bytes(double bytes, char text[32])
 {
     snprintf(text, 32, bytes < 1e9 ? "%.3g MB" : "%.3g GB", bytes * (bytes < 1e9 ? 1e-6 : 1e-9));
 }
 
-/* One digit: "0.05 s", "20 s", "3 min", "5 h" */
+/* Formats a time with one significant digit: "0.05 s", "20 s", "3 min", "5 h". */
 static void format_seconds(double seconds, char text[32])
 {
     const bool hours = seconds >= 5400.0, minutes = !hours && seconds >= 90.0;
@@ -126,13 +128,13 @@ static void format_seconds(double seconds, char text[32])
                        : "s");
 }
 
-/* Before minutes go by: what is done, and what it takes. */
+/* Tells the user before a check of minutes what is computed, and the memory and time it needs. */
 static void announce(const fmo_dataset *dataset, const fmo_fock_options *options,
                      driver_progress *progress)
 {
     const int threads = fmo_fock_threads(options->threads);
     const double n = cartesian_functions(fmo_dataset_basis_input(dataset));
-    double bytes = 5.0 * n * n * sizeof(double); /* J, K, G, and what a build works with */
+    double bytes = 5.0 * n * n * sizeof(double); /* J, K, G, and the workspace of a build */
     char memory[32], time[32];
     if (options->mode == FMO_MODE_REFERENCE) bytes += pow(n, 4.0) * sizeof(double);
     format_bytes(bytes, memory);
@@ -144,8 +146,8 @@ static void announce(const fmo_dataset *dataset, const fmo_fock_options *options
                         memory, time, threads, threads == 1 ? "" : "s");
 }
 
-/* The second opinion: another mode, cutoff 0. A failure here makes the check impossible, not the
- * build wrong; only running out of memory for the three matrices of the caller is an error. */
+/* Builds again in another mode with cutoff 0. If this fails, the check could not be made, but the
+ * first build is not considered wrong. */
 static fmo_status build_again(const fmo_dataset *dataset, fmo_fock_options options, double *want[],
                               driver_progress *progress, fmo_error *why)
 {
@@ -157,7 +159,7 @@ static fmo_status build_again(const fmo_dataset *dataset, fmo_fock_options optio
     options.progress_user = progress;
     driver_progress_begin(progress, "check (%s)", fmo_mode_name(options.mode));
     fmo_status status = fmo_fock_plan_create(fmo_dataset_basis(dataset), &options, &plan, why);
-    if (status == FMO_OK) { /* it fits: else the plan was refused */
+    if (status == FMO_OK) { /* the plan was accepted, so it fits into memory */
         announce(dataset, &options, progress);
         status = fmo_fock_build(plan, fmo_dataset_density(dataset), want[DRIVER_COULOMB],
                                 want[DRIVER_EXCHANGE], why);
@@ -167,6 +169,7 @@ static fmo_status build_again(const fmo_dataset *dataset, fmo_fock_options optio
     return status;
 }
 
+/* Finds the matrix with the largest error and decides between pass and fail. */
 static void judge(driver_check *check)
 {
     double worst = -1.0;
@@ -183,6 +186,8 @@ static void judge(driver_check *check)
     check->status = pass ? DRIVER_CHECK_PASS : DRIVER_CHECK_FAIL;
 }
 
+/* Obtains reference values, from the file or by a second build, and compares the build with
+ * them. */
 fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *options,
                             fmo_mode mode, double *const matrices[DRIVER_MATRIX_COUNT],
                             double energy, driver_progress *progress, driver_check *check,
@@ -206,7 +211,7 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     check->loose = 100.0 * options->cutoff > tolerance_most;
     check->against = "the file's values";
 
-    /* One of J and K alone says nothing about the other. */
+    /* J alone or K alone does not determine the other, or G. */
     if (!want[DRIVER_FOCK_2E] && !(want[DRIVER_COULOMB] && want[DRIVER_EXCHANGE])) {
         fmo_fock_options again = *options;
         fmo_error why = {FMO_OK, ""};
@@ -248,6 +253,7 @@ done:
     return status;
 }
 
+/* Prints the result of a check; for a failure, the worst element or the energy. */
 void driver_check_print(const driver_check *check, const fmo_dataset *dataset, FILE *stream)
 {
     fprintf(stream, "check: %s", driver_check_status_name(check->status));

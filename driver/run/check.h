@@ -1,5 +1,5 @@
-/* --check: are J, K, G and the energy right? Compared with the values the data set carries, else
- * with a second build by an independent algorithm without screening. */
+/* --check: compares J, K, G and the energy with the reference values in the data set or, if it has
+ * none, with a second build by an independent algorithm without screening. */
 #ifndef FMO_DRIVER_CHECK_H
 #define FMO_DRIVER_CHECK_H
 
@@ -8,19 +8,19 @@
 #include <fmo/fock.h>
 #include "driver/cli/progress.h"
 
-/** Largest error of an element of J, K or G, for functions of norm 1, that passes: 100 cutoff and
- * at least 1e-10 hartree, times the scale, but never more than 1e-6. 1e-10 at cutoff 0, 1e-8 at the
- *  default cutoff 1e-10. */
+/** Tolerance for the largest error of an element of J, K or G, in terms of functions of norm 1, in
+ *  hartree: the larger of 100 cutoff and 1e-10, times the scale, but never more than 1e-6. With a
+ *  scale of 1 this is 1e-10 at cutoff 0 and 1e-8 at the default cutoff 1e-10. */
 double driver_check_tolerance(double cutoff, double scale);
 
-/** The same for the energy: 1000 cutoff and at least 1e-9 hartree, times the square of the scale,
- *  but never more than 1e-6. */
+/** Tolerance for the energy in hartree: the larger of 1000 cutoff and 1e-9, times the square of the
+ *  scale, but never more than 1e-6. */
 double driver_check_energy_tolerance(double cutoff, double scale);
 
-/** How much larger a density is than those of most closed shells, whose elements stay below 8 for
- *  functions of norm 1: at least 1. Sums are rounded relative to it.
+/** Ratio, at least 1, of the largest density element to 8; the elements of most closed-shell
+ *  densities stay below 8 for functions of norm 1. Rounding errors of sums grow with it.
  *  @param[in] density  [nao][nao]
- *  @param[in] norm     [nao] of the functions */
+ *  @param[in] norm     [nao] norms of the functions */
 double driver_check_scale(const double *density, const double *norm, size_t nao);
 
 /* X(enumerator, name in the report and in JSON) */
@@ -48,18 +48,17 @@ typedef enum driver_matrix {
 
 typedef struct driver_deviation {
     bool compared;
-    double error; /**< |got - want| of functions of norm 1, largest of the matrix; NaN if any
-                     element is not a number */
+    double error; /**< largest |got - want| for functions of norm 1; NaN if any is NaN */
     int row, column;
     double got, want;
 } driver_deviation;
 
 typedef struct driver_check {
     driver_check_status status;
-    char reason[600];    /**< why it could not be checked */
+    char reason[600];    /**< why the check could not be made */
     const char *against; /**< "the file's values", "--mode reference, cutoff 0" */
     double tolerance, energy_tolerance;
-    bool loose;    /**< the cutoff allows larger errors than any check */
+    bool loose;    /**< the cutoff allows errors above the largest tolerance */
     double cutoff; /**< of the build */
     driver_deviation matrix[DRIVER_MATRIX_COUNT];
     driver_deviation energy; /**< row and column unused */
@@ -67,21 +66,21 @@ typedef struct driver_check {
 } driver_check;
 
 const char *driver_check_status_name(driver_check_status status);
-const char *driver_matrix_symbol(driver_matrix matrix); /**< "J" */
-const char *driver_matrix_name(driver_matrix matrix);   /**< "coulomb" */
+const char *driver_matrix_symbol(driver_matrix matrix); /**< e.g. "J" */
+const char *driver_matrix_name(driver_matrix matrix);   /**< e.g. "coulomb" */
 
-/** Check one build.
- *  @param[in] options   of that build: cutoff and threads count
- *  @param[in] mode      what it ran as; a reference build is checked with --mode cpu
+/** Checks one build.
+ *  @param[in] options   options of that build, of which cutoff and threads are used
+ *  @param[in] mode      mode of that build; a build in mode reference is checked with mode cpu
  *  @param[in] matrices  J, K, G, each [nao][nao]
- *  @param[in] energy    NaN when it could not be had
- *  @return FMO_OK with the verdict in check, FMO_ERR_MEMORY */
+ *  @param[in] energy    total energy in hartree, NaN if it is not known
+ *  @return FMO_OK with the result in check, FMO_ERR_MEMORY */
 fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *options,
                             fmo_mode mode, double *const matrices[DRIVER_MATRIX_COUNT],
                             double energy, driver_progress *progress, driver_check *check,
                             fmo_error *err);
 
-/** The line "check: ..." without newline. */
+/** Prints the line "check: ..." without a newline. */
 void driver_check_print(const driver_check *check, const fmo_dataset *dataset, FILE *stream);
 
 #endif

@@ -1,4 +1,5 @@
-/* See deal.h. */
+/* --batch on several ranks: dynamic distribution of the data sets, and collection of all reports on
+ * rank 0. See deal.h. Next: batch.c, which runs one piece. */
 #define _GNU_SOURCE
 #include "driver/run/deal.h"
 #include "driver/base/checkgoto.h"
@@ -13,11 +14,12 @@
 
 enum { TEXTS = 3, AT_ONCE_LEAST = 16 };
 
-/* How data sets go out: by their number in `order`, in pieces that begin at begin[k]. */
+/* The distribution: data sets in `order`, in pieces; piece k begins at begin[k]. */
 typedef struct dealing {
     int count, pieces;
     int *order; /* [count] */
-    int *begin; /* [pieces + 1]; both stand in one array of 2 count + 2 numbers, `pieces` is last */
+    int *begin; /* [pieces + 1]; both are in one array of 2 count + 2 numbers, whose last number is
+                 * `pieces` */
 } dealing;
 
 typedef struct by_size {
@@ -42,8 +44,9 @@ static fmo_status no_network(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
 }
 
-/* Rank 0: largest files first. One at a time on CPUs; where there are GPUs, which build many small
- * molecules together, half of a rank's share of those that are left. */
+/* Makes the distribution on rank 0: the largest files first. A piece is one data set on CPUs; with
+ * GPUs, which build many small molecules together, it is half of a rank's share of the remaining
+ * ones, but at least AT_ONCE_LEAST. */
 static void choose(const driver_options *options, int ranks, by_size *size, dealing *d)
 {
     const fmo_mode mode = options->fock.mode;
@@ -66,7 +69,7 @@ static void choose(const driver_options *options, int ranks, by_size *size, deal
     for (int i = 0; i < d->count; i++) d->order[i] = size[i].index;
 }
 
-/* The same dealing on all ranks. */
+/* Makes the distribution on rank 0 and broadcasts it to all ranks. */
 static fmo_status make_dealing(const driver_options *options, const fmo_ranks *ranks, dealing *d,
                                fmo_error *err)
 {
@@ -93,15 +96,15 @@ done:
     return status;
 }
 
-/* What this rank has done. */
+/* The results of this rank. */
 typedef struct share {
     driver_said *said; /* [count] */
-    char *has;         /* [count] */
+    char *has;         /* [count] 1: this rank has run the data set */
     int built;
     driver_spread seconds;
 } share;
 
-/* One piece: a batch of its own. */
+/* Runs one piece as a batch of its own. */
 static fmo_status run_piece(const driver_options *options, const fmo_ranks *ranks, const dealing *d,
                             int piece, driver_tell *tell, share *s, fmo_error *err)
 {
@@ -131,6 +134,7 @@ static fmo_status run_piece(const driver_options *options, const fmo_ranks *rank
     return status;
 }
 
+/* Runs pieces until none are left. */
 static fmo_status run_pieces(const driver_options *options, const fmo_ranks *ranks,
                              const dealing *d, driver_tell *tell, share *s, fmo_error *err)
 {
@@ -152,9 +156,10 @@ typedef struct summary {
 
 typedef struct line {
     int index, code, reported;
-    int64_t length[TEXTS]; /* -1: NULL */
+    int64_t length[TEXTS]; /* in bytes; -1 for NULL */
 } line;
 
+/* Sends all reports of this rank to rank 0; returns 0 on success. */
 static int send_all(const fmo_ranks *ranks, const driver_deal *deal, const share *s)
 {
     summary sum = {0, s->built, s->seconds};
@@ -174,6 +179,7 @@ static int send_all(const fmo_ranks *ranks, const driver_deal *deal, const share
     return fault;
 }
 
+/* Receives the report of one data set from a rank. */
 static fmo_status take_line(const fmo_ranks *ranks, int rank, const line *l, driver_said *said,
                             fmo_error *err)
 {
@@ -190,6 +196,7 @@ static fmo_status take_line(const fmo_ranks *ranks, int rank, const line *l, dri
     return FMO_OK;
 }
 
+/* Receives the reports of all other ranks on rank 0. */
 static fmo_status receive_all(const fmo_ranks *ranks, driver_deal *deal, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -207,6 +214,7 @@ static fmo_status receive_all(const fmo_ranks *ranks, driver_deal *deal, fmo_err
     return status;
 }
 
+/* Distributes the data sets, runs this rank's share, and collects all reports on rank 0. */
 fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks, driver_tell *tell,
                            driver_deal *deal, fmo_error *err)
 {

@@ -1,5 +1,6 @@
-/* --batch over several ranks: data sets are dealt out, largest first; whoever has one done takes
- * the next. Every rank turns its results into text, and rank 0 gets all texts. */
+/* --batch on several ranks: data sets are distributed dynamically, largest first; a rank that has
+ * finished its data sets takes the next ones. Every rank formats its reports as text, and rank 0
+ * receives all texts. */
 #ifndef FMO_RUN_DEAL_H
 #define FMO_RUN_DEAL_H
 
@@ -7,32 +8,34 @@
 
 #include <fmo/ranks.h>
 
-/** What there is to say of a data set. Texts are free()d by driver_deal_free. */
+/** The report of a data set. Texts are freed by driver_deal_free. */
 typedef struct driver_said {
     int code;     /**< exit code */
-    int reported; /**< whether there is something on stdout, or in the profile */
+    int reported; /**< whether there is output for stdout or the profile */
     char *text[3];
 } driver_said;
 
 enum { DRIVER_SAID_OUT, DRIVER_SAID_ERR, DRIVER_SAID_JSON };
 
-/** Fills in what is to be said of data set `index`; NULL texts are empty. */
+/** Formats the report of data set `index`; a NULL text is empty. */
 typedef fmo_status driver_tell(const driver_options *options, int index,
                                const driver_result *result, fmo_error *of_it, driver_said *said,
                                fmo_error *err);
 
 typedef struct driver_deal {
-    int count;                /**< data sets */
+    int count;                /**< number of data sets */
     driver_said *said;        /**< [count], on rank 0 */
-    int built;                /**< data sets that were built */
-    driver_spread seconds;    /**< in builds, on the rank that was longest in them */
-    double wall_seconds;      /**< from the first to the last */
-    bool communicator_failed; /**< after an error: this rank alone has it, the others wait for it */
+    int built;                /**< number of data sets that were built */
+    driver_spread seconds;    /**< total time of the builds on the rank where it was longest */
+    double wall_seconds;      /**< wall-clock time of all data sets */
+    bool communicator_failed; /**< set with an error: only this rank has the error, and the other
+                               * ranks are waiting for it */
 } driver_deal;
 
-/** Collective. @param[out] deal  free with driver_deal_free, on error too
- *  @return FMO_OK; FMO_ERR_MEMORY and others of a rank, which all ranks return unless deal->failed;
- *          FMO_ERR_DEVICE */
+/** Runs all data sets of the options. Collective.
+ *  @param[out] deal  free with driver_deal_free, on error too
+ *  @return FMO_OK; FMO_ERR_MEMORY and other errors of a rank, which all ranks return unless
+ *           deal->communicator_failed; FMO_ERR_DEVICE if the communicator failed */
 fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks, driver_tell *tell,
                            driver_deal *deal, fmo_error *err);
 void driver_deal_free(driver_deal *deal);

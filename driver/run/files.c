@@ -1,13 +1,14 @@
-/* See files.h. */
+/* Checks before and after a run. See files.h. */
 #include "driver/run/files.h"
 #include "driver/base/files.h"
 
 #include <sys/stat.h>
 
+/* Collects the files of the run and checks them with driver_check_files. */
 fmo_status driver_check_run_files(const driver_options *options, const char *path, fmo_error *err)
 {
     struct stat info;
-    /* A basis set's name may be that of no file. */
+    /* The argument of --basis may be the name of a basis set instead of a file. */
     const char *basis = options->basis && stat(options->basis, &info) == 0 ? options->basis : NULL;
     const driver_file files[] = {
         {driver_is_xyz(path) ? "geometry" : "data set", path, false, FMO_FILE_OTHER},

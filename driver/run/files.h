@@ -1,4 +1,4 @@
-/* The files of one run, and whether what was read may be used. */
+/* Checks the files of one run, and whether its input may be used. */
 #ifndef FMO_RUN_FILES_H
 #define FMO_RUN_FILES_H
 
@@ -6,13 +6,13 @@
 
 #include <fmo/dataset.h>
 
-/** May the outputs be written, and is none of them another file of the run? Called before anything
- *  is computed, and again before they are written: hours may have passed.
+/** Checks that the outputs can be written and that none of them is another file of the run. Called
+ *  before anything is computed and again, possibly hours later, before they are written.
  *  @param[in] path  the data set or geometry
- *  @return as driver_check_files */
+ *  @return the same as driver_check_files */
 fmo_status driver_check_run_files(const driver_options *options, const char *path, fmo_error *err);
 
-/** A data set whose notices say that its physics is wrong is refused without --force.
+/** Refuses a data set with a notice about doubtful physics, unless --force is given.
  *  @return FMO_OK, FMO_ERR_INPUT */
 fmo_status driver_check_doubts(const driver_options *options, const fmo_dataset *dataset,
                                fmo_error *err);

@@ -1,4 +1,5 @@
-/* See fragments.h. */
+/* FMO2 of one system: reads it, runs it with progress reports, and writes the result files. See
+ * fragments.h; the method is in fmo/fragment.h and docs/explanation/fmo-method.md. */
 #define _GNU_SOURCE
 #include "driver/run/fragments.h"
 #include "driver/base/agree.h"
@@ -30,7 +31,8 @@ const char *driver_fragments_notice(const driver_fragments *run, int i)
     return NULL;
 }
 
-/* system, set: what has been read, and what files it came from; or NULL. */
+/* Checks all files of the run. `system` and `set` have been read, and tell which files they came
+ * from; NULL: not read yet. */
 static fmo_status check_files(const driver_options *options, const char *path,
                               const fmo_fragment_system *system, const fmo_basis_set *set,
                               fmo_error *err)
@@ -55,14 +57,15 @@ typedef struct listener {
     const driver_fragments *run;
     bool begun, pairs;
     driver_progress progress;
-    double fraction; /* of what is being done, the most that was told */
-    double start;    /* of the pairs */
-    double lines;    /* time when a line was last told of them */
+    double fraction; /* largest reported fraction of the current task */
+    double start;    /* time when the pairs began, seconds */
+    double lines;    /* time of the last line about pairs, seconds */
 } listener;
 
-/* Seconds between two lines about pairs, at least, where there is no progress bar. */
+/* Minimum number of seconds between two lines about pairs where there is no progress bar. */
 static const double line_seconds = 15.0;
 
+/* Callback after an iteration: reports it, and restarts the progress bar. */
 static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
 {
     listener *l = user;
@@ -79,7 +82,8 @@ static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
         driver_progress_begin(&l->progress, "iteration %d", iteration->iteration + 1);
 }
 
-/* The bar, which never goes back; where there is none and pairs take long, a line now and then. */
+/* Updates the progress bar, which never goes back; without a bar, reports long runs of pairs every
+ * line_seconds. */
 static void take_progress(double fraction, void *user)
 {
     listener *l = user;
@@ -92,7 +96,7 @@ static void take_progress(double fraction, void *user)
     l->watch->pairs(l->fraction, now - l->start, l->watch->user);
 }
 
-/* Arrays of the result file. */
+/* Maximum number of arrays in the result file. */
 enum { ARRAYS = 22 };
 typedef struct table {
     double *real;
@@ -101,6 +105,7 @@ typedef struct table {
     int count;
 } table;
 
+/* Adds an array to the table. */
 static void add(table *t, const char *name, const char *units, int rank, size_t rows,
                 size_t columns, const double *real, const int *integer)
 {
@@ -108,7 +113,7 @@ static void add(table *t, const char *name, const char *units, int rank, size_t 
         (fmo_result_array){name, units, rank, {rows, columns}, real, integer, NULL};
 }
 
-/* One matrix a fragment, "monomer_density_3", behind the other arrays. */
+/* Appends the density of each monomer ("monomer_density_3") to a copy of the other arrays. */
 static fmo_status add_densities(const fmo_fragment_result *r, const table *t,
                                 fmo_result_array **all, char (**names)[48], int *count,
                                 fmo_error *err)
@@ -128,7 +133,8 @@ static fmo_status add_densities(const fmo_fragment_result *r, const table *t,
     return FMO_OK;
 }
 
-/* Names, fit for who reads the file: "" for none. NULL: no memory. */
+/* Copies the fragment names without control characters; "" for a fragment without a name. Returns
+ * NULL, or NULL entries, if memory is short. */
 static char **make_names(const fmo_fragment_system *s)
 {
     const size_t n = (size_t)s->fragment_num;
@@ -153,6 +159,7 @@ static void free_names(char **names, size_t n)
     free(names);
 }
 
+/* Writes --output: energies, charges, monomers and pairs, and on request the densities. */
 static fmo_status write_arrays(const driver_options *options, const driver_fragments *run,
                                fmo_error *err)
 {
@@ -235,7 +242,7 @@ done:
     return status;
 }
 
-/* All files that were asked for. */
+/* Writes all requested files. */
 static fmo_status write_files(const driver_options *options, const driver_fragments *run,
                               const fmo_basis_set *set, fmo_error *err)
 {
@@ -248,7 +255,7 @@ static fmo_status write_files(const driver_options *options, const driver_fragme
     return status;
 }
 
-/* The options of fragments, with those that SCFs have, too. */
+/* Combines the fragment options with those that are shared with an SCF. */
 static fmo_fragment_options fragment_options(const driver_options *options)
 {
     fmo_fragment_options o = options->fragment_options;
@@ -266,15 +273,15 @@ static fmo_fragment_options fragment_options(const driver_options *options)
     return o;
 }
 
-/* Functions above p: --functions goes before what the file asks for, as --basis does, and that
- * before the set's own. */
+/* Spherical or Cartesian functions of d and higher shells: --functions takes precedence over the
+ * file, and the file over the basis set. */
 static fmo_functions choose_functions(const driver_options *options, const fmo_fragment_system *s)
 {
     if (options->functions != FMO_FUNCTIONS_SET || !s->spherical) return options->functions;
     return s->spherical > 0 ? FMO_FUNCTIONS_SPHERICAL : FMO_FUNCTIONS_CARTESIAN;
 }
 
-/* The system and its basis set. Every rank reads them itself. */
+/* Reads the system and its basis set. Every rank reads them itself. */
 static fmo_status read_system(const driver_options *options, const char *path,
                               driver_fragments *run, fmo_basis_set **set, fmo_error *err)
 {
@@ -303,6 +310,7 @@ static fmo_status read_system(const driver_options *options, const char *path,
     return FMO_OK;
 }
 
+/* Checks the files, reads the system, runs FMO2 on all ranks, and writes on rank 0. */
 fmo_status driver_run_fragments(const driver_options *options, const char *path,
                                 const driver_fragment_watch *watch, driver_fragments *run,
                                 fmo_error *err)
@@ -333,7 +341,7 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
         status = write_files(options, run, set, err);
         driver_interrupt_release();
     }
-    status = driver_agree(ranks, status, err); /* after some failures there is no next system */
+    status = driver_agree(ranks, status, err); /* some errors end the run of all systems */
 done:
     driver_progress_end(&l.progress);
     fmo_basis_set_destroy(set);

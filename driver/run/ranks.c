@@ -1,4 +1,5 @@
-/* See ranks.h. */
+/* Detects a parallel launch, loads MPI only then, and divides cores and GPUs of a host among its
+ * ranks. See ranks.h. */
 #define _GNU_SOURCE
 #include "driver/run/ranks.h"
 #include "driver/base/agree.h"
@@ -10,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What those who start processes say in the environment: Open MPI, MPICH and Slurm's PMI, MVAPICH,
- * Slurm. */
+/* Environment variables set by launchers: Open MPI; MPICH and PMI of Slurm; MVAPICH; Slurm. */
 static const struct {
     const char *size, *rank;
 } starters[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
@@ -19,7 +19,8 @@ static const struct {
                 {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
                 {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
 
-/* Processes that were started together; 1 if nobody says so. */
+/* Returns the number of processes that were started together, and this process's number; 1 and 0 if
+ * no launcher's variables are set. */
 static int size_and_number(int *number)
 {
     *number = 0;
@@ -45,13 +46,14 @@ int driver_ranks_number(void)
     return number;
 }
 
-/* The network of `size` processes, 2 or more. */
+/* Opens the communicator of `size` processes, 2 or more. */
 #ifdef FMO_DRIVER_MPI
 typedef fmo_status open_mpi(fmo_ranks *ranks, fmo_error *err);
 
+/* Loads libfmo_mpi, opens the communicator, and checks that MPI knows of all processes. */
 static fmo_status open_network(driver_ranks *ranks, int size, fmo_error *err)
 {
-    /* MPI's own plug-ins look for its names among those of the program. */
+    /* MPI's plug-ins look up MPI symbols in the global scope. */
     ranks->library = dlopen(FMO_DRIVER_MPI, RTLD_NOW | RTLD_GLOBAL);
     void *const symbol = ranks->library ? dlsym(ranks->library, "fmo_ranks_mpi") : NULL;
     if (!symbol)
@@ -59,7 +61,7 @@ static fmo_status open_network(driver_ranks *ranks, int size, fmo_error *err)
                              "started as %d processes, but MPI cannot be loaded: %s", size,
                              dlerror());
     open_mpi *open;
-    memcpy(&open, &symbol, sizeof open); /* ISO C knows no way from an object to a function */
+    memcpy(&open, &symbol, sizeof open); /* ISO C: no cast from object to function pointer */
     const fmo_status status = open(&ranks->net, err);
     if (status != FMO_OK) {
         ranks->net.size = 1;
@@ -96,10 +98,11 @@ fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err)
 void driver_ranks_close(driver_ranks *ranks)
 {
     if (ranks->net.user) ranks->net.destroy(ranks->net.user);
-    memset(ranks, 0, sizeof *ranks); /* the library stays: MPI does not like to be unloaded */
+    memset(ranks, 0, sizeof *ranks); /* the library stays loaded: MPI cannot be unloaded */
     ranks->net.size = 1;
 }
 
+/* Compares the digests of all options with those of rank 0. */
 fmo_status driver_ranks_agree(const driver_ranks *ranks, const driver_options *options,
                               fmo_status status, fmo_error *err)
 {
@@ -121,9 +124,10 @@ fmo_status driver_ranks_agree(const driver_ranks *ranks, const driver_options *o
     return driver_agree(&ranks->net, status, err);
 }
 
-/* CUDA's start takes longer the more GPUs it sees: a rank sees its own alone, where the host has
- * one for each of its ranks, and the caller's environment does not say which. Counted by their
- * files, as CUDA cannot be asked before it has started. */
+/* Makes only this rank's GPU visible to CUDA, whose start-up time grows with the number of visible
+ * GPUs. This applies if the host has a GPU for each of its ranks and the environment does not set
+ * CUDA_VISIBLE_DEVICES. GPUs are counted by their device files, because CUDA cannot be queried
+ * before it starts. */
 static void show_own(const fmo_ranks *net)
 {
     enum { FILES = 64 };
@@ -138,16 +142,17 @@ static void show_own(const fmo_ranks *net)
     (void)setenv("CUDA_VISIBLE_DEVICES", text, 0);
 }
 
+/* Sets the number of threads and the GPU of this rank. */
 fmo_status driver_ranks_divide(driver_ranks *ranks, driver_options *options, fmo_error *err)
 {
     fmo_fock_options *const fock = &options->fock;
-    /* fragments have more where they stay on the CPU (fmo_fragment_run) */
+    /* fragments use more threads if they run on the CPU (fmo_fragment_run) */
     if (!fmo_threads_are_told(fock->threads) && !options->fragments)
         fock->threads = ranks->net.cores;
     fock->ranks = &ranks->net;
-    if (fock->device_num == 1) fock->device_num = 0; /* one each, and not the same */
+    if (fock->device_num == 1) fock->device_num = 0; /* one GPU for each rank, not the same */
     if (fock->mode == FMO_MODE_CPU || fock->mode == FMO_MODE_REFERENCE) return FMO_OK;
-    /* "all" may be several here and one elsewhere, so the call is every rank's all the same */
+    /* the call is collective: the number of GPUs may differ between hosts */
     int device = -1;
     if (!fock->device_num) show_own(&ranks->net);
     const fmo_status status = fmo_ranks_gpu(&ranks->net, &device, err);
@@ -155,6 +160,7 @@ fmo_status driver_ranks_divide(driver_ranks *ranks, driver_options *options, fmo
     return status;
 }
 
+/* Prefixes an error about memory or a device with the rank and its host. */
 void driver_ranks_name(const fmo_ranks *ranks, fmo_error *err)
 {
     if (err->status != FMO_ERR_MEMORY && err->status != FMO_ERR_NO_DEVICE &&

@@ -1,4 +1,4 @@
-/* Several builds of one data set. */
+/* Collects the profiles of several builds of one data set, and compares their G. See repeats.h. */
 #include "driver/run/repeats.h"
 
 #include <math.h>
@@ -18,6 +18,7 @@ static double max_difference(const double *a, const double *b, size_t size)
     return largest;
 }
 
+/* Allocates the profiles and, for more than one build, a copy of G. */
 fmo_status driver_repeats_begin(driver_repeats *repeats, int count, const driver_result *result,
                                 fmo_error *err)
 {
@@ -31,6 +32,7 @@ fmo_status driver_repeats_begin(driver_repeats *repeats, int count, const driver
     return FMO_OK;
 }
 
+/* Records the profile of a build, computes G = J - K/2, and compares it with the first G. */
 fmo_status driver_repeats_take(driver_repeats *repeats, const fmo_fock_plan *plan,
                                driver_result *result, fmo_error *err)
 {

@@ -1,4 +1,4 @@
-/* Numbers of a result. */
+/* Energies and notices of a result. See result.h. */
 #include "driver/run/result.h"
 #include "integrals/tables.h"
 
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Computes trace and norm of G, and the energies. */
 void driver_result_evaluate(driver_result *result, const double *density, const double *fock_2e,
                             const double *core, double repulsion)
 {

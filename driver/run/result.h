@@ -1,5 +1,5 @@
-/* What came of one data set: matrices, energies, times, the verdict of --check, the cycles of an
- * SCF. build.h and scf.h fill it in, ../report reads it. */
+/* The result of one data set: matrices, energies, times, the result of --check, the cycles of an
+ * SCF. build.c and scf.c fill it in, driver/report reads it. */
 #ifndef FMO_RUN_RESULT_H
 #define FMO_RUN_RESULT_H
 
@@ -10,53 +10,52 @@
 
 typedef struct driver_result {
     fmo_dataset *dataset;
-    bool named; /**< the message of what went wrong names the file itself, as reading does */
-    int frame;  /**< which of several in a .xyz file, from 1; 0: the only one */
+    bool named; /**< the error message already names the file */
+    int frame;  /**< frame in a .xyz file, from 1; 0 if it is the only one */
     int nao;
     int electrons;                         /**< -1: not known */
     double *matrices[DRIVER_MATRIX_COUNT]; /**< J, K, G of the last build, [nao][nao], hartree */
-    double *fock;                          /**< H + G, NULL when H is not known */
+    double *fock;                          /**< H + G, [nao][nao]; NULL if H is not known */
     fmo_fock_profile profile;              /**< of the build with the median time */
-    driver_spread seconds;                 /**< of one build each */
-    /** max |G of a build - G of the first|, 0 if all were bit-equal; NaN after a single build */
+    driver_spread seconds;                 /**< time of one build */
+    /** max |G of a build - G of the first|: 0 if all are bitwise equal, NaN after a single build */
     double repeat_difference;
     double trace_g;        /**< sum_i G_ii */
     double norm_g;         /**< sqrt(sum_ij G_ij^2) */
     double energy_2e;      /**< 1/2 sum_ij D_ij G_ij */
-    double energy;         /**< 1/2 sum_ij D_ij (2 H + G)_ij + E_nuc; NaN when it cannot be had */
-    const char *no_energy; /**< why not, else NULL */
+    double energy;         /**< 1/2 sum_ij D_ij (2 H + G)_ij + E_nuc; NaN if it is not known */
+    const char *no_energy; /**< why there is no energy, else NULL */
     driver_check check;
-    bool is_scf;           /**< of an SCF: matrices[] are NULL */
-    fmo_scf_result *scf;   /**< of a finished one, else NULL */
+    bool is_scf;           /**< an SCF: matrices[] are NULL */
+    fmo_scf_result *scf;   /**< of a finished SCF, else NULL */
     fmo_scf_cycle *cycles; /**< [cycle_num] so far */
     int cycle_num;
-    bool singlet_is_meant; /**< the command line or the geometry's comment says multiplicity 1 */
-    char geometry_notice[160]; /**< as fmo_molecule.notice, or "" */
-    char spin_notice[240];     /**< of an SCF: why its closed shell is doubtful, or "" */
-    char scf_notice[240];      /**< as fmo_scf_result.notice, or "" */
-    char unused[200];          /**< options that nothing came of, in one line, or "" */
+    bool singlet_is_meant;     /**< by --multiplicity or the geometry's comment */
+    char geometry_notice[160]; /**< fmo_molecule.notice, or "" */
+    char spin_notice[240];     /**< why a closed-shell SCF is doubtful, or "" */
+    char scf_notice[240];      /**< fmo_scf_result.notice, or "" */
+    char unused[200];          /**< options that had no effect, in one line, or "" */
     fmo_error scf_verdict;     /**< FMO_OK, or FMO_ERR_CHECK and why it did not converge */
 } driver_result;
 
-/** Trace, norm and energies of a finished G of a density.
+/** Computes trace, norm and energies from G and its density.
  *  @param[in] density, fock_2e  [nao][nao]
  *  @param[in] core  H, [nao][nao], or NULL
- *  @param[in] repulsion  of the nuclei, hartree */
+ *  @param[in] repulsion  nuclear repulsion energy, hartree */
 void driver_result_evaluate(driver_result *result, const double *density, const double *fock_2e,
                             const double *core, double repulsion);
 
-/** The i-th of what is worth saying, from 0: of the data set, of its geometry's comment, of an
- * SCF's spin, of the build, of an SCF's cutoff, of options that nothing came of. NULL after the
- * last. */
+/** Returns the i-th notice, counted from 0: of the data set, its geometry's comment, the spin of an
+ *  SCF, the build, the cutoff of an SCF, unused options. Returns NULL after the last. */
 const char *driver_result_notice(const driver_result *result, int i);
 
-/** Whether --reduce means anything to a mode. */
+/** Whether --reduce has an effect in this mode. */
 bool driver_mode_reduces(fmo_mode mode);
 
-/** Whether the mode went class by class (reference does not). */
+/** Whether the profile has counts for each ERI class (mode reference has none). */
 bool driver_profile_has_classes(const fmo_fock_profile *profile);
-/** Whether a class is one to report: those of s and p shells always, others where the molecule has
- *  quartets of them. */
+/** Whether a class is reported: classes of s and p shells always are, others only if the molecule
+ *  has such quartets. */
 bool driver_profile_has_class(const fmo_fock_profile *profile, int eri_class);
 
 void driver_result_free(driver_result *result);

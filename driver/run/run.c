@@ -1,4 +1,4 @@
-/* Which kind of run it is. */
+/* Chooses between a build and an SCF. See run.h. */
 #include "driver/run/run.h"
 #include "driver/run/build.h"
 

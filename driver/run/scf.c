@@ -1,4 +1,4 @@
-/* Runs the SCF of one data set or geometry: read, converge, write. */
+/* Runs the SCF of one data set or geometry: read, converge, write. See scf.h. */
 #define _GNU_SOURCE
 #include "driver/run/scf.h"
 #include "driver/base/checkgoto.h"
@@ -14,6 +14,7 @@
 #include <fmo/molecule.h>
 #include <fmo/wavefunction.h>
 
+/* Makes the data set of a molecule, with the charge of the command line or of its comment. */
 fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
                               const fmo_basis_set *set, driver_result *result, fmo_error *err)
 {
@@ -32,6 +33,7 @@ fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule 
     return fmo_dataset_create(molecule, set, charge, &result->dataset, err);
 }
 
+/* Reads a geometry and a basis set, and makes the data set. */
 static fmo_status read_geometry(const driver_options *options, const char *path,
                                 driver_result *result, fmo_error *err)
 {
@@ -57,7 +59,7 @@ double driver_nuclear_charge(const fmo_basis *basis)
     return charge;
 }
 
-/* What the data set says, or with --charge what is left of the nuclei's charges. */
+/* Number of electrons: the data set's or, with --charge, the nuclear charge minus the charge. */
 static int electron_num(const driver_options *options, const fmo_dataset *dataset)
 {
     const fmo_basis *basis = fmo_dataset_basis(dataset);
@@ -66,7 +68,7 @@ static int electron_num(const driver_options *options, const fmo_dataset *datase
     return charge > 0.0 && charge < 1e9 ? (int)lround(charge) : 0;
 }
 
-/* A result alone holds seven matrices; what cannot be is refused before anything takes long. */
+/* A result alone has seven matrices; an SCF that cannot fit in memory is refused at once. */
 static fmo_status check_size(int nao, fmo_error *err)
 {
     const double bytes = 7.0 * sizeof(double) * nao * nao, there = (double)fmo_free_memory();
@@ -78,6 +80,7 @@ static fmo_status check_size(int nao, fmo_error *err)
         nao, 1e-9 * bytes, 1e-9 * there);
 }
 
+/* Sets the input of an SCF from the data set and notes a doubtful spin. */
 fmo_status driver_scf_input(const driver_options *options, driver_result *result,
                             fmo_scf_input *input, fmo_error *err)
 {
@@ -103,13 +106,14 @@ fmo_status driver_scf_input(const driver_options *options, driver_result *result
     return FMO_OK;
 }
 
+/* Sets the options of an SCF, and refuses multiplicities other than 1. */
 fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err)
 {
     *scf = options->scf_options;
     scf->fock = options->fock;
     scf->fock.cutoff = driver_cutoff(options);
     scf->fock.integrals = driver_integrals(options);
-    scf->auto_in_fused = options->integrals_given; /* who says auto means it */
+    scf->auto_in_fused = options->integrals_given; /* only an explicit auto is used in mode fused */
     if (options->multiplicity != 1)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "multiplicity %d: only closed shells (multiplicity 1) can be done; "
@@ -127,6 +131,7 @@ typedef struct listener {
     int out_of_memory;
 } listener;
 
+/* Callback after each cycle: stores it, reports it, and restarts the progress bar. */
 static void take_cycle(const fmo_scf_cycle *cycle, void *user)
 {
     listener *l = user;
@@ -142,13 +147,14 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
         result->profile = cycle->so_far->fock_profile;
         if (l->watch) l->watch->cycle(result, l->watch->user);
     }
-    /* What the builds to come are for. */
+    /* The label says what the next builds are for. */
     if (cycle->converged && l->options->scf_options.stability != FMO_SCF_STABILITY_NONE)
         driver_progress_begin(l->progress, "stability");
     else
         driver_progress_begin(l->progress, "cycle %d", cycle->cycle + 1);
 }
 
+/* Writes --output and --molden. */
 static fmo_status write_files(const driver_options *options, const driver_result *result,
                               fmo_error *err)
 {
@@ -174,7 +180,7 @@ static fmo_status write_files(const driver_options *options, const driver_result
     return status;
 }
 
-/* What is said of an SCF, as far as it is known. */
+/* Copies the notices of an SCF that are known so far. */
 static void take_notices(const driver_options *options, const fmo_scf_result *scf,
                          driver_result *result)
 {
@@ -182,6 +188,7 @@ static void take_notices(const driver_options *options, const fmo_scf_result *sc
     driver_options_unused(options, scf->mode, result->unused, sizeof result->unused);
 }
 
+/* Computes G = F - H, the energies and the notices of a finished SCF. */
 fmo_status driver_scf_evaluate(const driver_options *options, driver_result *result, fmo_error *err)
 {
     const fmo_scf_result *scf = result->scf;
@@ -209,6 +216,7 @@ static void take_begin(const fmo_scf_result *so_far, void *user)
     driver_progress_begin(l->progress, "cycle 1");
 }
 
+/* Runs one SCF: reads the input, converges it, and writes the files. */
 fmo_status driver_run_scf(const driver_options *options, const char *path,
                           const driver_watch *watch, driver_result *result, fmo_error *err)
 {

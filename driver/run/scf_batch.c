@@ -1,6 +1,6 @@
-/* --scf --batch: molecules are read, run and let go in portions, so that memory stays bounded
- * however many there are. Several ranks read the same and share each portion's SCFs; rank 0 says,
- * lists and writes. */
+/* --scf --batch: reads, runs and frees molecules in portions, so that memory is bounded for any
+ * number of molecules. All ranks read the same files and share the SCFs of a portion; rank 0
+ * reports and writes. Next: scf.c, scf_share.c. */
 #include "driver/run/scf_batch.h"
 #include "driver/base/agree.h"
 #include "driver/base/clock.h"
@@ -17,7 +17,7 @@
 #include <fmo/molecule.h>
 #include <fmo/result.h>
 
-/* A portion ends with so many molecules, or so many bytes of results. */
+/* A portion ends after PORTION molecules, or after about portion_bytes bytes of results. */
 enum { PORTION = 4096 };
 static const double portion_bytes = 256e6;
 
@@ -26,18 +26,18 @@ typedef struct batch {
     const driver_scf_watch *watch;
     const fmo_ranks *ranks; /* NULL: one process */
     fmo_scf_options scf;
-    /* what is read */
-    int dataset; /* next in options->datasets */
+    /* state of reading */
+    int dataset; /* index of the next one in options->datasets */
     fmo_xyz *xyz;
-    int frame; /* of it, the last one read */
+    int frame; /* number of the last frame read from xyz */
     fmo_basis_set *set;
-    /* the portion */
+    /* the current portion */
     int num;
     driver_scf_one *one; /* [PORTION] */
-    fmo_scf_job *job;    /* [PORTION] of those that could be read */
-    int *number;         /* [PORTION] of a job in `one` */
-    char *mine;          /* [PORTION] of a molecule: whether it ended here */
-    int out_of_memory;   /* in a callback */
+    fmo_scf_job *job;    /* [PORTION] of the molecules that could be read */
+    int *number;         /* [PORTION] index in `one` of each job */
+    char *mine;          /* [PORTION] 1: this rank ran the molecule */
+    int out_of_memory;   /* set in a callback */
     fmo_molecules_file *file;
     driver_scf_totals *totals;
 } batch;
@@ -55,7 +55,7 @@ static void tell_end(const driver_scf_one *one, void *user)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* What went wrong with a molecule that could be read: a message that says which of a file. */
+/* Sets the error of a molecule that could be read; the message names the frame in its file. */
 static void name_frame(driver_scf_one *one, const fmo_error *why)
 {
     const int frame = one->result.frame;
@@ -67,7 +67,7 @@ static void name_frame(driver_scf_one *one, const fmo_error *why)
         one->err = *why;
 }
 
-/* The next frame of the open file; 0 when there is none. */
+/* Reads the next frame of the open file; returns 0 at its end. */
 static int read_frame(batch *b, driver_scf_one *one)
 {
     fmo_molecule *molecule = NULL;
@@ -80,7 +80,7 @@ static int read_frame(batch *b, driver_scf_one *one)
     return 1;
 }
 
-/* The next molecule, or why there is none; 0 after the last. */
+/* Reads the next molecule, or sets its error; returns 0 after the last molecule. */
 static int read_one(batch *b, driver_scf_one *one)
 {
     memset(one, 0, sizeof *one);
@@ -105,14 +105,14 @@ static int read_one(batch *b, driver_scf_one *one)
     }
 }
 
-/* A molecule that was read gets a job, one that was not its end. */
+/* Makes the job of a molecule; one with an error is reported at once. */
 static void take_one(batch *b, driver_scf_one *one, int *jobs)
 {
     fmo_scf_job *job = &b->job[*jobs];
     driver_result *r = &one->result;
     fmo_error why = {FMO_OK, ""};
     memset(job, 0, sizeof *job);
-    r->named = one->err.status != FMO_OK; /* by who has read it */
+    r->named = one->err.status != FMO_OK; /* the reader's messages name the file */
     if (!r->named) (void)driver_check_doubts(b->options, r->dataset, &why);
     if (!r->named && why.status == FMO_OK) (void)driver_scf_input(b->options, r, &job->input, &why);
     if (why.status != FMO_OK) name_frame(one, &why);
@@ -124,6 +124,7 @@ static void take_one(batch *b, driver_scf_one *one, int *jobs)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Callback after a cycle of one molecule: appends it to the list of cycles. */
 static void take_cycle(const fmo_scf_cycle *cycle, void *user)
 {
     batch *b = user;
@@ -139,6 +140,7 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
     result->cycles[result->cycle_num++].so_far = NULL;
 }
 
+/* Callback after an SCF: stores its result or its error. */
 static void take_result(size_t index, fmo_scf_job *job, void *user)
 {
     batch *b = user;
@@ -155,10 +157,10 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
     tell_end(one, b);
 }
 
-/* Those that nobody could run: why. */
+/* Sets the error of the molecules that no rank could run. */
 static void name_left(batch *b, int jobs, fmo_error *why)
 {
-    fmo_error_set(why, FMO_ERR_DEVICE, "no rank has run it"); /* the first reason stays */
+    fmo_error_set(why, FMO_ERR_DEVICE, "no rank has run it"); /* keeps an earlier reason */
     for (int k = 0; k < jobs; k++) {
         driver_scf_one *one = &b->one[b->number[k]];
         if (one->result.scf || one->err.status != FMO_OK) continue;
@@ -167,7 +169,7 @@ static void name_left(batch *b, int jobs, fmo_error *why)
     }
 }
 
-/* All jobs of a portion: here, or on all ranks; afterwards rank 0 has them all. */
+/* Runs all jobs of a portion, on all ranks if there are several; rank 0 then has all results. */
 static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -175,7 +177,7 @@ static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
     memset(b->mine, 0, (size_t)b->num);
     if (b->ranks) status = driver_scf_share_check(b->ranks, b->one, b->num, err);
     if (status != FMO_OK) return status;
-    /* what went wrong with which is in the jobs */
+    /* errors of single molecules are in their jobs */
     (void)fmo_scf_run_batch(b->job, (size_t)jobs, &b->scf, &why);
     if (b->out_of_memory)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
@@ -188,6 +190,7 @@ static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+/* Adds a molecule to the output file. */
 static fmo_status keep_one(batch *b, const driver_scf_one *one, fmo_error *err)
 {
     const fmo_scf_result *scf = one->err.status == FMO_OK ? one->result.scf : NULL;
@@ -221,7 +224,7 @@ static void count(driver_scf_totals *totals, const driver_scf_one *one)
         totals->unconverged++;
 }
 
-/* Read, run, list. *more: whether there may be another portion. */
+/* Reads, runs and reports a portion. *more: set to 0 after the last portion. */
 static fmo_status run_portion(batch *b, int *more, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -250,7 +253,8 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
     return driver_agree(b->ranks, status, err);
 }
 
-/* What is there already, or is an input, is found before anything is computed. */
+/* Checks, before anything is computed, that the output does not replace an input or another
+ * file. */
 static fmo_status check_all_files(const driver_options *options, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -268,6 +272,7 @@ static fmo_status write_file(const batch *b, fmo_error *err)
     return status;
 }
 
+/* Sets the options, reads the basis set, and allocates the arrays of a portion. */
 static fmo_status prepare(batch *b, fmo_error *err)
 {
     const driver_options *options = b->options;
@@ -277,7 +282,7 @@ static fmo_status prepare(batch *b, fmo_error *err)
         status = fmo_basis_set_read(options->basis, &b->set, err);
     if (status != FMO_OK) return status;
     fmo_basis_set_choose_functions(b->set, options->functions);
-    if (options->output) /* others know by it what to send */
+    if (options->output) /* the other ranks decide by it what to send */
         status = fmo_molecules_file_create(fmo_mode_name(options->fock.mode),
                                            driver_cutoff(options), &b->file, err);
     b->one = calloc(PORTION, sizeof *b->one);
@@ -296,6 +301,7 @@ static fmo_status prepare(batch *b, fmo_error *err)
     return status;
 }
 
+/* Runs portions until no molecules are left, and writes the output file on rank 0. */
 fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_watch *watch,
                                 driver_scf_totals *totals, fmo_error *err)
 {
@@ -308,7 +314,7 @@ fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_
     fmo_status status = driver_agree(ranks, prepare(&b, err), err);
     while (more && status == FMO_OK) status = run_portion(&b, &more, err);
     totals->seconds = driver_seconds() - begin;
-    if (status == FMO_OK) { /* of all ranks until here */
+    if (status == FMO_OK) { /* the same on all ranks up to here */
         if (b.file && is_first(&b) && totals->failed < totals->molecules)
             status = write_file(&b, err);
         status = driver_agree(ranks, status, err);

@@ -1,41 +1,42 @@
-/* --scf --batch: all molecules of the command line, frames of .xyz files included, through
- * fmo_scf_run_batch, a few thousand at a time. Under mpirun all ranks call it; rank 0 hears and
- * writes. */
+/* --scf --batch: runs all molecules of the command line, including all frames of .xyz files, with
+ * fmo_scf_run_batch, a few thousand at a time. Collective under mpirun; rank 0 calls the callbacks
+ * and writes. */
 #ifndef FMO_RUN_SCF_BATCH_H
 #define FMO_RUN_SCF_BATCH_H
 
 #include "driver/run/scf.h"
 
-/** One molecule and what became of it. */
+/** One molecule and its result. */
 typedef struct driver_scf_one {
     const char *path;
-    driver_result result; /**< its dataset is NULL where it could not be made, its scf where there
-                               is none */
+    driver_result result; /**< dataset is NULL if it could not be made, scf is NULL if there is no
+                           * result */
     fmo_error err;        /**< FMO_OK, or why there is no result */
 } driver_scf_one;
 
-/** Who wants to hear of molecules. */
+/** Callbacks for molecules. */
 typedef struct driver_scf_watch {
-    /** As each ends, in any order: from any thread, one at a time. Those of other ranks at the end
-     *  of a portion. */
+    /** Called when a molecule ends, in any order and from any thread, but one call at a time. For
+     *  molecules of other ranks it is called at the end of a portion. */
     void (*ended)(const driver_scf_one *one, void *user);
-    /** Of each, in the order of the command line, some time later. */
+    /** Called for each molecule in the order of the command line, at the end of its portion. */
     void (*listed)(const driver_scf_one *one, void *user);
     void *user;
 } driver_scf_watch;
 
 typedef struct driver_scf_totals {
-    long molecules;   /**< all */
-    long failed;      /**< of them, those without a result */
-    long unconverged; /**< and those that did not converge */
-    int ranks;        /**< that shared them; 1: one process */
-    double seconds;   /**< from the first file to the last result */
+    long molecules;   /**< number of all molecules */
+    long failed;      /**< number of those without a result */
+    long unconverged; /**< number of those that did not converge */
+    int ranks;        /**< number of ranks that shared them; 1: one process */
+    double seconds;   /**< wall-clock time of the whole run */
 } driver_scf_totals;
 
-/** Files are written at the end, of whatever has a result.
+/** Runs all molecules. The file is written at the end, if any molecule has a result.
  *  @param[out] totals  of all molecules, also on error
- *  @return FMO_OK (also when molecules failed: the watch has heard), or what stopped all; under
- *          mpirun on all ranks, but for FMO_ERR_OUTPUT of the file, which is rank 0's */
+ *  @return FMO_OK (also when molecules failed, which the callbacks report), or the error that
+ *           stopped the run; under mpirun the same on all ranks, except that FMO_ERR_OUTPUT is rank
+ *           0's */
 fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_watch *watch,
                                 driver_scf_totals *totals, fmo_error *err);
 

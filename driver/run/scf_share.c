@@ -1,4 +1,5 @@
-/* See scf_share.h. */
+/* Exchange between ranks for --scf --batch: checks that all ranks read the same molecules, and
+ * sends results to rank 0. See scf_share.h. */
 #include "driver/run/scf_share.h"
 #include "driver/base/agree.h"
 #include "driver/base/hash.h"
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Compares a hash of the molecules that were read with that of rank 0. */
 fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *one, int num,
                                   fmo_error *err)
 {
@@ -31,7 +33,7 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
                         "itself, so all hosts need the same, and no pipes",
                         &differs);
     if (status == FMO_OK) return status;
-    /* Where a rank had no memory for one, that is the reason. */
+    /* If a rank ran out of memory for a molecule, that is the reason. */
     for (int k = 0; k < num; k++)
         if (one[k].err.status == FMO_ERR_MEMORY)
             fmo_error_set(&scarce, FMO_ERR_MEMORY, "%.200s%s%s",
@@ -42,8 +44,9 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
                            : fmo_error_set(err, lacks, "%s", scarce.message);
 }
 
-/* A molecule's result without its arrays, which follow: cycles; and of an SCF with a result orbital
- * energies and coefficients, and the density, where they are kept. Pointers in it are nobody's. */
+/* A molecule's result without its arrays, which follow it: the cycles and, if requested, orbital
+ * energies, coefficients and density of an SCF with a result. Pointers in it are not valid on the
+ * receiving rank. */
 typedef struct packed {
     int number, cycle_num, has_scf, named;
     fmo_error err, verdict;
@@ -61,8 +64,8 @@ typedef struct block {
 
 enum { BLOCKS = 4 };
 
-/* The arrays of a result that has them, or, `make`, of one that is to get them: NULL without
- * memory. */
+/* Lists the arrays of a result; with `make`, allocates them in a received result (data is NULL if
+ * that fails). */
 static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS])
 {
     const size_t real = sizeof(double);
@@ -96,12 +99,13 @@ static size_t size_of(driver_scf_one *one, int64_t keep)
     return bytes;
 }
 
+/* Packs a result and its arrays; returns the end of the packed data. */
 static char *pack(driver_scf_one *one, int number, int64_t keep, char *to)
 {
     driver_result *r = &one->result;
     block b[BLOCKS];
     packed p;
-    memset(&p, 0, sizeof p); /* what lies between the members goes out, too */
+    memset(&p, 0, sizeof p); /* padding bytes are sent too */
     p.number = number;
     p.cycle_num = r->cycle_num;
     p.has_scf = r->scf != NULL;
@@ -126,7 +130,7 @@ static char *pack(driver_scf_one *one, int number, int64_t keep, char *to)
     return to;
 }
 
-/* Where the bytes of the next begin; NULL without memory. */
+/* Unpacks a result; returns the beginning of the next one, or NULL if memory is short. */
 static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, int *number)
 {
     block b[BLOCKS];
@@ -172,6 +176,7 @@ typedef struct arrival {
     int no_memory;
 } arrival;
 
+/* Unpacks all results of one rank. */
 static void take(int rank, const void *data, size_t bytes, void *user)
 {
     arrival *a = user;
@@ -185,6 +190,7 @@ static void take(int rank, const void *data, size_t bytes, void *user)
     }
 }
 
+/* Packs the results of this rank, and collects those of all ranks on rank 0. */
 fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status, driver_scf_one *one,
                                     const char *mine, int num, int64_t keep,
                                     void (*arrived)(const driver_scf_one *one, void *user),

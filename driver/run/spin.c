@@ -1,5 +1,5 @@
-/* See spin.h. One table for atoms and one for small molecules; what is in neither is taken for a
- * closed shell, rightly or not. */
+/* Detects open-shell ground states with one table for atoms and one for small molecules. Everything
+ * that is in neither table is assumed to be a closed shell. See spin.h. */
 #include "driver/run/spin.h"
 
 #include <math.h>
@@ -8,20 +8,20 @@
 #include <string.h>
 #include <fmo/molecule.h>
 
-/* Atoms and monatomic ions of closed shells or subshells: so many electrons, for these atomic
- * numbers (NIST Atomic Spectra Database, ground levels). All others have unpaired electrons: C, O
- * and Si, and Ti2+, which has lost its 4s electrons where Ca, with as many electrons, has no
- * others. */
+/* Atoms and monatomic ions with closed shells or subshells: number of electrons, and range of
+ * atomic numbers (NIST Atomic Spectra Database, ground levels). All other atoms have unpaired
+ * electrons, e.g. C, O and Si; and Ti2+, which has lost its 4s electrons, although the
+ * isoelectronic Ca has a closed shell. */
 static const struct {
-    int electrons, from, to; /* atomic numbers */
+    int electrons, from, to; /* range of atomic numbers */
 } closed_atoms[] = {{0, 1, 118},   {2, 1, 118},   {4, 3, 118},   {10, 7, 118},  {12, 11, 118},
                     {18, 15, 118}, {20, 19, 20},  {28, 29, 118}, {30, 29, 118}, {36, 33, 118},
                     {38, 37, 39},  {46, 46, 118}, {48, 47, 118}, {54, 51, 118}, {56, 55, 56},
                     {68, 71, 118}, {70, 69, 70},  {78, 79, 118}, {80, 79, 118}, {86, 83, 118},
                     {88, 87, 89}};
 
-/* Molecules, by Hill's formula and charge, whose ground state is a triplet or higher (K. P. Huber
- * and G. Herzberg, Constants of Diatomic Molecules, 1979, and the NIST WebBook; CH2, NH2+ and BH2-:
+/* Molecules, by Hill formula and charge, whose ground state is a triplet or higher (K. P. Huber and
+ * G. Herzberg, Constants of Diatomic Molecules, 1979, and the NIST WebBook; CH2, NH2+ and BH2-:
  * bent, 3B1). */
 static const struct {
     const char *formula;
@@ -43,7 +43,7 @@ static const struct {
     {"GeSi", 0},
     {"CGe", 0},
     {"Ga2", 0},
-    /* 12 */
+    /* 12 valence electrons */
     {"O2", 0},
     {"S2", 0},
     {"Se2", 0},
@@ -89,7 +89,7 @@ static const struct {
     {"ClMn", 0},
     {"Cr2", 2}};
 
-/* atomic_number: of all nuclei */
+/* Whether a known ground state is open-shell. atomic_number: sum over all nuclei. */
 static bool is_open(const char *formula, int nuclei, int atomic_number, int charge)
 {
     const int electrons = atomic_number - charge;
@@ -116,6 +116,7 @@ static const char *name_of(const char *formula, int charge, char text[FORMULA_SI
     return text;
 }
 
+/* Looks up a molecule of up to NUCLEI_MOST nuclei in the tables. */
 void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, size_t size)
 {
     const fmo_basis *basis = fmo_dataset_basis(dataset);
@@ -136,7 +137,7 @@ void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, siz
              name_of(formula, q, name));
 }
 
-/* Hill's formula of a few nuclei. */
+/* Writes the Hill formula of a few nuclei. */
 static void write_formula(const int *number, int count, char text[FORMULA_SIZE])
 {
     bool carbon = false, taken[NUCLEI_MOST] = {false};
@@ -148,8 +149,8 @@ static void write_formula(const int *number, int count, char text[FORMULA_SIZE])
         const char *first = NULL;
         for (int k = 0; k < count; k++) {
             const char *symbol = fmo_element_symbol(number[k]);
-            if (carbon && number[k] == 6) symbol = "";     /* before all others */
-            if (carbon && number[k] == 1) symbol = "\x01"; /* and hydrogen behind it */
+            if (carbon && number[k] == 6) symbol = "";     /* carbon sorts before all others */
+            if (carbon && number[k] == 1) symbol = "\x01"; /* and hydrogen after carbon */
             if (taken[k] || (first && strcmp(symbol, first) >= 0)) continue;
             first = symbol;
             next = number[k];
@@ -164,6 +165,7 @@ static void write_formula(const int *number, int count, char text[FORMULA_SIZE])
     }
 }
 
+/* Looks up all small fragments without cut bonds in the tables. */
 void driver_note_fragment_spins(const fmo_fragment_system *s, char *text, size_t size)
 {
     int open = 0;
