@@ -307,7 +307,7 @@ typedef struct fmo_class_profile {
                                  else NaN */
     int64_t adds;           /**< fused: additions to matrix elements, before any aggregation */
     int64_t adds_issued;    /**< fused: atomics issued after aggregation, including those that
-                                 segmented skips because the value is too small to change the sum */
+                                 segmented skips because the value is below a share of the cutoff */
 } fmo_class_profile;
 
 /** Description, counts and times of the last build of a plan. */

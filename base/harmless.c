@@ -24,14 +24,12 @@ static int decode(const unsigned char *at, uint32_t *number)
 
 static bool is_printable(uint32_t c)
 {
-    return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && /* control characters */
-           /* zero-width characters and direction marks */
-           !(c >= 0x200b && c <= 0x200f) &&
-           !(c >= 0x2028 && c <= 0x202e) && /* line separators and direction */
-           /* direction isolates and other invisible characters */
-           !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff &&
-           /* no characters, and not allowed in XML */
-           c != 0xfffe && c != 0xffff && !(c >= 0xd800 && c < 0xe000); /* surrogates */
+    return c >= 0x20 && !(c >= 0x7f && c < 0xa0) &&        /* control characters */
+           !(c >= 0x200b && c <= 0x200f) &&                /* zero width, direction marks */
+           !(c >= 0x2028 && c <= 0x202e) &&                /* line separators, direction */
+           !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff && /* invisible, direction */
+           c != 0xfffe && c != 0xffff &&                   /* noncharacters, not valid in XML */
+           !(c >= 0xd800 && c < 0xe000);                   /* surrogates */
 }
 
 /* Copies valid printable characters forward in the same buffer and replaces the others by '?'. */

@@ -12,10 +12,10 @@
  *
  * Almlof, Faegri, Korsell, J. Comput. Chem. 3, 385 (1982). The table of terms below is used by the
  * CPU kernels, the kernels of s and p shells on the GPU, schedule tile, and the host's part of mode
- * split. Three kernels do not use it: J alone comes from Hermite potentials on the CPU
- * (cpu/coulomb_kernel.c) and for d shells on the GPU; gpu/hermite/exchange.cu writes out the four
- * terms of K to share loads of D and to keep sums over all slices; far quartets that contribute to
- * J alone are sums over quadrature points (gpu/kernels/far.cuh). */
+ * split. Exceptions: J alone comes from Hermite potentials on the CPU (cpu/coulomb_kernel.c) and
+ * for d shells on the GPU; gpu/hermite/exchange.cu writes out the four terms of K to share loads of
+ * D and to keep sums over all slices; far quartets that contribute to J alone are sums over
+ * quadrature points (gpu/kernels/far.cuh). */
 #ifndef FMO_DIGEST_H
 #define FMO_DIGEST_H
 

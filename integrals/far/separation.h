@@ -50,7 +50,7 @@ typedef struct fmo_separation_sums {
 
 /* Adds a primitive of charge c at d from the centre to a product. c E_tuv multiplies the derivative
  * tuv of 1/R at the primitive's position; expanded about the centre by Taylor's theorem, charge and
- * dipole are exact and the remainder is at least of order 2. */
+ * dipole are exact and the remainder is bounded by a term of order 2. */
 FMO_HD void
 fmo_separation_add(const int *power, double c, const double *d,
                    double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
