@@ -3,11 +3,11 @@
  *
  *    template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME { ... };
  *
- * with the members described in docs/reference/atomics.md ("Strategies: types with a mask";
- * example: "Adding a strategy"). mask: the lanes that call together, all with the same mask; any
- * non-empty subset of the warp. BlockThreads: the largest block in which it will run. Returned
- * previous values are those of the serial order "highest lane first" among the lanes with one
- * address. Tabaru and Nakahira, 2013. */
+ * with the members described in docs/reference/atomics.md ("Strategies: types with a mask");
+ * example: docs/how-to/add-a-strategy.md. mask: the lanes that call together, all with the same
+ * mask; any non-empty subset of the warp. BlockThreads: the largest block in which it will run.
+ * Returned previous values are those of the serial order "highest lane first" among the lanes with
+ * one address. Tabaru and Nakahira, 2013. */
 #ifndef FMO_SCATTER_COMMON_CUH
 #define FMO_SCATTER_COMMON_CUH
 

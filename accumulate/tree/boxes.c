@@ -1,5 +1,5 @@
-/* Makes the tree of boxes.h: each box is halved along its longest side. A box has four sides: x, y,
- * z and the reach of its pairs. */
+/* Makes the tree of boxes.h: each cell is halved along its longest side. A cell has four sides: x,
+ * y, z and the reach of its pairs. */
 #include "accumulate/tree/boxes.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static void measure(const fmo_box_item *item, const int *of, int num, double low
     }
 }
 
-/* Computes centre, extent, radius and spread of a box from the range of its items. */
+/* Computes centre, extent, radius and spread of a cell from the range of its items. */
 static void settle(const fmo_box_item *item, const int *of, int num, const double low[4],
                    const double high[4], fmo_box *box)
 {
@@ -64,7 +64,7 @@ static int cut(const fmo_box_item *item, int *of, int num, const double low[4],
     return above ? below : 0;
 }
 
-/* Computes the data of a box and, if it has more items than a leaf, divides it; box->child is then
+/* Computes the data of a cell and, if it has more items than a leaf, divides it; box->child is then
  * the number of items of the first half, or 0 for a leaf. scratch: [box->end] */
 static void settle_and_cut(const fmo_box_item *item, int *items, int leaf, int *scratch,
                            fmo_box *box)
@@ -77,7 +77,7 @@ static void settle_and_cut(const fmo_box_item *item, int *items, int leaf, int *
     box->child = own > leaf ? cut(item, of, own, low, high, scratch + box->begin) : 0;
 }
 
-/* Makes space for one more box or level. Returns 0 if there is no memory. */
+/* Makes space for one more cell or level. Returns 0 if there is no memory. */
 static int grow(void **array, size_t size, int have, int *capacity)
 {
     if (have < *capacity) return 1;
@@ -89,7 +89,7 @@ static int grow(void **array, size_t size, int have, int *capacity)
     return 1;
 }
 
-/* Builds the tree level by level; the boxes of a level are divided in parallel. */
+/* Builds the tree level by level; the cells of a level are divided in parallel. */
 fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, int threads, fmo_boxes *to,
                           fmo_error *err)
 {

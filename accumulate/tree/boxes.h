@@ -1,8 +1,8 @@
-/* A binary tree of boxes over the shell pairs of a plan: each box has two children that divide its
- * pairs, down to leaves of a few dozen. The tree depends on the geometry only. Which boxes are far
- * enough apart for their multipoles to interact is decided for each density (decide.h); near pairs
- * are left to the integrals. Equations and errors: docs/explanation/far-field.md, "Boxes of far
- * pairs". */
+/* A binary tree of cells ("boxes" in names) over the shell pairs of a plan: each cell has two
+ * children that divide its pairs, down to leaves of a few dozen. The tree depends on the geometry
+ * only. Which cells are far enough apart for their multipoles to interact is decided for each
+ * density (decide.h); near pairs are left to the integrals. Equations and errors:
+ * docs/explanation/multipoles.md. */
 #ifndef FMO_TREE_BOXES_H
 #define FMO_TREE_BOXES_H
 
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* An item of a box: the position and size of a shell pair. Lengths in bohr. */
+/* An item of a cell: the position and size of a shell pair. Lengths in bohr. */
 typedef struct fmo_box_item {
     double centre[3];
     /* extent: radius of a sphere about `centre` that contains the pair's charges; radius: effective
@@ -22,7 +22,7 @@ typedef struct fmo_box_item {
      * decide.h). */
     double extent, radius;
     double spread; /* largest 1/p of the pair's primitives, in bohr^2 */
-    double reach;  /* approximate range of its overlap; a fourth coordinate by which boxes are
+    double reach;  /* approximate range of its overlap; a fourth coordinate by which cells are
                       divided */
 } fmo_box_item;
 
@@ -41,10 +41,10 @@ typedef struct fmo_boxes {
     size_t bytes;
     int num, leaf_num, item_num, level_num;
     fmo_box *box; /* level by level, the root first */
-    int *level;   /* [level_num + 1] first box of each level */
-    int *item;    /* [item_num] item numbers, those of a box adjacent */
+    int *level;   /* [level_num + 1] first cell of each level */
+    int *item;    /* [item_num] item numbers, those of a cell adjacent */
     int *leaf_of; /* [item_num] number of the leaf of each item */
-    int *of_leaf; /* [leaf_num] box of each leaf */
+    int *of_leaf; /* [leaf_num] cell of each leaf */
 } fmo_boxes;
 
 /* Makes a tree with at most `leaf` items in a leaf, except for items of equal position and reach.

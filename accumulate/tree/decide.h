@@ -1,13 +1,13 @@
-/* Decides whether the multipoles of two boxes may interact, and up to which order. Errors and their
- * derivation: docs/explanation/far-field.md, "Boxes of far pairs". The decision is symmetric in the
- * two boxes, because a quartet must be near for both of its pairs or far for both. */
+/* Decides whether the multipoles of two cells may interact, and up to which order. Errors and their
+ * derivation: docs/explanation/multipoles.md. The decision is symmetric in the two cells, because a
+ * quartet must be near for both of its pairs or far for both. */
 #ifndef FMO_TREE_DECIDE_H
 #define FMO_TREE_DECIDE_H
 
 #include "accumulate/tree/boxes.h"
 #include "accumulate/tree/expansion.h"
 
-/* Bounds over the pairs of a box for the running densities. fmo_box_take_logs replaces the values
+/* Bounds over the pairs of a cell for the running densities. fmo_box_take_logs replaces the values
  * by their logarithms, with which decisions are made. */
 typedef struct fmo_box_load {
     double bound;    /* largest sum of Schwarz bounds of a pair's primitives */
@@ -25,9 +25,9 @@ FMO_HD void fmo_box_take_logs(fmo_box_load *load)
 }
 
 /* Neglecting overlap causes an error below 40 exp(-T) times the product of the bounds of the two
- * pairs (docs/explanation/far-field.md, "Error by overlap"). Boxes are far if T is at least
+ * pairs (docs/explanation/far-field.md, "Error by overlap"). Cells are far if T is at least
  * FMO_BOX_T + ln(size / cutoff), with the size of their largest pairs; most pairs are smaller.
- * Measured: docs/explanation/accuracy.md, "Boxes of far pairs". */
+ * Measured: docs/explanation/accuracy.md, "Multipoles of cells". */
 #define FMO_BOX_T       5.0
 #define FMO_BOX_T_LEAST 5.0
 FMO_HD double fmo_box_T(double log_size_over_cutoff)
@@ -36,16 +36,16 @@ FMO_HD double fmo_box_T(double log_size_over_cutoff)
 }
 
 /* Share of the cutoff that the bound on the truncation error may reach, for an element of X^J and
- * one box. Errors of single boxes are far smaller, but those of a large system add up: with 4
+ * one cell. Errors of single cells are far smaller, but those of a large system add up: with 4
  * instead, the largest error of J of (H2O)216 is 1e-8 (docs/explanation/accuracy.md). */
 #define FMO_BOX_SHARE 0.1
 
-/* Conditions for interactions of boxes. */
+/* Conditions for interactions of cells. */
 typedef struct fmo_box_rule {
     double log_cutoff;
     int order_max; /* up to FMO_BOX_ORDER_MAX */
-    /* Largest number of multiplications of an interaction for each pair of a pair of one box and a
-     * pair of the other; more expensive ones are left to smaller boxes or to integrals. 0: no
+    /* Largest number of multiplications of an interaction for each pair of a pair of one cell and a
+     * pair of the other; more expensive ones are left to smaller cells or to integrals. 0: no
      * limit. */
     double worth;
 } fmo_box_rule;
@@ -53,13 +53,13 @@ typedef struct fmo_box_rule {
 /* Charges w at distances x have truncation errors w x^k / R^(k + 1), k = order + 1 and higher. The
  * radius of an item is the power mean of the distances with exponent FMO_BOX_POWER, which is no
  * less than those with lower exponents; charges far out have little weight. By Minkowski's
- * inequality the mean of sums is no more than the sum of means, so that radii of boxes follow from
+ * inequality the mean of sums is no more than the sum of means, so that radii of cells follow from
  * those of items. */
 enum { FMO_BOX_POWER = FMO_BOX_ORDER_MAX + 1 };
 
-/* Returns the order needed for the expansion, in box `to`, of the multipoles of box `from`, with a
- * remainder of (rho / R)^(order + 1) / (R - extent); order_max + 1 if it exceeds order_max. Loads,
- * unit and ratio are logarithms. */
+/* Returns the order needed for the expansion, in cell `to`, of the multipoles of cell `from`, with
+ * a remainder of (rho / R)^(order + 1) / (R - extent); order_max + 1 if it exceeds order_max.
+ * Loads, unit and ratio are logarithms. */
 FMO_HD int fmo_box_order(const fmo_box_load *to, const fmo_box_load *from, int order_max,
                          double log_unit, double log_ratio)
 {
@@ -97,7 +97,7 @@ FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_b
     return rule->worth <= 0.0 || fmo_box_cost(larger) <= rule->worth * pairs;
 }
 
-/* Returns the magnitude of the multipoles of order l of a box, divided by the l-th power of its
+/* Returns the magnitude of the multipoles of order l of a cell, divided by the l-th power of its
  * radius: sqrt(sum_m |M_lm|^2 (l-m)! (l+m)!) over m of both signs (M has m >= 0, expansion.h). For
  * a charge at distance a from the centre it is the charge times a^l; for several charges it is at
  * most the sum of theirs. */
@@ -118,7 +118,7 @@ FMO_HD double fmo_box_strength(const fmo_box *box, const double *M, int l)
 
 /* Reduces the order from fmo_boxes_far, which holds for any multipoles, to the one needed for the
  * actual multipoles of `from`: the orders left out together add at most another FMO_BOX_SHARE of
- * the cutoff. moment: logarithm of the load's moment, of box `to`. */
+ * the cutoff. moment: logarithm of the load's moment, of cell `to`. */
 FMO_HD int fmo_box_fewer(int order, const fmo_box *to, double moment, const fmo_box *from,
                          const float *strength, double log_cutoff)
 {
@@ -141,7 +141,7 @@ FMO_HD int fmo_box_fewer(int order, const fmo_box *to, double moment, const fmo_
     return order;
 }
 
-/* Size by which the larger of two near boxes is chosen for division; ties are broken by number, so
+/* Size by which the larger of two near cells is chosen for division; ties are broken by number, so
  * that the order of the two does not matter. */
 FMO_HD double fmo_box_size(const fmo_box *box)
 {

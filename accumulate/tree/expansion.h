@@ -1,4 +1,4 @@
-/* Solid harmonics and their addition theorems, in SIMD lanes, for the multipoles of boxes.
+/* Solid harmonics and their addition theorems, in SIMD lanes, for the multipoles of cells.
  * Conventions of Helgaker, Jorgensen and Olsen, section 9.13 (scaled regular harmonics R_lm and
  * irregular I_lm, complex, with R_l(-m) = (-1)^m conj R_lm, and the same for I):
  *
@@ -7,7 +7,7 @@
  *    I_lm(r - s) = sum_jk conj(R_jk(s)) I_(l+j)(m+k)(r)              |s| < |r|
  *
  * Arrays contain m >= 0, real and imaginary parts interleaved: [2 * fmo_harmonic(l, m) + part].
- * Equations: docs/explanation/far-field.md, "Boxes of far pairs". */
+ * Equations: docs/explanation/multipoles.md. */
 #ifndef FMO_TREE_EXPANSION_H
 #define FMO_TREE_EXPANSION_H
 

@@ -1,4 +1,4 @@
-/* Shifts and interactions of the expansions of boxes, one box per SIMD lane; see tree/kernel.h.
+/* Shifts and interactions of the expansions of cells, one cell per SIMD lane; see tree/kernel.h.
  * Compiled once per instruction set, with FMO_SIMD_WIDTH and FMO_BOX_KERNELS (the name of the table
  * below) set by CMake. */
 #include "accumulate/tree/kernel.h"
@@ -16,7 +16,7 @@ static void gather(const double *const *from, int num, int size, fmo_real *out)
     }
 }
 
-/* Centres of the lanes' first boxes relative to their second ones; 1 in lanes from `num` on. */
+/* Centres of the lanes' first cells relative to their second ones; 1 in lanes from `num` on. */
 static void differences(const fmo_boxes *boxes, const int *first, const int *second, int num,
                         fmo_real *x)
 {
@@ -28,7 +28,7 @@ static void differences(const fmo_boxes *boxes, const int *first, const int *sec
     for (int k = 0; k < 3; k++) x[k] = fmo_load(lane[k]);
 }
 
-/* Shifts the multipoles of boxes [begin, end) to their parents, or (down) the potentials of the
+/* Shifts the multipoles of cells [begin, end) to their parents, or (down) the potentials of the
  * parents to them. */
 static void pass(const fmo_box_view *v, int begin, int end, int down)
 {
@@ -70,7 +70,7 @@ static void down(const fmo_box_view *v, int begin, int end)
     pass(v, begin, end, 1);
 }
 
-/* Adds to the potential of box `to` that of the multipoles of up to W other boxes. */
+/* Adds to the potential of cell `to` that of the multipoles of up to W other cells. */
 static void interact(const fmo_box_view *v, int to, const fmo_box_interaction *from, int num)
 {
     fmo_real I[SIZE], M[SIZE], alternate[SIZE], sum[SIZE], x[3];

@@ -1,4 +1,4 @@
-/* Largest values of boxes, and the share of near pairs of pairs; see survey.h. */
+/* Largest values of cells, and the share of near pairs of pairs; see survey.h. */
 #include "accumulate/tree/survey.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ void fmo_boxes_largest(const fmo_boxes *boxes, const double *of_item, double *of
 
 typedef struct survey {
     const fmo_boxes_survey *of;
-    fmo_box_load *load; /* [box] logarithms */
+    fmo_box_load *load; /* [cell] logarithms */
 } survey;
 
 static int is_coarse(const survey *s, const fmo_box *box)
@@ -25,7 +25,7 @@ static int is_coarse(const survey *s, const fmo_box *box)
     return box->leaf >= 0 || box->end - box->begin <= s->of->coarse;
 }
 
-/* A pair of boxes. look() returns 0 if they are far, 1 if they are near and coarse, 2 if they are
+/* A pair of cells. look() returns 0 if they are far, 1 if they are near and coarse, 2 if they are
  * near and were divided into two[]. */
 typedef struct pair {
     int a, b;
@@ -49,7 +49,7 @@ static double items_of(const survey *s, pair p)
     return (double)(a->end - a->begin) * (double)(b->end - b->begin);
 }
 
-/* Number of near pairs of items of two boxes. */
+/* Number of near pairs of items of two cells. */
 static double count_near(const survey *s, pair p)
 {
     pair two[2];
@@ -58,7 +58,7 @@ static double count_near(const survey *s, pair p)
     return count_near(s, two[0]) + count_near(s, two[1]);
 }
 
-/* Number of near pairs of items of the whole tree: divides the root with itself into pairs of boxes
+/* Number of near pairs of items of the whole tree: divides the root with itself into pairs of cells
  * until there are enough for all threads, which count their pairs. The sums are integers, so that
  * their order does not matter. */
 static double count_all(const survey *s)
@@ -83,7 +83,7 @@ static double count_all(const survey *s)
     return near;
 }
 
-/* Computes the loads of the boxes for a density of 1 and counts the near pairs. */
+/* Computes the loads of the cells for a density of 1 and counts the near pairs. */
 double fmo_boxes_near_share(const fmo_boxes_survey *of)
 {
     const fmo_boxes *boxes = of->boxes;
