@@ -1,12 +1,12 @@
-/* Every constant that was chosen for speed, in one table: what it is, its value, and the raw
- * results that chose it (with the rung of docs/log/ladder.md where several stand in one file).
- * Accuracy has its own constants, with what they leave out: rules/screen.h, plan/plan.h and
- * integrals/far. Host and device. */
+/* Table of all constants chosen for speed: name, value, description and the raw results that
+ * support the choice (with the step of docs/log/ladder.md if a file contains several). Constants of
+ * accuracy are elsewhere, with their error bounds: rules/screen.h, plan/plan.h and integrals/far.
+ * For host and device code. */
 #ifndef FMO_TUNING_H
 #define FMO_TUNING_H
 
-/* X(name, value, what it is, raw results). The last is "not measured" where no file compares other
- * values; tests/docs_check.py looks for the files.
+/* X(name, value, description, raw results). The last is "not measured" if no file compares other
+ * values; tests/docs_check.py checks that the files exist.
  *
  * "Work" is the number of primitive quartets of a system before screening. */
 #define FMO_TUNING_REALS(X)                                                                      \
@@ -150,13 +150,14 @@
       "not measured")                                                                            \
     X(split_bytes_least, 1 << 20, "of a buffer", "not measured")
 
-/* Blocks of quartet kernels that must fit a multiprocessor, by class in the order of the table of
- * classes: the fastest, with few spills outside the last; 65536 registers / (gpu_threads * blocks)
- * a thread. docs/results/2026-11-22-2380313/sm90-ptxas-registers.txt,
+/* Resident blocks of quartet kernels per multiprocessor, by class in the order of the class table:
+ * the fastest choice, with few register spills except in the last class. A thread has 65536 /
+ * (gpu_threads * blocks) registers. docs/results/2026-11-22-2380313/sm90-ptxas-registers.txt,
  * docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 36. */
 #define FMO_TUNING_GPU_RESIDENT 7, 5, 4, 5, 3, 2
 
-/* The same of far quartets, by the order of the Boys function that a near one would need. */
+/* The same for far quartets, indexed by the order of the Boys function of the corresponding near
+ * quartet. */
 #define FMO_TUNING_GPU_FAR_RESIDENT 8, 6, 4, 3, 2
 
 enum {

@@ -1,5 +1,5 @@
-/* Arguments of public calls: which one is NULL, and which arrays lie over each other. Header only,
- * since libfmo_scf, which sees what libfmo exports alone, asks the same. */
+/* Checks of the arguments of public calls: NULL pointers and arrays that overlap. Header only,
+ * because libfmo_scf, which sees only the exported functions of libfmo, uses it too. */
 #ifndef FMO_ARGUMENTS_H
 #define FMO_ARGUMENTS_H
 
@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <fmo/status.h>
 
-/* A pointer by the name that the header has for it. Arrays have a size, others 0. */
+/* A pointer argument with its name in the public header. bytes is the size of an array, and 0 for
+ * other objects; written is 1 for output arrays. */
 typedef struct fmo_argument {
     const char *name;
     const void *at;
@@ -28,7 +29,7 @@ typedef struct fmo_argument {
 #pointer, (const void *)(pointer), (bytes), 1 \
     }
 
-/* Whether two arrays share bytes and at least one of them is written. */
+/* Returns 1 if two arrays share bytes and at least one of them is written. */
 static inline int fmo_arguments_overlap(const fmo_argument *a, const fmo_argument *b)
 {
     const uintptr_t p = (uintptr_t)a->at, q = (uintptr_t)b->at;
@@ -36,8 +37,8 @@ static inline int fmo_arguments_overlap(const fmo_argument *a, const fmo_argumen
            a->bytes && b->bytes;
 }
 
-/* FMO_OK, or FMO_ERR_ARGUMENT: "CALL: density is NULL", "CALL: coulomb and exchange overlap: ...".
- */
+/* Returns FMO_OK, or FMO_ERR_ARGUMENT with a message such as "CALL: density is NULL" or "CALL:
+ * coulomb and exchange overlap: ...". */
 static inline fmo_status fmo_arguments_check(const char *call, const fmo_argument *a, size_t count,
                                              fmo_error *err)
 {
@@ -53,7 +54,7 @@ static inline fmo_status fmo_arguments_check(const char *call, const fmo_argumen
     return FMO_OK;
 }
 
-/* FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(plan), FMO_READ(density, bytes), ...) */
+/* Usage: FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(plan), FMO_READ(density, bytes), ...) */
 #define FMO_CHECK_ARGUMENTS(call, err, ...)                          \
     fmo_arguments_check((call), (const fmo_argument[]){__VA_ARGS__}, \
                         sizeof((const fmo_argument[]){__VA_ARGS__}) / sizeof(fmo_argument), (err))

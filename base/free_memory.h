@@ -1,4 +1,4 @@
-/* Memory of the host that is free, as the system estimates it. Header only, as arguments.h is. */
+/* Free host memory as the system estimates it. Header only, for the reason given in arguments.h. */
 #ifndef FMO_FREE_MEMORY_H
 #define FMO_FREE_MEMORY_H
 
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <fmo/status.h>
 
-/* Bytes; SIZE_MAX where the system does not say. */
+/* Returns the available host memory in bytes, or SIZE_MAX if the system does not report it. */
 static inline size_t fmo_free_memory(void)
 {
     unsigned long long kib = 0;
@@ -22,9 +22,8 @@ static inline size_t fmo_free_memory(void)
     return kib ? (size_t)kib * 1024 : SIZE_MAX;
 }
 
-/* OpenBLAS takes a buffer of up to 128 MB for each thread that computes at a time, and one that it
- * has itself; where there is no address space for it (ulimit -v) it tries for ever. @return whether
- * there is */
+/* Returns 1 if there is enough address space for the buffers of OpenBLAS: up to 128 MB for each
+ * computing thread and one more. Without it (ulimit -v) OpenBLAS retries the allocation forever. */
 static inline int fmo_memory_for_blas(int threads)
 {
     const size_t bytes = (size_t)(threads + 1) << 27;
@@ -37,7 +36,7 @@ static inline int fmo_memory_for_blas(int threads)
     return 1;
 }
 
-/* The same, as FMO_OK or FMO_ERR_MEMORY. */
+/* As fmo_memory_for_blas, but returns FMO_OK or FMO_ERR_MEMORY. */
 static inline fmo_status fmo_check_blas_memory(int threads, fmo_error *err)
 {
     if (fmo_memory_for_blas(threads)) return FMO_OK;

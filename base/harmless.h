@@ -1,10 +1,10 @@
-/* Texts from files and command lines, made fit for a terminal. */
+/* Makes text from files and command lines safe to print on a terminal. */
 #ifndef FMO_HARMLESS_H
 #define FMO_HARMLESS_H
 
-/* Replace, in place, what is no printable character by '?': control characters (a line end could
- * forge a line of ours, an escape sequence anything), bytes that are not UTF-8, and characters that
- * change the direction or the line. */
+/* Replaces, in place, every character that is not printable by '?': control characters (a line end
+ * could imitate a line of our output, an escape sequence could do anything), bytes that are not
+ * UTF-8, and characters that change the direction of writing or end a line. */
 void fmo_text_harmless(char *text);
 
 #endif

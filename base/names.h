@@ -1,4 +1,4 @@
-/* Names and texts of the rows of an X(enumerator, name, text) table, by number. */
+/* Functions that return the names and descriptions in an X(enumerator, name, text) table. */
 #ifndef FMO_NAMES_H
 #define FMO_NAMES_H
 
@@ -7,7 +7,7 @@
 #define FMO_NAMES_NAME(e, name, text) [e] = name,
 #define FMO_NAMES_TEXT(e, name, text) [e] = text,
 
-/* Defines prefix_name() and prefix_text() of an enum; NULL out of range. */
+/* Defines prefix_name() and prefix_text() for an enum; both return NULL if out of range. */
 #define FMO_NAMES(prefix, type, TABLE)                                          \
     const char *prefix##_name(type value)                                       \
     {                                                                           \

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The owner, of num, of the item at this place of the sorted list: 0, 1, ..., num - 1, num - 1,
- * ..., 1, 0, 0, 1, ... */
+/* Returns the owner, 0 to num - 1, of the item at position `at` of the sorted list. Owners are in
+ * the order 0, 1, ..., num - 1, num - 1, ..., 1, 0, 0, 1, ... */
 static inline size_t fmo_snake(size_t at, size_t num)
 {
     const size_t turn = at % (2 * num);

@@ -1,5 +1,5 @@
-/* See stack.h. */
-#define _GNU_SOURCE /* pthread_getattr_np */
+/* Sizes of thread stacks; see stack.h. */
+#define _GNU_SOURCE /* for pthread_getattr_np */
 #include "base/stack.h"
 
 #include <ctype.h>
@@ -10,10 +10,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* KB that are needed: kernels of d shells crash with 320 and run with 384 (tests/stack.c). */
+/* Stack needed, in KB: kernels of d shells crash with 320 and run with 384 (tests/stack.c). */
 enum { NEEDED = 448 };
 
-/* What OMP_STACKSIZE or GOMP_STACKSIZE says, in KB; 0: nothing that is understood. */
+/* Returns the stack size in KB that OMP_STACKSIZE or GOMP_STACKSIZE specifies; 0 if none is set or
+ * valid. */
 static size_t said_kilobytes(void)
 {
     static const char *const names[] = {"OMP_STACKSIZE", "GOMP_STACKSIZE"};
@@ -33,7 +34,7 @@ static size_t said_kilobytes(void)
     return 0;
 }
 
-/* KB of a thread that is started without being told how many. */
+/* Returns the default stack size of a new thread in KB; SIZE_MAX if unknown. */
 static size_t default_kilobytes(void)
 {
     pthread_attr_t attr;
@@ -44,8 +45,9 @@ static size_t default_kilobytes(void)
     return size >> 10;
 }
 
-/* KB that are left of the calling thread's stack. The first thread's grows up to a limit, and to
- * ask where it begins is to read a file: what it has used so far is little. */
+/* Returns the remaining stack of the calling thread in KB; SIZE_MAX if unknown. For the first
+ * thread it returns the limit (ulimit -s) instead: finding where its stack begins would mean
+ * reading a file, and it has used little so far. */
 static size_t left_kilobytes(void)
 {
     pthread_attr_t attr;

@@ -1,4 +1,4 @@
-/* Whether threads have the stack that the kernels need, whose arrays are on it. */
+/* Checks that threads have enough stack for the kernels, whose arrays are on the stack. */
 #ifndef FMO_STACK_H
 #define FMO_STACK_H
 
@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/* Of the thread that calls, what is left of it. Once for each plan or matrix, before anything
- * large.
- * @return FMO_OK, or FMO_ERR_MEMORY with how much there is, and the cure */
+/* Checks the remaining stack of the calling thread. Called once for each plan or matrix, before
+ * large allocations.
+ * @return FMO_OK, or FMO_ERR_MEMORY with the size found and the cure */
 fmo_status fmo_stack_check(fmo_error *err);
 
-/* Whether OpenMP's other threads have enough, by OMP_STACKSIZE or else ulimit -s. Without it there
- * is no team (fmo_threads). */
+/* Returns 1 if the other OpenMP threads have enough stack, by OMP_STACKSIZE or else by ulimit -s.
+ * If not, fmo_threads returns 1. */
 int fmo_stack_is_enough_for_team(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* Status codes and the error message every fmo call can return.
- * Nothing in the library prints, exits or keeps a global: a failing call returns a status
- * and, where the caller passed an fmo_error, one line that names the thing and the cure. */
+/* Status codes and the error message that every fmo call can return. The library never prints,
+ * exits or keeps global state: a failing call returns a status and, if the caller passed an
+ * fmo_error, one line that names the cause and the cure. */
 #ifndef FMO_STATUS_H
 #define FMO_STATUS_H
 
@@ -34,9 +34,9 @@ typedef enum fmo_status {
         FMO_STATUS_COUNT
 } fmo_status;
 
-/** What went wrong first. Initialise with `fmo_error err = {FMO_OK, ""};`. */
+/** The first error of a call. Initialise it with `fmo_error err = {FMO_OK, ""};`. */
 typedef struct fmo_error {
-    fmo_status status; /**< FMO_OK: nothing yet */
+    fmo_status status; /**< FMO_OK: no error so far */
     char message[512]; /**< one line, no newline, UTF-8 */
 } fmo_error;
 
@@ -46,11 +46,11 @@ FMO_API const char *fmo_status_text(fmo_status status);
 /** Process exit code that fmo-driver uses for a status: 0, 1, 2, 3, 4 or 5. */
 FMO_API int fmo_status_exit_code(fmo_status status);
 
-/** Record an error. The first error wins: a filled err is left as it is.
- *  @param[in,out] err  may be NULL
- *  @param[in] format   printf-style; the result is cut to fit, what is no printable
- *                     character becomes '?'
- *  @return status, so that `return fmo_error_set(err, FMO_ERR_INPUT, ...)` reads well */
+/** Records an error. The first error wins: an err that already has one is not changed.
+ *  @param[in,out] err may be NULL
+ *  @param[in] format printf-style; the result is truncated to fit, and characters that are not
+ *          printable become '?'
+ *  @return status, for use as `return fmo_error_set(err, FMO_ERR_INPUT, ...)` */
 FMO_API fmo_status fmo_error_set(fmo_error *err, fmo_status status, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))

@@ -1,5 +1,5 @@
-/* Threads: what the machine can use and the system allows. Where limits are near, the threads are
- * tried: started, counted, ended. */
+/* Number of threads that the machine can use and the system allows. If a limit may be close, the
+ * number is found by trial: threads are started, counted and ended. See threads.h. */
 #include "base/threads.h"
 #include "base/stack.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* A number in a file; `otherwise` where there is none. */
+/* Reads a number from a file; returns `otherwise` if there is none. */
 static long long number_in(const char *path, const char *format, long long otherwise)
 {
     long long number;
@@ -21,13 +21,14 @@ static long long number_in(const char *path, const char *format, long long other
     return number;
 }
 
-/* Whether a control group of this path, or one above, may be short of space for so many threads. */
+/* Returns 1 if the control group of this path, or one above it, may not allow `capacity` more
+ * threads. */
 static int group_is_near(const char *root, char *path, long long capacity)
 {
     char file[600];
     for (;;) {
         snprintf(file, sizeof file, "%s%s/pids.max", root, path);
-        const long long most = number_in(file, "%lld", -1); /* "max": none */
+        const long long most = number_in(file, "%lld", -1); /* -1 for "max": no limit */
         snprintf(file, sizeof file, "%s%s/pids.current", root, path);
         if (most >= 0 && number_in(file, "%lld", most) + capacity > most) return 1;
         char *const slash = strrchr(path, '/');
@@ -36,13 +37,14 @@ static int group_is_near(const char *root, char *path, long long capacity)
     }
 }
 
-/* Whether a limit may stop this process before it has started so many threads. */
+/* Returns 1 if a limit (address space, processes of the user, control groups) may stop this process
+ * before it has started that many threads. */
 static int limits_are_near(int threads)
 {
-    const long long capacity = 2LL * threads; /* OpenBLAS may want as many */
+    const long long capacity = 2LL * threads; /* OpenBLAS may start as many again */
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return 1;
-    /* Of this user there are no more threads than of all. */
+    /* The user has at most as many threads as the whole system. */
     if (getrlimit(RLIMIT_NPROC, &limit) != 0) return 1;
     if (limit.rlim_cur != RLIM_INFINITY) {
         const long long all = number_in("/proc/loadavg", "%*f %*f %*f %*d/%lld", -1);
@@ -70,7 +72,8 @@ static void *wait_for_lock(void *lock)
     return NULL;
 }
 
-/* Of so many threads at once, this one included, those that can be. */
+/* Returns how many threads can run at once, up to `threads`, this one included; found by starting
+ * them. */
 static int try_threads(int threads)
 {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/* How many threads OpenMP may be asked for. */
+/* Number of OpenMP threads to use: limits of the system, and how much work justifies a thread. */
 #ifndef FMO_THREADS_H
 #define FMO_THREADS_H
 
@@ -8,28 +8,33 @@
 extern "C" {
 #endif
 
-/* Threads that may be asked for, whatever the number of processors; and for each of them. */
+/* Upper limit of the number of threads: the larger of 64 and 4 for each processor. */
 enum { FMO_THREADS_ALWAYS = 64, FMO_THREADS_PER_PROCESSOR = 4 };
 
-/* Threads for a parallel region where `asked` are wanted (0: as many as OpenMP would use): no more
- * than the limits above, and no more than the system lets this process start now. libgomp ends the
- * process where it cannot start a thread; what others start between this call and the region is not
- * known here. Where that is fewer than are wanted, it is half of what can be started: OpenBLAS and
- * the program have threads, too. 1 where they would have too little stack (stack.h). At least 1. */
+/* Returns the number of threads for a parallel region that requests `asked` threads (0: as many as
+ * OpenMP would use). The result, at least 1, is limited by the constants above and by the number of
+ * threads that the system lets this process start now, because libgomp ends the process if it
+ * cannot start a thread. Threads that others start between this call and the region are not
+ * accounted for. If fewer threads can be started than requested, half of them are used, because
+ * OpenBLAS and the program need threads too. The result is 1 if the threads would have too little
+ * stack (stack.h). */
 int fmo_threads(int asked);
 
-/* Of `threads`, those that so much work keeps busy: `shares` is the work, in units of what a thread
- * has to have to be worth starting; at least 1. Threads of a team wait for each other by spinning,
- * on processors that others may need, so a team for little work can take a hundred times as long as
- * one thread. With FMO_TEST_TEAMS in the environment all of them: tests of teams are small. */
+/* Returns how many of `threads` the work can keep busy, at least 1. `shares` is the work in units
+ * of the least work that is worth a thread. Threads of a team wait for each other by spinning, on
+ * processors that others may need, so a team with little work can take a hundred times as long as
+ * one thread. If FMO_TEST_TEAMS is set in the environment, returns `threads`, since tests of teams
+ * are small. */
 int fmo_threads_for(int threads, double shares);
 
-/* Whether what a parallel region of so many threads is to do can be called without the region: one
- * thread, which is in none. Barriers of a team of one ask the kernel to wake nobody, and where many
- * threads of a program do so at a time, as SCFs of a batch that have one each, they wait there. */
+/* Returns 1 if the body of a parallel region of that many threads can be called without the region:
+ * one thread, outside of any region. Barriers of a team of one thread make a system call that wakes
+ * no thread, and many threads of a program that do so at once, as in batches of SCFs with one
+ * thread each, wait for each other in the kernel. */
 int fmo_threads_alone(int threads);
 
-/* Whether somebody says how many: the caller, `asked` above 0, or the environment. */
+/* Returns 1 if the number of threads was specified: by the caller (`asked` above 0) or by
+ * OMP_NUM_THREADS. */
 static inline int fmo_threads_are_told(int asked)
 {
     const char *const of_all = getenv("OMP_NUM_THREADS");

@@ -1,17 +1,17 @@
-/* Which instruction set of those that cmake/FmoVector.cmake compiles for this CPU has. */
+/* Instruction sets of this CPU, of those that cmake/FmoVector.cmake compiles for. */
 #ifndef FMO_VECTOR_H
 #define FMO_VECTOR_H
 
 typedef enum fmo_vector_set {
     FMO_VECTOR_BASELINE,
-    FMO_VECTOR_AVX2,  /* x86-64 alone, as the next */
-    FMO_VECTOR_AVX512 /* F, DQ, VL */
+    FMO_VECTOR_AVX2,  /* this and the next: x86-64 only */
+    FMO_VECTOR_AVX512 /* with F, DQ and VL */
 } fmo_vector_set;
 
-/* The widest one. */
+/* Returns the widest instruction set that this CPU supports. */
 fmo_vector_set fmo_vector_best(void);
 
-/* The table of that set, of the tables table_baseline, table_avx2 and table_avx512. */
+/* Selects, of table_baseline, table_avx2 and table_avx512, the one for this CPU. */
 #if defined(__x86_64__)
 #define FMO_VECTOR_TABLE(table)                               \
     (fmo_vector_best() == FMO_VECTOR_AVX512 ? &table##_avx512 \

@@ -1,4 +1,5 @@
-/* Checking and copying a basis, and the order of shells and functions used inside the library. */
+/* Checks and copies a basis, and sorts its shells and functions into internal order; see
+ * basis_internal.h. */
 #include "base/arguments.h"
 #include "integrals/basis_internal.h"
 #include "integrals/harmonics.h"
@@ -9,14 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts beyond this are refused: the shell-pair index must fit an int, and so must places of
- * coordinates; a negative or meaningless count is not to be taken for the size of an array. */
+/* Largest allowed counts: the index of a shell pair and those of coordinates must fit an int, and
+ * array sizes must not be computed from meaningless counts. */
 enum { FMO_SHELL_MAX = 46340, FMO_NUCLEUS_MAX = 1 << 24, FMO_PRIM_MAX = 1 << 24 };
 
-/* Norms of functions outside of these are refused: products of two of them must be numbers. */
+/* Range of norms of functions: products of two norms must not overflow or underflow. */
 #define FMO_AO_NORM_LEAST 1e-140
 #define FMO_AO_NORM_MOST  1e140
 
+/* Checks the counts and that no array is NULL. */
 static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
 {
     const int functions = fmo_shell_functions_of(FMO_ANG_MOM_MAX, 1);
@@ -51,13 +53,13 @@ static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
                                FMO_GIVEN(input->ao_factor));
 }
 
-/* What stands before item l of the kinds of shells in a text: nothing, commas, at last `word`. */
+/* Separator before item l in a list of shell kinds: none, a comma, or `word` before the last. */
 static const char *before_kind(int l, const char *word)
 {
     return l == 0 ? "" : l < FMO_ANG_MOM_MAX ? ", " : word;
 }
 
-/* The kinds of shells there are, in text: "s and p"; with numbers "0 (s) or 1 (p)". */
+/* The supported kinds of shells as text: "s and p"; with numbers "0 (s) or 1 (p)". */
 static const char *kinds_text(int numbers, char *text, size_t size)
 {
     size_t at = 0;
@@ -72,7 +74,7 @@ static const char *kinds_text(int numbers, char *text, size_t size)
 
 static fmo_status check_ang_mom(const fmo_basis_input *in, int s, fmo_error *err)
 {
-    static const char letters[] = "spdfghik"; /* as everybody has them */
+    static const char letters[] = "spdfghik"; /* the usual letters */
     const int l = in->shell_ang_mom[s];
     char text[80];
     if (l > FMO_ANG_MOM_MAX && l < (int)sizeof letters - 1)
@@ -86,6 +88,7 @@ static fmo_status check_ang_mom(const fmo_basis_input *in, int s, fmo_error *err
     return FMO_OK;
 }
 
+/* Checks all values: finite, in range, and with valid indices. */
 static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
 {
     for (int i = 0; i < in->nucleus_num; i++) {
@@ -156,6 +159,7 @@ void fmo_basis_destroy(fmo_basis *basis)
     free(basis);
 }
 
+/* Allocates a basis with these counts; returns NULL if there is no memory. */
 static fmo_basis *basis_alloc(int nucleus_num, int shell_num, int prim_num, int ao_num)
 {
     fmo_basis *b = calloc(1, sizeof *b);
@@ -186,7 +190,7 @@ typedef struct basis_array {
     size_t bytes;
 } basis_array;
 
-/* All arrays of a basis. */
+/* Lists all arrays of a basis with their sizes. */
 static void arrays_of(const fmo_basis *b, basis_array array[BASIS_ARRAYS])
 {
     const size_t nuclei = (size_t)b->nucleus_num, shells = (size_t)b->shell_num;
@@ -202,7 +206,7 @@ static void arrays_of(const fmo_basis *b, basis_array array[BASIS_ARRAYS])
     memcpy(array, all, sizeof all);
 }
 
-/* What the sizes of arrays do not say. */
+/* Copies the members that do not determine array sizes. */
 static void copy_counts(fmo_basis *b, const fmo_basis *from)
 {
     b->function_num = from->function_num;
@@ -229,7 +233,7 @@ size_t fmo_basis_pack(const fmo_basis *basis, void *bytes)
     char *to = bytes;
     size_t size = sizeof *basis;
     arrays_of(basis, array);
-    if (to) memcpy(to, basis, sizeof *basis); /* of its pointers nobody reads anything */
+    if (to) memcpy(to, basis, sizeof *basis); /* the pointers in it are not used */
     for (int a = 0; a < BASIS_ARRAYS; size += array[a++].bytes)
         if (to) memcpy(to + size, array[a].at, array[a].bytes);
     return size;
@@ -251,7 +255,7 @@ fmo_basis *fmo_basis_unpack(const void *bytes)
     return b;
 }
 
-/* "4 s and 2 p", for messages: the kinds that there are. */
+/* "4 s and 2 p": the shells of a basis as text, for messages. */
 static const char *shells_text(const fmo_basis *b, char *text, size_t size)
 {
     size_t at = 0;
@@ -267,7 +271,7 @@ static const char *shells_text(const fmo_basis *b, char *text, size_t size)
     return text;
 }
 
-/* Does it matter to any shell whether functions are Cartesian or spherical? */
+/* Returns 1 if the basis has shells that differ in Cartesian and spherical form. */
 static int form_matters(const fmo_basis *b)
 {
     int matters = 0;
@@ -276,11 +280,12 @@ static int form_matters(const fmo_basis *b)
     return matters;
 }
 
-/* Shells by angular momentum; position[s] is the internal index of the caller's shell s. */
+/* Sorts the shells by angular momentum; position[s] is the internal index of the caller's shell s.
+ */
 static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *position,
                               fmo_error *err)
 {
-    int next = 0, ao = 0, aos = 0; /* internal functions, the caller's */
+    int next = 0, ao = 0, aos = 0; /* internal functions; the caller's functions */
     for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) {
         const int begin = next;
         for (int s = 0; s < in->shell_num; s++) {
@@ -308,6 +313,7 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
     return FMO_OK;
 }
 
+/* Copies the primitives with nonzero coefficients, shell by shell in internal order. */
 static fmo_status fill_primitives(const fmo_basis_input *in, fmo_basis *b, const int *position,
                                   fmo_error *err)
 {
@@ -338,10 +344,13 @@ static fmo_status fill_primitives(const fmo_basis_input *in, fmo_basis *b, const
     return FMO_OK;
 }
 
-/* The norm of the Cartesian functions of a shell whose powers of x, y and z are 0 or 1, or would be
- * if there were such functions: the square root of
- *     sum_ij c_i c_j (pi / p)^(3/2) / (2 p)^l,  p = a_i + a_j  (Helgaker, Joergensen, Olsen, 9.2).
- * Where primitives cancel to rounding it is as large as what they leave of each other. */
+/* Returns the norm of those Cartesian functions of a shell whose powers of x, y and z are 0 or 1
+ * (for l > 3 formally), the square root of
+ *
+ *    sum_ij c_i c_j (pi / p)^(3/2) / (2 p)^l,  p = a_i + a_j  (Helgaker, Joergensen, Olsen, 9.2).
+ *
+ * Where primitives cancel to rounding, a lower limit is used, 1e-14 of the sum of absolute terms.
+ */
 static double shell_norm(const fmo_basis *b, const fmo_shell *shell)
 {
     const double *const a = b->exponent + shell->prim_begin;
@@ -373,7 +382,7 @@ static double function_norm(int cartesian, int ang_mom, int m)
     return sqrt(square);
 }
 
-/* Makes every shell one of shell_norm 1, and of the caller's factors what that leaves. */
+/* Scales every shell to a shell_norm of 1 and adapts the factors of the caller's functions. */
 static fmo_status normalise_shells(fmo_basis *b, fmo_error *err)
 {
     for (int s = 0; s < b->shell_num; s++) {
@@ -410,9 +419,11 @@ static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const 
         b->ao_caller[at] = a;
         b->ao_factor[at] = in->ao_factor[a];
     }
-    return FMO_OK; /* function counts agree and none is double, so every function is there */
+    return FMO_OK; /* the counts agree and no function occurs twice, so every function has been set
+                    */
 }
 
+/* Checks the input, then fills shells, functions and primitives and normalises the shells. */
 fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo_error *err)
 {
     if (basis) *basis = NULL;
@@ -469,7 +480,7 @@ double fmo_basis_nucleus_charge(const fmo_basis *basis, int nucleus)
     return basis && nucleus >= 0 && nucleus < basis->nucleus_num ? basis->charge[nucleus] : NAN;
 }
 
-/* The next shell of a nucleus at or after s, or shell_num. */
+/* Returns the next shell of a nucleus from s on, or shell_num. */
 static int next_shell(const fmo_basis *b, int nucleus, int s)
 {
     while (s < b->shell_num && b->shell[s].nucleus != nucleus) s++;
@@ -500,6 +511,7 @@ int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
     return fmo_basis_atoms_equal(basis, a, basis, b);
 }
 
+/* Counts the shells of a nucleus, then copies them into a new basis. */
 fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom, int *ao,
                           double *factor, fmo_error *err)
 {

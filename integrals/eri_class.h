@@ -1,4 +1,4 @@
-/* The classes of electron repulsion integrals by name; their table is that of shells.h. */
+/* Names of the classes of electron repulsion integrals; the classes are defined in shells.h. */
 #ifndef FMO_ERI_CLASS_H
 #define FMO_ERI_CLASS_H
 
@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-FMO_API const char *fmo_eri_class_name(fmo_eri_class eri_class); /**< "ppps"; NULL out of range */
+/** "ppps"; NULL if out of range */
+FMO_API const char *fmo_eri_class_name(fmo_eri_class eri_class);
 
 #ifdef __cplusplus
 }

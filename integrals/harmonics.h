@@ -5,7 +5,7 @@
 
 #include "integrals/tables.h"
 
-/* How much of Cartesian function c is in spherical function m. Up to p shells they are the same. */
+/* Coefficient of Cartesian function c in spherical function m. Up to p shells they are the same. */
 static inline double fmo_shell_harmonic(int ang_mom, int m, int c)
 {
 #define FMO_HALF_ROOT_3 0.86602540378443864676
@@ -23,7 +23,7 @@ static inline double fmo_shell_harmonic(int ang_mom, int m, int c)
     return d[m][c];
 }
 
-/* How much of internal function c is in the caller's function m of a shell, but for its factor. */
+/* Coefficient of internal function c in the caller's function m of a shell, without its factor. */
 static inline double fmo_caller_coefficient(int cartesian, int ang_mom, int m, int c)
 {
     return cartesian ? m == c : fmo_shell_harmonic(ang_mom, m, c);

@@ -1,8 +1,7 @@
-/* fmo_real: the number type of the integral arithmetic. One source serves three readers: on the GPU
- * it is a double of one thread; on the host a vector of FMO_SIMD_WIDTH doubles, one quartet to a
- * lane, through GCC's vector extension (the compiler cannot fail to vectorise it); with width 1 a
- * plain double. Only what the extension lacks - square roots, table look-ups, selection - is here.
- */
+/* fmo_real, the number type of the integral code, which has one source for three uses: on the GPU a
+ * double of one thread; on the host a vector of FMO_SIMD_WIDTH doubles, one quartet per lane, by
+ * GCC's vector extension, which does not depend on automatic vectorisation; with width 1 a plain
+ * double. This file adds what the extension lacks: square roots, table look-ups, selection. */
 #ifndef FMO_REAL_H
 #define FMO_REAL_H
 
@@ -26,7 +25,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #define FMO_SANITIZED
 #endif
-#if defined(FMO_SANITIZED) /* with checks in every copy it takes minutes to compile */
+#if defined(FMO_SANITIZED) /* inlining all copies with checks takes minutes to compile */
 #define FMO_HD __attribute__((unused)) static inline
 #define FMO_UNROLL
 #else
@@ -35,14 +34,14 @@
 #endif
 #endif
 
-/* A large body that is compiled once per class, not once per place that calls it. */
+/* A large function that is compiled once per class instead of being inlined in every caller. */
 #if defined(__CUDACC__)
 #define FMO_HD_ONCE FMO_HD
 #else
 #define FMO_HD_ONCE __attribute__((noinline, unused)) static
 #endif
 
-/* Where only a GPU gains from it: on the host, copies of such bodies take minutes to compile. */
+/* Unrolled on the GPU only: on the host, copies of such loops take minutes to compile. */
 #if defined(__CUDACC__)
 #define FMO_GPU_UNROLL FMO_UNROLL
 #else
@@ -144,8 +143,8 @@ FMO_HD fmo_real fmo_rsqrt(fmo_real x)
 #endif
 }
 
-/* 1/sqrt(x) to a unit or two in the last place for x within the range of a float; other lanes get
- * what they get. */
+/* 1/sqrt(x) with an error of one or two units in the last place, for x in the range of a float; the
+ * result is undefined in lanes where x is not. */
 FMO_HD fmo_real fmo_rsqrt_near_one(fmo_real x)
 {
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
@@ -154,7 +153,7 @@ FMO_HD fmo_real fmo_rsqrt_near_one(fmo_real x)
     const fmo_real e = 1.0 - x * y * y;
     return y + y * (e * (0.5 + e * (0.375 + e * 0.3125)));
 #elif FMO_SIMD_WIDTH == 4 && defined(__AVX__)
-    /* 11 bits and a half, to e^4 */
+    /* 11.5 bits, then the series to e^4 */
     const fmo_real y = (fmo_real)_mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps((__m256d)x)));
     const fmo_real e = 1.0 - x * y * y;
     return y + y * (e * (0.5 + e * (0.375 + e * (0.3125 + e * 0.2734375))));
@@ -163,7 +162,7 @@ FMO_HD fmo_real fmo_rsqrt_near_one(fmo_real x)
 #endif
 }
 
-/* Of all lanes, in their order. */
+/* Sum of all lanes, in their order. */
 FMO_HD double fmo_sum_lanes(fmo_real x)
 {
     double sum = x[0];

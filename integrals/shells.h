@@ -1,7 +1,8 @@
-/* Kinds of shells, pairs of them, and classes of electron repulsion integrals. Shells and pairs are
- * written once, here; classes are all pairs of pairs. Enums, names, kernels, reports and tests come
- * from these tables, and no other file spells out a pair or a class (tests/tables.py). What follows
- * from a row is in integrals/tables.h. To add a row: docs/how-to/add-a-shell.md. */
+/* Kinds of shells, classes of shell pairs, and classes of electron repulsion integrals. Shells and
+ * pairs are listed here only; integral classes are all pairs of pair classes. Enums, names,
+ * kernels, reports and tests are generated from these tables, and no other file names a pair or a
+ * class (tests/tables.py). Properties that follow from a row are in integrals/tables.h. To add a
+ * row: docs/how-to/add-a-shell.md. */
 #ifndef FMO_SHELLS_H
 #define FMO_SHELLS_H
 
@@ -9,16 +10,17 @@
 extern "C" {
 #endif
 
-/* X(letter in upper and in lower case, angular momentum, functions: Cartesian, spherical), in order
- * of angular momentum from 0. */
+/* X(letter in upper and in lower case, angular momentum, number of functions: Cartesian,
+ * spherical), by angular momentum from 0. */
 #define FMO_SHELL_TABLE(X) \
     X(S, s, 0, 1, 1)       \
     X(P, p, 1, 3, 3)       \
     X(D, d, 2, 6, 5)
 
 /* Pairs: X(name in upper and in lower case, angular momenta of the two shells l_i >= l_j, partner),
- * heavier ones later. A pair (ij) with a partner may carry the pair with the same exponents along
- * whose heavier shell is replaced by its sp partner (pairs/shell_pair.h); NONE: it does not. */
+ * by increasing angular momenta. A pair (ij) with a partner may include (carry) the pair with the
+ * same exponents in which the shell of higher angular momentum is replaced by its sp partner
+ * (pairs/shell_pair.h); NONE: it does not. */
 #define FMO_PAIR_ROW_SS SS, ss, 0, 0, NONE
 #define FMO_PAIR_ROW_PS PS, ps, 1, 0, SS
 #define FMO_PAIR_ROW_PP PP, pp, 1, 1, NONE
@@ -26,13 +28,13 @@ extern "C" {
 #define FMO_PAIR_ROW_DP DP, dp, 2, 1, NONE
 #define FMO_PAIR_ROW_DD DD, dd, 2, 2, NONE
 
-/* The s,p pairs, those of s and p shells: their classes have arithmetic of their own
- * (eri/eri_psss.h and so on) on the CPU, and kernels of their own on the GPU. */
+/* Pairs of s and p shells (low l): their classes have their own arithmetic (eri/eri_psss.h and so
+ * on) on the CPU, and their own kernels on the GPU. */
 #define FMO_PAIR_LOW_L_TABLE(X)      \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
-/* The high-l pairs, those with a d shell: their classes follow one rule, on the CPU
+/* Pairs with a d shell (high l): their classes use the McMurchie-Davidson recursion, on the CPU
  * (eri/eri_md.h) and on the GPU (eri/eri_slice.h, accumulate/gpu/hermite). */
 #define FMO_PAIR_HIGH_L_TABLE(X)     \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
@@ -42,7 +44,8 @@ extern "C" {
 #define FMO_PAIR_TABLE(X)    FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
 #define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
 
-/* Which kets a bra (the further arguments) meets: all pairs up to its own. */
+/* The kets that are combined with a bra (the further arguments): all pairs up to the bra's class.
+ */
 #define FMO_PAIR_KETS_SS(X, ...) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_SS)
 #define FMO_PAIR_KETS_PS(X, ...) \
     FMO_PAIR_KETS_SS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_PS)
@@ -55,13 +58,13 @@ extern "C" {
 #define FMO_PAIR_KETS_DD(X, ...) \
     FMO_PAIR_KETS_DP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DD)
 
-/* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, bra
- * after bra in the order of the pairs; names are OpenFMO's. First those of s,p pairs alone. */
+/* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, by bra
+ * in the order of the pairs; the names are OpenFMO's. First the classes of s and p shells only. */
 #define FMO_ERI_LOW_L_TABLE(X)           \
     FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
-/* The high-l classes, those whose bra is. */
+/* The classes with a d shell, which then the bra contains. */
 #define FMO_ERI_HIGH_L_TABLE(X)          \
     FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \

@@ -1,6 +1,6 @@
-/* What follows from the tables of shells, pairs and classes (shells.h): constants for the sizes of
- * arrays, and functions of a pair or a class that cost nothing where it is known to the compiler;
- * host and device. */
+/* Properties that follow from the tables of shells, pairs and classes (shells.h): constants for
+ * array sizes, and functions of a pair or class that the compiler evaluates where the class is
+ * known. For host and device. */
 #ifndef FMO_TABLES_H
 #define FMO_TABLES_H
 
@@ -22,7 +22,7 @@
 
 /* ---- shells --------------------------------------------------------------------------------- */
 
-/* Cartesian functions, those that integrals are over. */
+/* Number of Cartesian functions of a shell, over which integrals are computed. */
 FMO_TABLE_FUNCTION int fmo_shell_functions(int ang_mom)
 {
 #define ROW(L, letter, l, cartesian, spherical) ang_mom == l ? cartesian:
@@ -30,7 +30,7 @@ FMO_TABLE_FUNCTION int fmo_shell_functions(int ang_mom)
 #undef ROW
 }
 
-/* Spherical (pure) functions, those of a caller's shell. */
+/* Number of spherical (pure) functions of a shell. */
 FMO_TABLE_FUNCTION int fmo_shell_spherical(int ang_mom)
 {
 #define ROW(L, letter, l, cartesian, spherical) ang_mom == l ? spherical:
@@ -38,7 +38,7 @@ FMO_TABLE_FUNCTION int fmo_shell_spherical(int ang_mom)
 #undef ROW
 }
 
-/* Functions of a shell in one form or the other. */
+/* Number of functions of a shell in either form. */
 FMO_TABLE_FUNCTION int fmo_shell_functions_of(int ang_mom, int cartesian)
 {
     return cartesian ? fmo_shell_functions(ang_mom) : fmo_shell_spherical(ang_mom);
@@ -52,17 +52,17 @@ FMO_TABLE_FUNCTION char fmo_shell_letter(int ang_mom)
 #undef ROW
 }
 
-/* How often x (0), y (1), z (2) is in Cartesian function c: x y z, xx xy xz yy yz zz, ... */
+/* Power of x (0), y (1) or z (2) in Cartesian function c: x y z, xx xy xz yy yz zz, ... */
 FMO_TABLE_FUNCTION int fmo_shell_power(int ang_mom, int c, int axis)
 {
-    int rest = 0, before = 0; /* the functions with `rest` of y and z come after `before` others */
+    int rest = 0, before = 0; /* functions with `rest` factors y or z come after `before` others */
     while (rest < ang_mom && c > before + rest) before += ++rest;
     return axis == 0 ? ang_mom - rest : axis == 1 ? rest - (c - before) : c - before;
 }
 
-/* The same count as an expression for the preprocessor's rows; checked below. */
+/* The number of Cartesian functions as an expression for the preprocessor; checked below. */
 #define FMO_CARTESIAN(l) (((l) + 1) * ((l) + 2) / 2)
-/* Monomials x^a y^b z^c, derivatives or Hermite functions, of degrees up to one; -1: none. */
+/* Number of monomials x^a y^b z^c, derivatives or Hermite functions up to a degree; 0 for -1. */
 #define FMO_HERMITE_COUNT(degree) (((degree) + 1) * ((degree) + 2) * ((degree) + 3) / 6)
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ FMO_TABLE_FUNCTION int fmo_pair_ang_mom(int pair_class, int shell)
 #undef ROW
 }
 
-/* Sum of the angular momenta: the order of the Boys function that the pair brings along. */
+/* Sum of the angular momenta: the pair's contribution to the order of the Boys function. */
 FMO_TABLE_FUNCTION int fmo_pair_order(int pair_class)
 {
     return fmo_pair_ang_mom(pair_class, 0) + fmo_pair_ang_mom(pair_class, 1);
@@ -89,7 +89,7 @@ FMO_TABLE_FUNCTION int fmo_pair_class_of(int l_i, int l_j)
 #undef ROW
 }
 
-/* The pair that an sp pair of this class may carry along, or FMO_PAIR_NONE. */
+/* The pair class that an sp pair of this class may carry, or FMO_PAIR_NONE. */
 FMO_TABLE_FUNCTION int fmo_pair_partner(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? FMO_PAIR_##partner:
@@ -97,7 +97,7 @@ FMO_TABLE_FUNCTION int fmo_pair_partner(int pair_class)
 #undef ROW
 }
 
-/* The pair class that carries this one along, or FMO_PAIR_NONE. */
+/* The pair class that may carry this one, or FMO_PAIR_NONE. */
 FMO_TABLE_FUNCTION int fmo_pair_carrier(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##partner ? FMO_PAIR_##P:
@@ -105,8 +105,8 @@ FMO_TABLE_FUNCTION int fmo_pair_carrier(int pair_class)
 #undef ROW
 }
 
-/* Functions of shell 0 or 1; with `sp` of the set that the heavier shell is part of, where the pair
- * has a partner. */
+/* Number of functions of shell 0 or 1; with `sp` that of the padded SP (L) shell to which the shell
+ * of higher angular momentum belongs, if the pair has a partner. */
 FMO_TABLE_FUNCTION int fmo_pair_functions(int pair_class, int shell, int sp)
 {
     return fmo_shell_functions(fmo_pair_ang_mom(pair_class, shell)) +
@@ -117,7 +117,7 @@ FMO_TABLE_FUNCTION int fmo_pair_functions(int pair_class, int shell, int sp)
                 : 0);
 }
 
-/* Products of functions, those of sp pairs with what they carry. */
+/* Number of products of functions, with `sp` including those of the carried pair. */
 FMO_TABLE_FUNCTION int fmo_pair_products(int pair_class, int sp)
 {
     return fmo_pair_functions(pair_class, 0, sp) * fmo_pair_functions(pair_class, 1, sp);
@@ -125,7 +125,7 @@ FMO_TABLE_FUNCTION int fmo_pair_products(int pair_class, int sp)
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
-/* Pair classes of a class of the table. */
+/* Pair classes of bra and ket of a class. */
 FMO_TABLE_FUNCTION int fmo_eri_class_bra(int eri_class)
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) eri_class == e ? bra:
@@ -146,7 +146,7 @@ FMO_TABLE_FUNCTION int fmo_eri_class_order(int eri_class)
            fmo_pair_order(fmo_eri_class_ket(eri_class));
 }
 
-/* The class of two pairs, whichever comes first; FMO_ERI_CLASS_COUNT if one is FMO_PAIR_NONE. */
+/* The class of two pairs in either order; FMO_ERI_CLASS_COUNT if one is FMO_PAIR_NONE. */
 FMO_TABLE_FUNCTION int fmo_eri_class_of(int pair, int other)
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) \
@@ -155,7 +155,7 @@ FMO_TABLE_FUNCTION int fmo_eri_class_of(int pair, int other)
 #undef ROW
 }
 
-/* Integrals of a quartet of a class. */
+/* Number of integrals of a quartet of a class. */
 FMO_TABLE_FUNCTION int fmo_eri_class_integrals(int eri_class, int sp)
 {
     return fmo_pair_products(fmo_eri_class_bra(eri_class), sp) *
@@ -164,7 +164,7 @@ FMO_TABLE_FUNCTION int fmo_eri_class_integrals(int eri_class, int sp)
 
 /* ---- largest values, for the sizes of arrays ------------------------------------------------ */
 
-/* A union is as large as the largest of its members. */
+/* A union is as large as its largest member. */
 union fmo_shell_sizes {
 #define ROW(L, letter, l, cartesian, spherical) char letter[cartesian];
     FMO_SHELL_TABLE(ROW)
@@ -184,14 +184,14 @@ enum {
     FMO_ANG_MOM_MAX = FMO_SHELL_KIND_COUNT - 1,
     FMO_SHELL_FUNCTIONS_MAX = sizeof(union fmo_shell_sizes),
     FMO_PAIR_ORDER_MAX = sizeof(union fmo_pair_orders) - 1,
-    FMO_PAIR_PRODUCTS_MAX = sizeof(union fmo_pair_sizes), /* plain; of sp pairs no more */
+    FMO_PAIR_PRODUCTS_MAX = sizeof(union fmo_pair_sizes), /* plain pairs; sp pairs have no more */
     FMO_ERI_ORDER_MAX = 2 * FMO_PAIR_ORDER_MAX,
     FMO_ERI_INTEGRALS_MAX = FMO_PAIR_PRODUCTS_MAX * FMO_PAIR_PRODUCTS_MAX
 };
 
-/* S,p pairs and classes stand first: those of s and p shells, which have kernels of their own on
- * the GPU, sized by these constants. High-l ones, with d shells, have theirs in
- * accumulate/gpu/hermite, sized by the constants of all pairs above. */
+/* Pairs and classes of s and p shells come first in the tables; their GPU kernels use these sizes.
+ * Pairs and classes with d shells have kernels in accumulate/gpu/hermite, which use the sizes of
+ * all pairs above. */
 #define ROW(...) +1
 enum {
     FMO_PAIR_LOW_L_COUNT = 0 FMO_PAIR_LOW_L_TABLE(ROW),
@@ -212,7 +212,8 @@ enum {
     FMO_PAIR_LOW_L_ORDER_MAX = sizeof(union fmo_low_l_orders) - 1,
     FMO_PAIR_LOW_L_PRODUCTS_MAX = sizeof(union fmo_low_l_sizes),
     FMO_ERI_LOW_L_ORDER_MAX = 2 * FMO_PAIR_LOW_L_ORDER_MAX,
-    FMO_SHELL_LOW_L_COUNT = FMO_PAIR_LOW_L_ORDER_MAX / 2 + 1 /* s,p kinds of shells */
+    /* kinds of shells with low l: s and p */
+    FMO_SHELL_LOW_L_COUNT = FMO_PAIR_LOW_L_ORDER_MAX / 2 + 1
 };
 
 /* ---- what a row has to be ------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* Matrices between the caller's functions and the internal, Cartesian ones. */
+/* Converts matrices between the caller's functions and the internal, Cartesian ones; see
+ * basis_internal.h. */
 #include "integrals/basis_internal.h"
 #include "integrals/harmonics.h"
 
@@ -12,19 +13,22 @@ int fmo_basis_shell_transform(const fmo_basis *b, const fmo_shell *shell, fmo_sh
     return num;
 }
 
-/* One block of a translation, either way. */
+/* The two shells of a block with their transformations. */
 typedef struct block_ends {
     const fmo_shell *A, *B;
     fmo_shell_transform TA, TB;
-    int ma, mb, na, nb; /* the caller's functions, internal ones */
+    int ma, mb, na, nb; /* number of the caller's functions; of internal ones */
 } block_ends;
 
+/* Converts one block of a symmetric matrix to internal functions and stores it and its transpose.
+ */
 static void block_from_caller(const fmo_basis *b, const block_ends *e, const double *D, double *out)
 {
     const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
     const int *const rows = b->ao_caller + e->A->caller_begin;
     const int *const columns = b->ao_caller + e->B->caller_begin;
-    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}}; /* [a][q] */
+    /* [a][q]: rows transformed */
+    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}};
     for (int m = 0; m < e->ma; m++) {
         for (int q = 0; q < e->mb; q++) {
             const size_t r = (size_t)rows[m], s = (size_t)columns[q];
@@ -42,11 +46,13 @@ static void block_from_caller(const fmo_basis *b, const block_ends *e, const dou
     }
 }
 
+/* Converts one block of factor (X + X^T) to the caller's functions and stores both triangles. */
 static void block_to_caller(const fmo_basis *b, const block_ends *e, const double *X, double factor,
                             double *out)
 {
     const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
-    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}}; /* [m][c] */
+    /* [m][c]: rows transformed */
+    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}};
     for (int a = 0; a < e->na; a++) {
         for (int c = 0; c < e->nb; c++) {
             const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
@@ -75,6 +81,8 @@ static block_ends block_of(const fmo_basis *b, int i, int j)
     return e;
 }
 
+/* Without spherical d shells this is a scaling and permutation, otherwise it goes block by block.
+ */
 void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, double *out)
 {
     const size_t n = (size_t)basis->ao_num;
@@ -97,6 +105,8 @@ void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, doubl
     }
 }
 
+/* Without spherical d shells this is a scaling and permutation, otherwise it goes block by block.
+ */
 void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor, double *out)
 {
     const size_t n = (size_t)basis->ao_num;

@@ -1,8 +1,8 @@
-/* Many builds in one call. Jobs go in rounds in which every plan has at most one: those of a round
- * can be on their way together. Modes with `start` queue them, a few hundred at a time, and are
- * waited for when their plan's turn comes again, or at the end; others build one by one, or, of
- * one plan, several densities at a time. Jobs with another plan's density build alone. Each job has
- * its own status. */
+/* Builds many jobs in one call. Jobs are processed in rounds with at most one job of each plan, so
+ * that the jobs of a round can be in progress together. Modes with `start` queue them, a few
+ * hundred at a time, and are waited for before the plan's next job or at the end. Other modes build
+ * one by one, or several densities of one plan together. Jobs with a source build alone. Each job
+ * has its own status. See plan.h, and gpu/group.cu for the queued builds. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,24 +10,25 @@
 #include "accumulate/tuning.h"
 #include "base/arguments.h"
 
-/* Jobs that are started together (gpu/group.cu). Those that are on the GPU meanwhile are others. */
+/* Jobs that are started together (gpu/group.cu), not counting those already in progress on the GPU.
+ */
 enum { WAITING_MAX = fmo_tuning_batch_waiting };
 
 typedef struct batch {
     fmo_fock_job *jobs;
     size_t count;
     fmo_start how;
-    size_t *next;           /* [count] the next job of the same plan, count: none */
-    char *taken;            /* [count] */
+    size_t *next;           /* [count] the next job of the same plan; count if there is none */
+    char *taken;            /* [count] 1: the job has been taken */
     size_t left;            /* jobs not taken */
-    fmo_fock_job **waiting; /* [count] not started yet */
+    fmo_fock_job **waiting; /* [count] jobs not started yet */
     size_t waiting_num;
-    /* The failure with the lowest number. */
+    /* The failing job with the lowest number (count: none failed) and its error. */
     size_t failed;
     fmo_error failure;
 } batch;
 
-/* What came of a job. */
+/* Records the result of a job. */
 static void note(batch *b, fmo_fock_job *job, const fmo_error *err)
 {
     const size_t number = (size_t)(job - b->jobs);
@@ -38,7 +39,7 @@ static void note(batch *b, fmo_fock_job *job, const fmo_error *err)
     b->failure = *err;
 }
 
-/* Waits for the build that runs on a plan and the executor its matrices over. */
+/* Waits for the build in progress on a plan and writes its matrices to the caller. */
 static void finish(batch *b, fmo_fock_plan *plan)
 {
     fmo_fock_job *const job = plan->running;
@@ -49,11 +50,12 @@ static void finish(batch *b, fmo_fock_plan *plan)
     note(b, job, &err);
 }
 
+/* Starts all waiting jobs together; the plans remember their running jobs until finish(). */
 static void start_waiting(batch *b)
 {
     fmo_error err = {FMO_OK, ""};
     if (!b->waiting_num) return;
-    const fmo_mode_implementation *mode = b->waiting[0]->plan->mode; /* one mode has `start` */
+    const fmo_mode_implementation *mode = b->waiting[0]->plan->mode; /* only one mode has `start` */
     const fmo_status status =
         mode->start((const fmo_fock_job *const *)b->waiting, b->waiting_num, &b->how, &err);
     for (size_t k = 0; k < b->waiting_num; k++) {
@@ -65,15 +67,15 @@ static void start_waiting(batch *b)
     b->waiting_num = 0;
 }
 
-/* A job is this call's to build from here on. */
+/* Marks job k as taken. */
 static void mark_taken(batch *b, size_t k)
 {
     b->taken[k] = 1;
     b->left--;
 }
 
-/* Densities that a job's mode takes together; under `fixed` each has to have the bits that it has
- * alone, which depend on what is left out for it. */
+/* Returns how many densities of a job's plan can be built together. With `fixed` each density must
+ * give the bits that it gives alone, which depend on its own screening: one. */
 static int most_together(const fmo_fock_job *job)
 {
     const fmo_fock_plan *plan = job->plan;
@@ -81,8 +83,9 @@ static int most_together(const fmo_fock_job *job)
     return plan->mode->densities ? plan->mode->densities(plan) : 1;
 }
 
-/* Jobs of one plan that want the same, from job k on: those with a good density, as many as its
- * mode builds together. */
+/* Collects up to the allowed number of jobs, from job k on, that have the same plan, no source, the
+ * same matrices to compute, and a valid density. Returns their number; *largest is the largest
+ * density element. */
 static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
 {
     const int wanted = fmo_build_wanted(&b->jobs[k]);
@@ -106,7 +109,7 @@ static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
     return num;
 }
 
-/* Job k, with others of its plan: built, or waiting. */
+/* Takes job k, with others of its plan: builds them, or puts job k on the waiting list. */
 static void take(batch *b, size_t k)
 {
     fmo_fock_job *jobs[FMO_PLAN_DENSITIES_MAX];
@@ -124,7 +127,7 @@ static void take(batch *b, size_t k)
     num = collect(b, k, jobs, &largest);
     if (!num) return;
     if (plan->mode->build || owner != plan) {
-        if (owner != plan) start_waiting(b); /* the owner may be waiting to build */
+        if (owner != plan) start_waiting(b); /* the owner may itself be on the waiting list */
         if (plan->running) finish(b, plan);
         if (owner->running) finish(b, owner);
         (void)fmo_build((const fmo_fock_job *const *)jobs, num, largest, &err);
@@ -139,7 +142,7 @@ static void take(batch *b, size_t k)
     b->waiting[b->waiting_num++] = jobs[0];
 }
 
-/* Takes a plan for this call; 0: another call has it. */
+/* Reserves a plan for this call. Returns 0 if another call uses it. */
 static int enter_plan(batch *b, fmo_fock_plan *plan)
 {
     if (__atomic_load_n(&plan->batch, __ATOMIC_ACQUIRE) == b) return 1;
@@ -157,7 +160,7 @@ static void leave_plan(batch *b, fmo_fock_plan *plan)
     fmo_plan_leave(plan);
 }
 
-/* Takes all plans for this call; jobs with a plan that another call has are noted. */
+/* Reserves all plans for this call; jobs whose plan another call uses fail. */
 static void enter(batch *b)
 {
     b->left = b->count;
@@ -179,6 +182,7 @@ static void enter(batch *b)
     }
 }
 
+/* Processes all jobs in rounds, waits for those in progress, and releases the plans. */
 static void run(batch *b)
 {
     enter(b);
@@ -199,7 +203,7 @@ static void run(batch *b)
     }
 }
 
-/* Whether a job's source is one that its plan can take. */
+/* Returns 1 if a job's plan can use its source; otherwise writes the reason to `why`. */
 static int source_fits(const fmo_fock_job *job, int on_device, char *why, size_t size)
 {
     const fmo_fock_plan *plan = job->plan, *source = job->source;
@@ -222,7 +226,7 @@ static int source_fits(const fmo_fock_job *job, int on_device, char *why, size_t
     return 0;
 }
 
-/* Refuses the whole call: nothing has been touched. */
+/* Rejects the whole call: sets the status of all jobs; no matrix has been written. */
 static fmo_status refuse(fmo_fock_job *jobs, size_t count, size_t job, const char *call,
                          const char *why, fmo_error *err)
 {
@@ -239,7 +243,7 @@ static fmo_status refuse(fmo_fock_job *jobs, size_t count, size_t job, const cha
 typedef struct matrix {
     fmo_argument is;
     size_t job;
-    int place; /* among the matrices of its job */
+    int place; /* position among the matrices of its job */
 } matrix;
 
 static int by_address(const void *x, const void *y)
@@ -254,9 +258,9 @@ static uintptr_t end_of(const matrix *m)
     return (uintptr_t)m->is.at + m->is.bytes;
 }
 
-/* FMO_ERR_ARGUMENT if a matrix that is written shares memory with another, and which; or
- * FMO_ERR_MEMORY. In order of addresses a matrix overlaps one before it if it overlaps the one of
- * those that ends last. */
+/* Returns FMO_ERR_ARGUMENT if a matrix that is written overlaps another one, with the job's number
+ * and the reason, or FMO_ERR_MEMORY. In order of addresses, a matrix overlaps an earlier one if and
+ * only if it overlaps the earlier one with the largest end address. */
 static fmo_status check_overlaps(const fmo_fock_job *jobs, size_t count, size_t *number, char *why,
                                  size_t size)
 {
@@ -271,7 +275,7 @@ static fmo_status check_overlaps(const fmo_fock_job *jobs, size_t count, size_t 
         all[3 * k + 2] = (matrix){{"exchange", job->exchange, job->exchange ? bytes : 0, 1}, k, 2};
     }
     qsort(all, 3 * count, sizeof *all, by_address);
-    const matrix *last = NULL, *last_written = NULL; /* that end last */
+    const matrix *last = NULL, *last_written = NULL; /* those with the largest end address */
     fmo_status status = FMO_OK;
     for (size_t k = 0; status == FMO_OK && k < 3 * count; k++) {
         const matrix *m = &all[k], *other = m->is.written ? last : last_written;
@@ -295,6 +299,7 @@ static fmo_status check_overlaps(const fmo_fock_job *jobs, size_t count, size_t 
     return status;
 }
 
+/* Checks all jobs, then builds them; the body of both public functions. */
 static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count, int on_device,
                               fmo_error *err)
 {

@@ -1,4 +1,4 @@
-/* One build: the density in, J and K out. */
+/* One build: checks and reorders the density, calls the mode, and returns J and K. See plan.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job)
     return job->source ? job->source : job->plan;
 }
 
-/* Density elements are judged as those of normalised functions, norm[i] norm[j] D_ij. */
+/* Elements are compared as those of normalised functions, norm[i] norm[j] D_ij. */
 fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err)
 {
     const double *D = job->density;
@@ -47,7 +47,8 @@ fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *
     return FMO_OK;
 }
 
-/* One of the caller's densities in internal order; block maxima become those of all so far. */
+/* Converts one of the caller's densities to internal order and updates the block maxima, which
+ * cover all densities of the build. */
 static void order_density(fmo_fock_plan *plan, const double *D, double *density)
 {
     const fmo_basis *b = plan->basis;
@@ -82,7 +83,7 @@ static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs
         order_density(plan, jobs[d]->density, m->density + (size_t)d * n * n);
 }
 
-/* A plan that is to build with elements of D up to `largest`. */
+/* Prepares a plan for densities with elements up to `largest`: pairs, and memory for matrices. */
 static fmo_status get_ready(fmo_fock_plan *plan, double largest, int num, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -95,6 +96,8 @@ static fmo_status get_ready(fmo_fock_plan *plan, double largest, int num, fmo_er
     return status;
 }
 
+/* Resets the profile, prepares the plans of the job and of its source, and converts the densities.
+ */
 fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
@@ -140,7 +143,7 @@ void fmo_build_end(const fmo_fock_job *const *jobs, int num)
     plan->built = 1;
 }
 
-/* Measures, if that is wanted; the build's own time goes on as if nothing had happened. */
+/* Runs the measurements that the options request; their time is not counted in the build's. */
 static fmo_status measure(fmo_fock_plan *plan, fmo_error *err)
 {
     const fmo_fock_options *o = &plan->options;
@@ -151,7 +154,7 @@ static fmo_status measure(fmo_fock_plan *plan, fmo_error *err)
     return status;
 }
 
-/* What screening left out of the quartets between two plans. */
+/* Counts the quartets between two plans that screening removed. */
 static void count_between(fmo_fock_plan *plan, const fmo_fock_plan *source)
 {
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
@@ -181,7 +184,7 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
     return status;
 }
 
-/* What a second call says while the first one has the plan. */
+/* The error of a second call while a first one uses the plan. */
 static fmo_status in_use(const char *call, fmo_error *err)
 {
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -190,7 +193,7 @@ static fmo_status in_use(const char *call, fmo_error *err)
                          call);
 }
 
-/* Plan and matrices: there, and apart from each other. */
+/* Checks that plan and matrices are not NULL and do not overlap. */
 static fmo_status check_matrices(const char *call, const fmo_fock_plan *plan, const double *density,
                                  const double *coulomb, const double *exchange, fmo_error *err)
 {
@@ -198,7 +201,7 @@ static fmo_status check_matrices(const char *call, const fmo_fock_plan *plan, co
     if (plan && density && !coulomb && !exchange)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%s: coulomb and exchange are NULL: give one of them", call);
-    /* one that is not wanted lies nowhere */
+    /* a NULL output is replaced by the plan with size 0, which passes both checks */
     const fmo_argument J = {"coulomb", coulomb ? (const void *)coulomb : plan, coulomb ? bytes : 0,
                             1};
     const fmo_argument K = {"exchange", exchange ? (const void *)exchange : plan,
@@ -225,6 +228,7 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
     return status;
 }
 
+/* Queues one build with matrices in GPU memory. */
 fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
                                  double *exchange, fmo_error *err)
 {

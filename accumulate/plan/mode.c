@@ -1,4 +1,4 @@
-/* The mode of a plan: what auto becomes, and what goes with which mode. */
+/* Chooses the mode of a plan and checks which options the mode supports. See plan.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ int fmo_plan_high_l_shell(const fmo_basis *basis)
     return -1;
 }
 
-/* "auto, native or fixed": the strategies that go for all shells. */
+/* Lists the strategies that support all shells, such as "auto, native or fixed". */
 static const char *high_l_strategies(char *text, size_t size)
 {
     size_t at = 0;
@@ -52,7 +52,7 @@ static const char *high_l_strategies(char *text, size_t size)
     return text;
 }
 
-/* Is there a way to do on a GPU what is asked for, in a basis with d shells? */
+/* Checks that a GPU can do what the options request if the basis has d shells. */
 static fmo_status check_high_l(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
 {
     const int high_l = fmo_plan_high_l_shell(basis);
@@ -78,7 +78,8 @@ static fmo_status check_high_l(const fmo_basis *basis, const fmo_fock_options *o
     return FMO_OK;
 }
 
-/* What auto becomes, and why. A GPU that answers is the one to take: *device. */
+/* Chooses the mode for FMO_MODE_AUTO and gives the reason. *device becomes the number of the GPU
+ * found. */
 static fmo_status auto_mode(const fmo_basis *basis, const fmo_fock_options *options, int *device,
                             fmo_mode *mode, char *reason, fmo_error *err)
 {
@@ -100,6 +101,7 @@ static fmo_status auto_mode(const fmo_basis *basis, const fmo_fock_options *opti
     return FMO_OK;
 }
 
+/* Checks the options and resolves FMO_MODE_AUTO without making a plan. */
 fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *options,
                                 fmo_mode *mode, char *reason, fmo_error *err)
 {
@@ -121,8 +123,8 @@ fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *
     return FMO_OK;
 }
 
-/* Several GPUs: for a mode that can share its builds, and all of them there. A mode without a GPU
- * has none. */
+/* Checks that all GPUs of options.devices can be used. Modes that cannot share builds get
+ * device_num = 0. */
 static fmo_status check_devices(fmo_fock_options *o, fmo_error *err)
 {
     const fmo_mode_implementation *const mode = implementation[o->mode];
@@ -138,6 +140,7 @@ static fmo_status check_devices(fmo_fock_options *o, fmo_error *err)
     return FMO_OK;
 }
 
+/* Selects the mode, checks its GPUs, and rejects options that the mode does not support. */
 fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_error *err)
 {
     fmo_fock_options *o = &plan->options;

@@ -1,5 +1,5 @@
-/* Options of a plan: defaults, names, ranges. What fits together is decided where the mode is
- * (plan.c). */
+/* Options of a plan: defaults, names and ranges. Combinations that depend on the mode are checked
+ * in mode.c. */
 #include <string.h>
 
 #include "accumulate/plan/plan.h"
@@ -20,6 +20,7 @@ void fmo_fock_options_init(fmo_fock_options *options)
     options->device = -1;
 }
 
+/* Checks the number and the list of GPUs. */
 static fmo_status check_devices(const fmo_fock_options *o, fmo_error *err)
 {
     if (o->device_num < 0 || o->device_num > FMO_DEVICES_MAX)
@@ -43,6 +44,7 @@ static fmo_status check_devices(const fmo_fock_options *o, fmo_error *err)
     return FMO_OK;
 }
 
+/* Checks the range of each option and combinations that no mode supports. */
 fmo_status fmo_options_check(const fmo_fock_options *o, fmo_error *err)
 {
     if ((unsigned)o->mode >= FMO_MODE_COUNT)

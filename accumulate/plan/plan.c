@@ -1,4 +1,4 @@
-/* Plans: making what depends on the basis alone. */
+/* Makes plans: everything that depends on the basis alone. See plan.h. */
 #include "accumulate/plan/plan.h"
 
 #include <math.h>
@@ -35,7 +35,8 @@ void fmo_plan_progress(const fmo_fock_plan *plan, double fraction)
 size_t fmo_plan_memory(const fmo_fock_plan *plan)
 {
     if (plan->options.memory) return plan->options.memory;
-    const fmo_ranks *ranks = plan->options.ranks; /* each takes its part of what is free */
+    const fmo_ranks *ranks = plan->options.ranks; /* each rank of a host gets an equal share of its
+                                                     free memory */
     return fmo_free_memory() / (ranks && ranks->node_size > 1 ? (size_t)ranks->node_size : 1);
 }
 
@@ -57,7 +58,8 @@ int fmo_fock_threads(int asked)
     return fmo_threads(asked);
 }
 
-/* What a build computes at most: primitive quartets, each times its functions. */
+/* Estimates the work of a build without screening: primitive quartets, each weighted by its number
+ * of functions. */
 static double build_work(const fmo_basis *basis)
 {
     double one = 0.0;
@@ -67,8 +69,8 @@ static double build_work(const fmo_basis *basis)
     return 0.5 * pairs * (pairs + 1.0);
 }
 
-/* As many threads as there can be, and are worth it on the CPU; `possible`: how many can be, where
- * it is known. */
+/* Sets the number of threads: as many as the system allows and, on the CPU, as the work justifies.
+ * `possible` is the number the system allows, or 0 if it is not known yet. */
 static void choose_threads(fmo_fock_plan *plan, const fmo_basis *basis, int possible)
 {
     const int asked = plan->options.threads > 0 ? plan->options.threads : omp_get_max_threads();
@@ -96,7 +98,7 @@ int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class)
     return bra == ket ? bras * (bras + 1) / 2 : bras * kets;
 }
 
-/* The plan's pairs and what they are good for are those of the lead. */
+/* Shares the lead plan's pairs and their density limit. */
 static void take_pairs(fmo_fock_plan *plan, const fmo_fock_plan *lead)
 {
     plan->lead = lead;
@@ -104,7 +106,7 @@ static void take_pairs(fmo_fock_plan *plan, const fmo_fock_plan *lead)
     plan->density_limit = lead->density_limit;
 }
 
-/* What the mode makes of pairs is made for good, with the plan's own cutoff. */
+/* Lets the mode process new pairs with the plan's own cutoff, even if a larger one is set now. */
 static fmo_status new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
     const double cutoff = plan->cutoff;
@@ -114,7 +116,7 @@ static fmo_status new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return status;
 }
 
-/* After the lead's pairs have been made again. */
+/* Updates the plans of the other GPUs after the lead's pairs have been made again. */
 static fmo_status renew_others(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_status status = FMO_OK;
@@ -170,6 +172,7 @@ void fmo_fock_plan_destroy(fmo_fock_plan *plan)
     free(plan);
 }
 
+/* Enlarges the matrices for that many densities if necessary. */
 int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
 {
     fmo_plan_matrices *const m = &plan->matrices;
@@ -195,11 +198,12 @@ static const fmo_plan_share whole = {.shares = 1};
 static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
                          const fmo_plan_share *part, fmo_fock_plan **plan_out, fmo_error *err);
 
-/* One of the plans on several GPUs; number 0 is the lead itself. */
+/* One of the plans of a build on several GPUs; number 0 is the lead itself. */
 typedef struct device_plan {
     fmo_fock_plan *lead;
     int number;
-    fmo_fock_options options; /* of the others, as they were before the lead's mode went on */
+    fmo_fock_options options; /* of the other plans: copied before the lead's mode changes its own
+                               */
     fmo_status status;
     fmo_error err;
 } device_plan;
@@ -219,7 +223,7 @@ static void *prepare_one(void *user)
     return NULL;
 }
 
-/* The lead's mode, and the plans of the other GPUs, side by side. */
+/* Prepares the lead's mode and makes the plans of the other GPUs, in parallel threads. */
 static fmo_status prepare_devices(fmo_fock_plan *plan, fmo_error *err)
 {
     const int num = plan->options.device_num;
@@ -252,8 +256,8 @@ static fmo_status prepare_devices(fmo_fock_plan *plan, fmo_error *err)
     return plan->mode->join(plan, err);
 }
 
-/* A plan but for what its mode has to prepare; on error there may be something to destroy.
- * possible: threads that there can be, of a plan of a batch; 0: of a plan on its own. */
+/* Makes a plan up to the preparation by its mode; on error *plan_out may need to be destroyed.
+ * possible: number of threads that the system allows, for a plan of a batch; 0 for other plans. */
 static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options, int possible,
                         const fmo_plan_share *part, fmo_fock_plan **plan_out, fmo_error *err)
 {
@@ -293,7 +297,7 @@ static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options,
     return status;
 }
 
-/* After the mode has prepared what it needs, or could not. */
+/* Completes a plan after the preparation by its mode, or destroys it if that failed. */
 static fmo_status end(fmo_fock_plan *plan, fmo_status status, double start,
                       const fmo_plan_share *part, fmo_fock_plan **plan_out)
 {
@@ -367,7 +371,7 @@ fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *si
     return status;
 }
 
-/* A plan of a batch, by size. */
+/* A plan of a batch with its size. */
 typedef struct sized_plan {
     size_t functions, number;
 } sized_plan;
@@ -379,8 +383,8 @@ static int larger_first(const void *x, const void *y)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Deals plans of a batch out to the GPUs, to and fro, the largest first: the GPU of each; NULL
- * without memory. */
+/* Distributes the plans of a batch over the GPUs in snake order, the largest first. Returns the GPU
+ * of each, or NULL without memory. */
 static int *deal_devices(const fmo_basis *const *basis, size_t count, const fmo_fock_options *o)
 {
     const size_t num = (size_t)o->device_num;
@@ -395,14 +399,15 @@ static int *deal_devices(const fmo_basis *const *basis, size_t count, const fmo_
     return device;
 }
 
-/* Plans that a thread makes together: a thread should have two such parts, as they differ. */
+/* Number of plans that a thread makes together: about half of its share, because plans differ in
+ * cost. */
 static size_t plans_together(size_t count, int threads)
 {
     const size_t some = (count + 2 * (size_t)threads - 1) / (2 * (size_t)threads);
     return some < FMO_PLANS_TOGETHER ? some : FMO_PLANS_TOGETHER;
 }
 
-/* Plans first .. first + num - 1 of a batch; failure[n]: what came of plan first + n. */
+/* Makes plans first .. first + num - 1 of a batch; failure[n] is the result for plan first + n. */
 static void create_some(const fmo_basis *const *basis, size_t first, int num,
                         const fmo_fock_options *options, int possible, const int *device,
                         fmo_fock_plan **plans, fmo_error *failure)
@@ -422,7 +427,7 @@ static void create_some(const fmo_basis *const *basis, size_t first, int num,
         else if (begin(basis[k], &own, possible, &whole, &made[n], &failure[n]) == FMO_OK)
             waiting[left++] = n;
     }
-    while (left > 0) { /* those of one mode and GPU together */
+    while (left > 0) { /* plans of one mode and GPU are prepared together */
         const fmo_fock_plan *const one = made[waiting[0]];
         fmo_fock_plan *alike[FMO_PLANS_TOGETHER];
         fmo_error errs[FMO_PLANS_TOGETHER];
@@ -450,6 +455,7 @@ static void create_some(const fmo_basis *const *basis, size_t first, int num,
             (void)end(made[n], failure[n].status, start, &whole, &plans[first + (size_t)n]);
 }
 
+/* Chooses threads and GPUs for the batch, then makes its plans in groups, in parallel. */
 fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t count,
                                       const fmo_fock_options *options, fmo_fock_plan **plans,
                                       fmo_error *errs)
@@ -471,7 +477,7 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
         own = *options;
     else
         fmo_fock_options_init(&own);
-    /* Once for all plans; what is out of range is refused with each. */
+    /* Called once for all plans; options out of range are rejected plan by plan. */
     const int possible = fmo_threads(own.threads);
     double work = 0.0;
     for (size_t k = 0; k < count; k++) work += basis[k] ? build_work(basis[k]) : 0.0;
@@ -479,10 +485,10 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
     const int threads = (size_t)useful < count ? useful : (int)count;
     const int dealt = own.device_num > 1 && fmo_options_check(&own, NULL) == FMO_OK;
     int *const device = dealt ? deal_devices(basis, count, &own) : NULL;
-    if (dealt) own.device_num = own.device = 0; /* without memory all on the first */
+    if (dealt) own.device_num = own.device = 0; /* without memory all go to the first GPU */
     if (dealt && !device) own.device = own.devices[0];
-    /* The GPU of this thread, not one that the others would choose; asking also starts the driver,
-     * once. */
+    /* Use the current GPU of this thread, as that of the other threads may differ; the call also
+     * starts the driver, once. */
     if (own.device < 0 && own.mode != FMO_MODE_CPU && own.mode != FMO_MODE_REFERENCE)
         (void)fmo_gpu_probe(&own.device, NULL);
     const size_t some = plans_together(count, threads);

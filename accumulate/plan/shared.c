@@ -1,7 +1,8 @@
-/* Plans and builds that several ranks share. Rank 0 decides everything: it broadcasts what is to be
- * done, with the basis of a plan or the density of a build; the others, in fmo_fock_serve, do their
- * part and give it back. After each step all agree on whether anybody failed, so nobody waits for a
- * rank that has given up. */
+/* Plans and builds shared by several ranks. Rank 0 makes all decisions and broadcasts command
+ * messages, each followed by the basis of a plan or the density of a build. The other ranks, in
+ * fmo_fock_serve, do their share and send the result back. After each step all ranks agree on
+ * whether one of them failed, so that none waits for a rank that has stopped. See
+ * docs/how-to/mpi.md. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +18,24 @@
 
 typedef enum order_kind { ORDER_PLAN, ORDER_BUILD, ORDER_RELEASE, ORDER_END } order_kind;
 
-/* What rank 0 broadcasts first. */
+/* The command message that rank 0 broadcasts. */
 typedef struct order {
     order_kind kind;
     int wanted;               /* of a build: FMO_TERMS_... */
-    int64_t number;           /* of the plan */
-    int pieces;               /* of a plan */
-    size_t basis_bytes;       /* of a plan; they follow */
-    double largest, cutoff;   /* of a build; its density follows */
-    fmo_fock_options options; /* of a plan; pointers are nobody's */
+    int64_t number;           /* number of the plan */
+    int pieces;               /* of a plan: pieces of work */
+    size_t basis_bytes;       /* of a plan: size of the packed basis, which follows */
+    double largest, cutoff;   /* of a build; the density follows */
+    fmo_fock_options options; /* of a plan; pointers are not sent */
 } order;
 
-/* Of the network: no rank can go on. */
+/* The error after a failure of the network: no rank can continue. */
 static fmo_status no_network(fmo_error *err)
 {
     return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
 }
 
-/* A rank's end of a network, with all that is called of it. */
+/* Checks a network: numbers in range and no function that the library calls NULL. */
 static fmo_status check_ranks(const char *call, const fmo_ranks *ranks, fmo_error *err)
 {
     const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(ranks));
@@ -86,6 +87,7 @@ fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error 
     return first.status;
 }
 
+/* Sums the identity of each rank's first GPU over all ranks; rank_gpu.h chooses from these. */
 fmo_status fmo_ranks_gpu(const fmo_ranks *ranks, int *device, fmo_error *err)
 {
     fmo_status given = check_ranks("fmo_ranks_gpu", ranks, err);
@@ -108,7 +110,7 @@ fmo_status fmo_ranks_gpu(const fmo_ranks *ranks, int *device, fmo_error *err)
     return status;
 }
 
-/* As many bytes at a time as networks count. */
+/* Largest message in bytes, since networks such as MPI count in int. */
 static const size_t most_bytes = (size_t)1 << 24;
 
 static size_t some(size_t left)
@@ -133,7 +135,7 @@ fmo_status fmo_ranks_broadcast(const fmo_ranks *ranks, void *data, size_t bytes,
     return broadcast(ranks, data, bytes) == 0 ? FMO_OK : no_network(err);
 }
 
-/* Rank 0: from one of the others into a buffer. */
+/* Rank 0: receives data from another rank into a buffer. */
 static int receive(const fmo_ranks *ranks, int rank, char *buffer, size_t bytes)
 {
     int fault = 0;
@@ -150,7 +152,8 @@ static int send(const fmo_ranks *ranks, const void *data, size_t bytes)
     return fault;
 }
 
-/* Rank 0: how much each has, and space for the most. */
+/* Rank 0: receives the number of bytes that each rank will send and allocates a buffer for the
+ * largest. */
 static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buffer, fmo_error *err)
 {
     size_t most = 1;
@@ -169,6 +172,7 @@ static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buf
                : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of the others", most);
 }
 
+/* Sends the sizes, agrees on errors, then sends the data, rank by rank. */
 fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,
                              size_t bytes, fmo_ranks_take *take, void *user, fmo_error *err)
 {
@@ -212,7 +216,7 @@ static int sum(const fmo_ranks *ranks, double *data, size_t count, int integers)
 
 /* ---- plans ---------------------------------------------------------------------------------- */
 
-/* Memory of a shared plan's own. */
+/* Allocates the matrices that only shared plans have. Returns 0 if there is no memory. */
 static int make_capacity(fmo_fock_plan *plan, int rank)
 {
     fmo_plan_ranks *const s = &plan->shared;
@@ -224,8 +228,8 @@ static int make_capacity(fmo_fock_plan *plan, int rank)
     return (s->density || rank == 0) && ((s->coulomb && s->exchange) || !on_device);
 }
 
-/* This rank's part of a plan, made if all ranks can make theirs. Collective; basis NULL: no memory.
- */
+/* Collective: makes this rank's plan if all ranks can make theirs. basis NULL: this rank had no
+ * memory for it. */
 static fmo_status create_part(fmo_ranks *ranks, const order *o, const fmo_basis *basis,
                               const fmo_fock_options *options, fmo_fock_plan **plan, fmo_error *err)
 {
@@ -243,7 +247,7 @@ static fmo_status create_part(fmo_ranks *ranks, const order *o, const fmo_basis 
         status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for a part of a plan");
     status = fmo_ranks_agree(ranks, status, &own);
     if (status == FMO_OK) return FMO_OK;
-    if (*plan) (*plan)->shared.ranks = NULL; /* nobody is to hear that it goes */
+    if (*plan) (*plan)->shared.ranks = NULL; /* the other ranks do not know of this plan */
     fmo_fock_plan_destroy(*plan);
     *plan = NULL;
     return fmo_error_set(err, status, "%s", own.message);
@@ -260,6 +264,8 @@ static fmo_status create_alone(const fmo_basis *basis, const fmo_fock_options *o
     return status;
 }
 
+/* Rank 0: chooses the mode and the division of the work, broadcasts the basis and makes its plan.
+ */
 fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
                                   fmo_fock_plan **plan, fmo_error *err)
 {
@@ -272,7 +278,8 @@ fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options
                              "options.ranks: this is rank %d; rank 0 makes shared plans, the "
                              "others call fmo_fock_serve",
                              ranks->rank);
-    /* The mode that all ranks are to have; rank 0 itself keeps auto, and so the reason. */
+    /* All ranks get the mode chosen here. Rank 0 keeps auto, and with it the reason for the choice.
+     */
     status = fmo_fock_choose_mode(basis, options, &o.options.mode, NULL, err);
     if (status != FMO_OK) return status;
     if (ranks->size == 1 || o.options.mode == FMO_MODE_REFERENCE)
@@ -290,7 +297,8 @@ fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options
     if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis");
     fmo_basis_pack(basis, bytes);
     if (ranks->broadcast(ranks->user, &o, sizeof o) != 0) status = no_network(err);
-    if (status == FMO_OK) status = fmo_ranks_agree(ranks, FMO_OK, err); /* space for the basis? */
+    /* does every rank have memory for the basis? */
+    if (status == FMO_OK) status = fmo_ranks_agree(ranks, FMO_OK, err);
     if (status == FMO_OK && broadcast(ranks, bytes, o.basis_bytes) != 0) status = no_network(err);
     free(bytes);
     return status == FMO_OK ? create_part(ranks, &o, basis, options, plan, err) : status;
@@ -305,7 +313,7 @@ void fmo_shared_plan_release(const fmo_fock_plan *plan)
 
 /* ---- builds --------------------------------------------------------------------------------- */
 
-/* What the ranks counted, to rank 0. */
+/* Sums the counts of all ranks on rank 0. */
 static int sum_counts(const fmo_ranks *ranks, fmo_fock_profile *profile)
 {
     int64_t count[FMO_ERI_CLASS_COUNT][4];
@@ -325,7 +333,7 @@ static int sum_counts(const fmo_ranks *ranks, fmo_fock_profile *profile)
     return 0;
 }
 
-/* A matrix of all ranks, on rank 0; unit: of integers, or 0. */
+/* Sums a matrix over all ranks on rank 0. unit: of integer sums; 0 for floating-point matrices. */
 static int sum_matrix(const fmo_ranks *ranks, double *matrix, size_t count, double unit)
 {
     if (sum(ranks, matrix, count, unit > 0.0) != 0) return 1;
@@ -337,6 +345,7 @@ static int sum_matrix(const fmo_ranks *ranks, double *matrix, size_t count, doub
     return 0;
 }
 
+/* Runs this rank's share of a build and puts the result into plan->matrices or plan->shared. */
 static fmo_status run_part(const fmo_fock_job *job, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = job->plan;
@@ -353,7 +362,7 @@ static fmo_status run_part(const fmo_fock_job *job, double largest, fmo_error *e
     return status;
 }
 
-/* This rank's part of a build, and the sums to rank 0. Collective. */
+/* Collective: runs this rank's share of a build and sums the results on rank 0. */
 static fmo_status build_part(const fmo_fock_job *job, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = job->plan;
@@ -362,7 +371,7 @@ static fmo_status build_part(const fmo_fock_job *job, double largest, fmo_error 
     const size_t count = fmo_plan_matrix_bytes(plan) / sizeof(double);
     fmo_error own = {FMO_OK, ""};
     fmo_status status = run_part(job, largest, &own);
-    uint64_t first = plan->shared.fingerprint; /* of rank 0 */
+    uint64_t first = plan->shared.fingerprint; /* fingerprint of rank 0 */
     if (ranks->broadcast(ranks->user, &first, sizeof first) != 0) return no_network(err);
     if (status == FMO_OK && first != plan->shared.fingerprint)
         status = fmo_error_set(&own, FMO_ERR_UNSUPPORTED,
@@ -382,6 +391,7 @@ static fmo_status build_part(const fmo_fock_job *job, double largest, fmo_error 
     return fault ? no_network(err) : FMO_OK;
 }
 
+/* Rank 0: broadcasts the command and the density, does its share, and returns the sums. */
 fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = job->plan;
@@ -421,7 +431,7 @@ typedef struct server {
     fmo_fock_plan **plan; /* [num] */
 } server;
 
-/* The plan of that number: what rank 0 has, all have. */
+/* Finds the plan with that number; all ranks have the same plans. */
 static fmo_fock_plan **find(const server *s, int64_t number)
 {
     int k = 0;
@@ -429,7 +439,7 @@ static fmo_fock_plan **find(const server *s, int64_t number)
     return &s->plan[k];
 }
 
-/* Space for one more plan. */
+/* Makes space for one more plan. Returns 0 if there is no memory. */
 static int grow(server *s)
 {
     if (s->num < s->capacity) return 1;
@@ -440,10 +450,11 @@ static int grow(server *s)
     return 1;
 }
 
+/* Makes this rank's plan for rank 0's ORDER_PLAN. */
 static void serve_plan(server *s, const order *o)
 {
     fmo_ranks *const ranks = s->ranks;
-    fmo_error said = {FMO_OK, ""}; /* which rank 0 says */
+    fmo_error said = {FMO_OK, ""}; /* reported by rank 0 */
     fmo_fock_plan *plan = NULL;
     fmo_fock_options options = o->options;
     char *const bytes = malloc(o->basis_bytes);
@@ -473,7 +484,7 @@ static void serve_build(const server *s, const order *o)
     double *const D = plan->shared.density;
     fmo_error said = {FMO_OK, ""};
     plan->cutoff = o->cutoff;
-    /* that a matrix is wanted, not where */
+    /* not NULL: the matrix is computed; the address is not used */
     const fmo_fock_job job = {.plan = plan,
                               .density = D,
                               .coulomb = o->wanted & FMO_TERMS_J ? D : NULL,
@@ -489,6 +500,7 @@ static void release(server *s, int64_t number)
     *place = s->plan[--s->num];
 }
 
+/* Executes the commands of rank 0 until ORDER_END or a failure of the network. */
 fmo_status fmo_fock_serve(fmo_ranks *ranks, const fmo_fock_options *own, fmo_error *err)
 {
     fmo_fock_options defaults;
@@ -500,7 +512,7 @@ fmo_status fmo_fock_serve(fmo_ranks *ranks, const fmo_fock_options *own, fmo_err
     server s = {.ranks = ranks, .own = own ? own : &defaults};
     order o = {.kind = ORDER_PLAN};
     while (status == FMO_OK && o.kind != ORDER_END) {
-        /* a fault in the middle of an order is one here, too: it stays */
+        /* A network failure within a command persists, so the next broadcast reports it. */
         if (ranks->broadcast(ranks->user, &o, sizeof o) != 0)
             status = no_network(err);
         else if (o.kind == ORDER_PLAN)

@@ -1,11 +1,11 @@
-/* fmo_fock_workspace: the memory of a plan and of a build on it, added up from the sizes that a
- * plan of this basis has. */
+/* fmo_fock_workspace: the memory of a plan and of a build on it, added up from the sizes of a plan
+ * made for this basis. */
 #include <stdint.h>
 
 #include "accumulate/plan/plan.h"
 #include "base/arguments.h"
 
-/* A pair before sorting (shell_pair.c), and its copy in glibc's qsort. */
+/* Bytes of a pair candidate before sorting (shell_pair.c) and of its copy in glibc's qsort. */
 enum { CANDIDATE_BYTES = 2 * 24 };
 
 static size_t basis_bytes(const fmo_basis *b)
@@ -24,6 +24,7 @@ static size_t list_bytes(const fmo_pair_list *list)
     return ((size_t)list->num + 1) * pair + ((size_t)list->prim_num + 1) * prim;
 }
 
+/* Makes a plan, adds up the sizes of its parts and of the mode's buffers, and destroys it. */
 fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *options,
                               fmo_fock_memory *memory, fmo_error *err)
 {
@@ -36,8 +37,10 @@ fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *op
         wanted = *options;
     else
         fmo_fock_options_init(&wanted);
-    wanted.ranks = NULL;                                             /* of this process */
-    if (wanted.mode == FMO_MODE_REFERENCE) wanted.memory = SIZE_MAX; /* it would refuse */
+    /* the memory of this process alone */
+    wanted.ranks = NULL;
+    /* otherwise the plan might be refused */
+    if (wanted.mode == FMO_MODE_REFERENCE) wanted.memory = SIZE_MAX;
     status = fmo_fock_plan_create(basis, &wanted, &plan, err);
     if (status != FMO_OK) return status;
     if (!plan->mode->workspace) {

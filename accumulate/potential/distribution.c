@@ -1,4 +1,4 @@
-/* Charge distributions as lists of points, and matrices from potentials at points: points.h. */
+/* Charge distributions as lists of points, and matrices from potentials at points; see points.h. */
 #include "accumulate/potential/points.h"
 #include "accumulate/potential/expand.h"
 
@@ -14,8 +14,8 @@
 /* ---- a density at the points of products -----------------------------------------------------
  */
 
-/* D over the functions of two centres, from the caller's: both triangles together, of a centre with
- * itself once. */
+/* The density block of two centres, from the caller's matrix to the centres' functions: the sum of
+ * both triangles, or for a centre with itself their mean. */
 static void density_block(const fmo_products *p, const fmo_centre *A, const fmo_centre *B,
                           const double *D, double *block)
 {
@@ -35,7 +35,7 @@ static void density_block(const fmo_products *p, const fmo_centre *A, const fmo_
         }
 }
 
-/* H, [point] order by order. */
+/* Hermite densities H at all points, [point] order by order, of a density D. */
 static void expand(const fmo_products *p, const double *D, double *block, double *H)
 {
     const fmo_centres *const cs = &p->centres;
@@ -95,7 +95,7 @@ static const double *density_at(const fmo_point_densities *from, int N, int n)
     return from->H + fmo_point_values(from->begin, from->value_begin, N, n);
 }
 
-/* Points of an order that matter, sorted; returns how many. */
+/* Sorts the points of an order with a norm above FMO_POINT_NOTHING; returns their number. */
 static int rank_points(const fmo_point_densities *from, int N, ranked *of)
 {
     int used = 0;
@@ -117,7 +117,8 @@ static int in_groups(int num)
     return (num + FMO_POINT_GROUP - 1) / FMO_POINT_GROUP * FMO_POINT_GROUP;
 }
 
-/* Fills in a list: charges, points, and what fills up, which stands where the last one does. */
+/* Fills a list with charges and points; padding entries repeat the last position with densities of
+ * 0. */
 static void fill_list(const fmo_point_densities *from, int N, const ranked *of, int points,
                       fmo_point_list *to)
 {
@@ -148,6 +149,7 @@ size_t fmo_distribution_size(const fmo_distribution *distribution)
     return size;
 }
 
+/* Ranks the points of each order, allocates the memory of all lists at once and fills them. */
 fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distribution *to,
                                 fmo_error *err)
 {
@@ -186,7 +188,7 @@ static fmo_status check_finite(const char *call, const char *name, size_t num, c
     return FMO_OK;
 }
 
-/* Whether a distribution can be made of it. */
+/* Checks that a distribution can be made from a job. */
 static fmo_status check_job(const char *call, const fmo_distribution_job *job, fmo_error *err)
 {
     fmo_status status = FMO_CHECK_ARGUMENTS(call, err, {"products", job->products, 0, 0});
@@ -204,7 +206,7 @@ static fmo_status check_job(const char *call, const fmo_distribution_job *job, f
     return check_finite(call, "density", n * n, job->density, err);
 }
 
-/* Its lists on the host. */
+/* Makes the lists of a distribution on the host. */
 static fmo_status make_lists(const fmo_products *p, const double *density, size_t charge_num,
                              const double *charge, const double *coord, fmo_distribution *to,
                              fmo_error *err)
@@ -231,7 +233,7 @@ static fmo_status make_lists(const fmo_products *p, const double *density, size_
     return status;
 }
 
-/* Keeps what its lists are to be made of. */
+/* Copies the data from which the lists can be made later. */
 static fmo_status keep_origin(const fmo_distribution_job *job, fmo_distribution *to, fmo_error *err)
 {
     const size_t n = (size_t)job->products->centres.ao_num, charges = job->charge_num;
@@ -269,7 +271,8 @@ static fmo_status create(const char *call, const fmo_distribution_job *job, int 
 
 fmo_status fmo_distribution_ready(const fmo_distribution *distribution, fmo_error *err)
 {
-    fmo_distribution *const d = (fmo_distribution *)(uintptr_t)distribution; /* as if it had them */
+    /* only the cached lists change */
+    fmo_distribution *const d = (fmo_distribution *)(uintptr_t)distribution;
     const fmo_distribution_origin *const o = &d->origin;
     fmo_status status = FMO_OK;
     if (!o->products) return FMO_OK;
@@ -291,12 +294,13 @@ fmo_status fmo_distribution_create(const fmo_products *products, const double *d
     return status == FMO_OK ? create(call, &job, 0, distribution, err) : status;
 }
 
+/* Makes the distributions in parallel; on error destroys them all and reports the first error. */
 fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
                                     const fmo_potential_options *options, fmo_error *err)
 {
     static const char call[] = "fmo_distributions_create";
     fmo_potential_options o;
-    size_t first = count; /* that fails */
+    size_t first = count; /* the first job that fails; count if none */
     for (size_t k = 0; jobs && k < count; k++) jobs[k].distribution = NULL;
     fmo_status status = fmo_potential_begin(call, jobs, count, options, &o, err);
     if (status != FMO_OK) return status;

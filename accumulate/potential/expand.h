@@ -1,14 +1,14 @@
-/* From a density over functions to Hermite densities at the points of products, which host and GPU
- * share, and from potentials at points back, as a GPU does it (the host: products.h). Blocks of a
- * product, one for each pair of angular momenta that use it, stand one after the other,
- * fmo_blocks_place says where. Equations: docs/explanation/one-electron.md, "Potentials of
- * distributions". */
+/* Conversions shared by host and GPU: from a density over functions to Hermite densities at the
+ * points of products, and (GPU only; the host uses products.h) from potentials at points back. A
+ * product has a block for each pair of angular momenta that use it; blocks are stored
+ * consecutively, fmo_blocks_place gives their offsets. Equations: docs/explanation/one-electron.md,
+ * "Potentials of distributions". */
 #ifndef FMO_POTENTIAL_EXPAND_H
 #define FMO_POTENTIAL_EXPAND_H
 
 #include "integrals/one_electron/products.h"
 
-/* Where the block of angular momenta i and j begins, of a product with up to la (any) and lb. */
+/* Offset of the block of angular momenta i and j, for a product with up to la (any) and lb. */
 FMO_TABLE_FUNCTION int fmo_blocks_place(int i, int j, int lb)
 {
     return FMO_HERMITE_COUNT(i - 1) * FMO_HERMITE_COUNT(lb) +
@@ -20,7 +20,8 @@ FMO_TABLE_FUNCTION int fmo_blocks_size(int la, int lb)
 }
 enum { FMO_BLOCKS_MAX = FMO_HERMITE_COUNT(FMO_ANG_MOM_MAX) * FMO_HERMITE_COUNT(FMO_ANG_MOM_MAX) };
 
-/* The norm of a Hermite function t, u, v of exponent p: the root of its interaction with itself. */
+/* The norm of a Hermite function t, u, v of exponent p: the square root of its Coulomb
+ * self-interaction. */
 FMO_HD double fmo_point_norm(int t, int u, int v, double p)
 {
     const double pi = 3.14159265358979323846;
@@ -33,8 +34,8 @@ FMO_HD double fmo_point_norm(int t, int u, int v, double p)
     return sqrt(square);
 }
 
-/* A density of two centres, block[function of A][function of B, of `columns`], -> blocks of a
- * product of theirs, the coefficients of its users included. */
+/* From the density of two centres, block[function of A][function of B], `columns` to a row, to the
+ * blocks of one of their products, including the contraction coefficients of its shells. */
 FMO_HD void fmo_blocks_collect(const fmo_centre_use *use, const fmo_centre_prim *a,
                                const fmo_centre_prim *b, int columns, const double *block,
                                double *d)
@@ -54,7 +55,8 @@ FMO_HD void fmo_blocks_collect(const fmo_centre_use *use, const fmo_centre_prim 
     }
 }
 
-/* H_tuv += scale sum_ab d_ab E E E; la, lb: those of the product, constants of the caller. */
+/* H_tuv += scale sum_ab d_ab E E E; la, lb: angular momenta of the product, compile-time constants.
+ */
 FMO_HD void fmo_blocks_expand(int la, int lb, const fmo_product *z, const double *d, double *H)
 {
     fmo_hermite_1d E[3];
@@ -80,7 +82,7 @@ FMO_HD void fmo_blocks_expand(int la, int lb, const fmo_product *z, const double
     }
 }
 
-/* d = scale sum_tuv E E E R_tuv, the blocks of a product from the potential at its point. */
+/* d = scale sum_tuv E E E R_tuv: the blocks of a product from the potential at its point. */
 FMO_HD void fmo_blocks_potential(int la, int lb, const fmo_product *z, const double *R, double *d)
 {
     fmo_hermite_1d E[3];

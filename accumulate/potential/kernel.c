@@ -1,11 +1,11 @@
-/* Hermite potentials at a point, FMO_SIMD_WIDTH points of a list at a time: points.h. Compiled once
- * per instruction set with FMO_SIMD_WIDTH and FMO_POINT_KERNELS (the name of the table below) set
- * by CMake. */
+/* Hermite potentials at a point, from FMO_SIMD_WIDTH points of a list at a time; see points.h.
+ * Compiled once per instruction set, with FMO_SIMD_WIDTH and FMO_POINT_KERNELS (the name of the
+ * table below) set by CMake. */
 #include "accumulate/potential/points.h"
 
 #include "accumulate/cpu/coulomb_sweep.inc"
 
-/* Points [0, end) of a list have norms of at least `least`, in whole vectors. */
+/* Returns the end of the points with norms of at least `least`, rounded up to whole vectors. */
 static int end_of(const fmo_point_list *list, double least)
 {
     int begin = 0, end = list->used;
@@ -19,7 +19,8 @@ static int end_of(const fmo_point_list *list, double least)
     return (end + W - 1) / W * W;
 }
 
-/* NB, NK: orders of the point and of the lists. */
+/* Adds to V the potential of some lists at a point. NB, NK: orders of the point and of the lists.
+ */
 FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_source *source,
                       int lists, double least, double *V)
 {
@@ -56,7 +57,7 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_sourc
     for (int k = 0; k < own; k++) V[k] += fmo_sum_lanes(sum[k]);
 }
 
-/* By orders of both. */
+/* All combinations of the two orders. */
 #define FMO_POINT_ORDER_TABLE(X, a) X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4)
 #define ALL(X)                  \
     FMO_POINT_ORDER_TABLE(X, 0) \

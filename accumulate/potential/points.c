@@ -1,4 +1,4 @@
-/* Points of a basis's products, potentials at them as matrices: points.h. */
+/* The points of a basis's products of primitives; see points.h. */
 #include "accumulate/potential/expand.h"
 #include "accumulate/potential/points.h"
 
@@ -9,15 +9,17 @@
 
 #include "base/arguments.h"
 
-/* Products on their way to points. */
+/* State of the collection of products. */
 typedef struct gathering {
     fmo_products *to;
-    int capacity, first; /* of products; the first of the running pair of centres */
-    int points, same;    /* so far; a centre with itself */
+    int capacity, first; /* capacity: of the array of products; first: first product of the current
+                            pair of centres */
+    int points, same;    /* points: number so far; same: 1 for a centre with itself */
     int good;
 } gathering;
 
-/* In a centre with itself products come in both orders and are one point. */
+/* Returns the point of the same product with exchanged primitives, or -1. A centre with itself has
+ * such products, which share one point. */
 static int earlier(const gathering *g, const fmo_product *z)
 {
     for (int k = g->first; g->same && z->prim_a < z->prim_b && k < g->to->product_num; k++)
@@ -26,6 +28,7 @@ static int earlier(const gathering *g, const fmo_product *z)
     return -1;
 }
 
+/* Appends a product and gives it a point. */
 static void gather(void *user, const fmo_product *z)
 {
     gathering *const g = user;
@@ -47,7 +50,7 @@ static void gather(void *user, const fmo_product *z)
     to->point_of[to->product_num++] = known < 0 ? g->points++ : known;
 }
 
-/* The largest coefficient of a shell of angular momentum l that uses a primitive. */
+/* The largest coefficient magnitude of the shells of angular momentum l that use a primitive. */
 static double largest_use(const fmo_centres *cs, int prim, int l)
 {
     double most = 0.0;
@@ -56,8 +59,8 @@ static double largest_use(const fmo_centres *cs, int prim, int l)
     return most;
 }
 
-/* Of an element of the potential that a product adds to, over the norm of the density: the norm of
- * the product of functions, by Schwarz' inequality. */
+/* Upper bound of a potential's element to which a product contributes, for a density of norm 1: the
+ * norm of the product of functions, by the Schwarz inequality. */
 static double bound_of(const fmo_centres *cs, const fmo_product *z)
 {
     double norm[FMO_HERMITE_MAX], most = 0.0;
@@ -86,7 +89,7 @@ static double bound_of(const fmo_centres *cs, const fmo_product *z)
     return z->scale * most;
 }
 
-/* Numbers the points order by order, and says where they are. */
+/* Numbers the points order by order and fills their positions, exponents and bounds. */
 static int settle(fmo_products *p, int points)
 {
     int *const order = calloc((size_t)points + 1, sizeof *order);
@@ -124,7 +127,7 @@ static int settle(fmo_products *p, int points)
     return 1;
 }
 
-/* group: NULL, or as fmo_products_create_between has it. */
+/* Makes the products of a basis. group: NULL, or as for fmo_products_create_between. */
 static fmo_status make(const fmo_basis *basis, const unsigned *group, fmo_products **products,
                        fmo_error *err)
 {
@@ -150,7 +153,7 @@ static fmo_status make(const fmo_basis *basis, const unsigned *group, fmo_produc
     if (g.good) g.good = settle(p, g.points);
     p->users = 1;
     if (g.good) {
-        p->centres.basis = NULL; /* the caller's may go */
+        p->centres.basis = NULL; /* the caller may destroy the basis */
         *products = p;
         return FMO_OK;
     }
@@ -180,7 +183,7 @@ fmo_status fmo_products_create_between(const fmo_basis *basis, const unsigned *g
 
 fmo_products *fmo_products_share(const fmo_products *products)
 {
-    fmo_products *const p = (fmo_products *)(uintptr_t)products; /* its counter alone changes */
+    fmo_products *const p = (fmo_products *)(uintptr_t)products; /* only the counter changes */
     __atomic_add_fetch(&p->users, 1, __ATOMIC_RELAXED);
     return p;
 }

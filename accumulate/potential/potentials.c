@@ -1,4 +1,5 @@
-/* Potentials and energies of distributions on the CPU: pieces of all jobs are dealt to threads. */
+/* Potentials and energies of distributions on the CPU, where threads take pieces of all jobs, and
+ * the distribution of jobs over GPUs. See points.h. */
 #include "accumulate/potential/points.h"
 
 #include <math.h>
@@ -12,8 +13,9 @@
 #include "base/threads.h"
 #include "base/vector.h"
 
-/* Points of a job that a thread takes at a time; products of a bound below this share of the cutoff
- * are left out, as many such meet at a point. */
+/* PIECE: points of a job that a thread takes at a time. share: products with a bound below this
+ * share of the cutoff are skipped; it is below 1 because many such contributions add up at a point.
+ */
 enum { PIECE = 64 };
 static const double share = 0.1;
 
@@ -24,6 +26,7 @@ void fmo_potential_options_init(fmo_potential_options *options)
             .mode = FMO_MODE_CPU, .threads = 0, .device = -1, .cutoff = 1e-12};
 }
 
+/* Completes the options of a call from the defaults and checks them. */
 fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
                                const fmo_potential_options *options, fmo_potential_options *o,
                                fmo_error *err)
@@ -56,11 +59,11 @@ fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
-/* Does jobs [first, first + num) on the GPU o->device. */
+/* Executes jobs [first, first + num) on the GPU o->device. */
 typedef fmo_status work_on_gpu(void *user, size_t first, size_t num, const fmo_potential_options *o,
                                fmo_error *err);
 
-/* What one GPU has of a call. */
+/* One GPU's share of a call. */
 typedef struct gpu_share {
     work_on_gpu *work;
     void *user;
@@ -76,13 +79,14 @@ static void *do_share(void *user)
 {
     gpu_share *const s = user;
     const int before = omp_get_max_threads();
-    omp_set_num_threads(s->threads); /* of this POSIX thread alone */
+    omp_set_num_threads(s->threads); /* affects this POSIX thread only */
     s->status = s->num ? s->work(s->user, s->first, s->num, &s->o, &s->err) : FMO_OK;
     omp_set_num_threads(before);
     return NULL;
 }
 
-/* All jobs, an equal number of neighbours to each GPU, side by side. */
+/* Distributes all jobs, equal numbers of consecutive ones, over the GPUs and runs them in parallel.
+ */
 static fmo_status run_on_gpus(size_t count, const fmo_potential_options *o, work_on_gpu *work,
                               void *user, fmo_error *err)
 {
@@ -113,15 +117,15 @@ static fmo_status run_on_gpus(size_t count, const fmo_potential_options *o, work
 
 /* ---- potentials ------------------------------------------------------------------------------ */
 
-/* A job on its way. */
+/* A job in progress. */
 typedef struct running {
     const fmo_potential_job *job;
-    fmo_point_source *source; /* [FMO_POINT_ORDERS][space] */
+    fmo_point_source *source; /* [FMO_POINT_ORDERS][capacity] */
     size_t capacity;
     int lists[FMO_POINT_ORDERS];
-    int first; /* piece */
+    int first; /* number of its first piece */
     double *V;
-    fmo_distribution own; /* further charges */
+    fmo_distribution own; /* its further charges */
 } running;
 
 static fmo_status begin(const fmo_potential_job *job, running *r, fmo_error *err)
@@ -133,7 +137,7 @@ static fmo_status begin(const fmo_potential_job *job, running *r, fmo_error *err
     return fmo_point_lists_make(&charges, &r->own, err);
 }
 
-/* Lists of its sources, and space for potentials, on the CPU. */
+/* Collects the lists of a job's sources and allocates its potentials, on the CPU. */
 static fmo_status begin_on_cpu(running *r, fmo_error *err)
 {
     const fmo_potential_job *const job = r->job;
@@ -174,7 +178,7 @@ static void end(running *r)
     free(r->V);
 }
 
-/* Points [from, to) of a job. */
+/* Computes the potentials at points [from, to) of a job. */
 static void run_piece(const fmo_point_kernels *kernels, const running *r, int from, int to,
                       double least)
 {
@@ -193,7 +197,7 @@ static void run_piece(const fmo_point_kernels *kernels, const running *r, int fr
     }
 }
 
-/* Which job piece number `piece` is of: the last whose first it does not come before. */
+/* Returns the job to which a piece belongs: the last one whose first piece is not after it. */
 static size_t job_of(const running *all, size_t count, int piece)
 {
     size_t low = 0, high = count;
@@ -222,7 +226,7 @@ static fmo_status run_on_cpu(running *all, size_t count, int pieces, const fmo_p
     return FMO_OK;
 }
 
-/* Jobs that go to a GPU together. */
+/* Number of jobs sent to a GPU together. */
 enum { GPU_JOBS = 2048, GPU_ENERGIES = 1 << 18 };
 
 typedef struct potentials_call {
@@ -230,6 +234,7 @@ typedef struct potentials_call {
     const fmo_potential_job *jobs;
 } potentials_call;
 
+/* Runs jobs [begin, begin + count) on a GPU, GPU_JOBS at a time. */
 static fmo_status potentials_on_gpu(void *user, size_t begin, size_t count,
                                     const fmo_potential_options *o, fmo_error *err)
 {
@@ -252,7 +257,7 @@ static fmo_status potentials_on_gpu(void *user, size_t begin, size_t count,
     return status;
 }
 
-/* Potentials at points -> matrices, of jobs that have none so far. */
+/* Converts potentials at points to matrices, for jobs whose matrix has not been written. */
 static fmo_status give_all(const running *all, size_t count, int threads, fmo_error *err)
 {
     int good = 1;
@@ -293,6 +298,7 @@ static fmo_status check_job(const char *call, size_t k, const fmo_potential_job 
                          call, k, MOST);
 }
 
+/* Checks the jobs, computes potentials at points on the CPU or on GPUs, and converts them. */
 fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
                           const fmo_potential_options *options, fmo_error *err)
 {
@@ -323,7 +329,7 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
 
 /* ---- energies -------------------------------------------------------------------------------- */
 
-/* sum over the points of a of H times the potential of b. */
+/* Sum over the points of a of H times the potential of b. */
 static double interaction(const fmo_point_kernels *kernels, const fmo_distribution *a,
                           const fmo_distribution *b, double least)
 {
@@ -358,6 +364,7 @@ static fmo_status energies_on_gpu(void *user, size_t first, size_t num,
     return status;
 }
 
+/* Checks the jobs and computes their energies on the CPU or on GPUs. */
 fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
                               const fmo_potential_options *options, fmo_error *err)
 {

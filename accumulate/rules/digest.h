@@ -1,20 +1,21 @@
-/* The one Fock digestion: who adds what where. A quartet (ij|kl) of unordered pairs ij and kl, with
- * pair ij not after kl is used once and stands for its up to eight permutations:
+/* Digestion of integrals into Fock matrices: the elements to which an integral contributes. Each
+ * quartet (ij|kl) of unordered pairs, with pair ij not after kl, is computed once and represents up
+ * to eight permutations:
  *
- *     X^J_ij += D_kl v   X^J_kl += D_ij v
- *     X^K_ik += D_jl v   X^K_il += D_jk v   X^K_jk += D_il v   X^K_jl += D_ik v
+ *    X^J_ij += D_kl v   X^J_kl += D_ij v
+ *    X^K_ik += D_jl v   X^K_il += D_jk v   X^K_jk += D_il v   X^K_jl += D_ik v
  *
- * with v = (ij|kl) times 1/2 for each of i = j, k = l, ij = kl (exact: powers of two). Each shell
- * block is added where its row shell is not before its column shell. At the end
+ * with v = (ij|kl) times 1/2 for each of i = j, k = l, ij = kl (exact, as powers of two). Each
+ * shell block is added where its row shell is not before its column shell. At the end
  *
- *     J = 2 (X^J + X^J^T)     K = X^K + X^K^T
+ *    J = 2 (X^J + X^J^T)     K = X^K + X^K^T
  *
- * Almlof, Faegri, Korsell, J. Comput. Chem. 3, 385 (1982). The kernels of the CPU, those of s and p
- * shells on the GPU, schedule tile and the host's part of split expand the table of these terms.
- * Some do not: J alone comes from Hermite potentials on the CPU (cpu/coulomb_kernel.c), and with d
- * shells on the GPU, while the four terms of K are written out in gpu/hermite/exchange.cu, as one
- * pass over a slice shares loads of D among them and keeps sums of two over all slices; far
- * quartets that count in J alone have sums over nodes for integrals (gpu/kernels/far.cuh). */
+ * Almlof, Faegri, Korsell, J. Comput. Chem. 3, 385 (1982). The table of terms below is used by the
+ * CPU kernels, the kernels of s and p shells on the GPU, schedule tile, and the host's part of mode
+ * split. Exceptions: J alone comes from Hermite potentials on the CPU (cpu/coulomb_kernel.c) and
+ * for d shells on the GPU; gpu/hermite/exchange.cu writes out the four terms of K to share loads of
+ * D and to keep sums over all slices; far quartets that contribute to J alone are sums over
+ * quadrature points (gpu/kernels/far.cuh). */
 #ifndef FMO_DIGEST_H
 #define FMO_DIGEST_H
 
@@ -22,8 +23,8 @@
 
 #include "integrals/real.h"
 
-/* X(matrix, row, column, density row, density column), shells of the quartet as 0 1 2 3 = i j k l;
- * the terms of J and of K, and all of them. */
+/* X(matrix, row, column, density row, density column); 0 1 2 3 are the shells i j k l of the
+ * quartet. Tables of the terms of J, of K, and of both. */
 #define FMO_DIGEST_J_TABLE(X) \
     X(J, 0, 1, 2, 3)          \
     X(J, 2, 3, 0, 1)
@@ -34,15 +35,16 @@
     X(K, 1, 3, 0, 2)
 #define FMO_DIGEST_TABLE(X) FMO_DIGEST_J_TABLE(X) FMO_DIGEST_K_TABLE(X)
 
-/* What is wanted of a build. */
+/* Bits for the matrices that a build computes. */
 enum { FMO_TERMS_J = 1, FMO_TERMS_K = 2, FMO_TERMS_ALL = FMO_TERMS_J | FMO_TERMS_K };
 
-/* Factors at the end, J = FMO_DIGEST_FINAL_J (X + X^T) and likewise for K. */
+/* Factors at the end: J = FMO_DIGEST_FINAL_J (X + X^T), and likewise for K. */
 #define FMO_DIGEST_FINAL_J 2.0
 #define FMO_DIGEST_FINAL_K 1.0
 
-/* block[row][column] = sum over the other two shells of density[..][..] eri; n0 .. n3 are the sizes
- * of the shells. Everything but the arrays is a compile-time constant. */
+/* block[row][column] = sum over the other two shells of density[..][..] eri. n0 .. n3 are the
+ * numbers of functions of the shells. All arguments except the arrays are compile-time constants.
+ */
 FMO_HD void fmo_digest_contract_sizes(int n0, int n1, int n2, int n3, int row, int column,
                                       int den_row, int den_column, const fmo_real *eri,
                                       const fmo_real *density, fmo_real *block)
@@ -66,7 +68,7 @@ FMO_HD void fmo_digest_contract_sizes(int n0, int n1, int n2, int n3, int row, i
     }
 }
 
-/* Where block (row shell, column shell) stands in X: the shell of higher index is the row. */
+/* Location of block (row shell, column shell) in X: the shell with the higher index is the row. */
 typedef struct fmo_block_place {
     size_t base;
     size_t row_stride, column_stride;

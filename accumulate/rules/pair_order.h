@@ -1,6 +1,7 @@
-/* The order of shell pairs, or of parts of them, on the GPU: deepest first, so that the lanes of a
- * warp are equally long; then by bound, in steps of 2^8, so that loops can end early; then by
- * functions, so that neighbouring lanes' elements of J and K are neighbours. */
+/* Order of shell pairs, or of their segments, on the GPU: first by descending number of primitives,
+ * so that the lanes of a warp do equal work; then by Schwarz bound in steps of 2^8, so that loops
+ * can end early; then by functions, so that neighbouring lanes add to neighbouring elements of J
+ * and K. */
 #ifndef FMO_PAIR_ORDER_H
 #define FMO_PAIR_ORDER_H
 
@@ -12,19 +13,19 @@ extern "C" {
 #endif
 
 typedef struct fmo_pair_rank {
-    int prims; /* primitive pairs */
-    int octet; /* how small the bound is: fmo_pair_octet */
-    int i, j;  /* where the two sides' functions stand */
-    int begin; /* first primitive pair of a part */
+    int prims; /* number of primitive pairs */
+    int octet; /* magnitude of the Schwarz bound: fmo_pair_octet */
+    int i, j;  /* first functions of the two shells */
+    int begin; /* first primitive pair of the segment */
 } fmo_pair_rank;
 
-/* How small a Schwarz bound is, in factors of 2^8. */
+/* Returns -log2(bound) in units of 8; INT16_MAX if the bound is 0. */
 static inline int fmo_pair_octet(double bound)
 {
     return bound > 0.0 ? -(ilogb(bound) >> 3) : INT16_MAX;
 }
 
-/* < 0 if a comes before b, as qsort wants it. */
+/* Comparison as for qsort: < 0 if a comes before b. */
 static inline int fmo_pair_rank_compare(const fmo_pair_rank *a, const fmo_pair_rank *b)
 {
     if (a->prims != b->prims) return a->prims < b->prims ? 1 : -1;
@@ -34,7 +35,8 @@ static inline int fmo_pair_rank_compare(const fmo_pair_rank *a, const fmo_pair_r
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* The same order as a number: up to 63 primitives, numbers below 2^16, 2^17 primitives in all. */
+/* The same order as an integer key, valid for up to 63 primitives, function numbers below 2^16 and
+ * 2^17 primitives in all. */
 static inline uint64_t fmo_pair_rank_key(const fmo_pair_rank *rank)
 {
     const int octet = rank->octet < 383 ? rank->octet + 128 : 511; /* 9 bits */

@@ -1,12 +1,14 @@
-/* Which GPU a rank takes. Ranks of a host may see all of its GPUs, or, as batch systems have it,
- * each its own, which then has number 0 for all of them: the GPU that each counts first tells. */
+/* Chooses the GPU of a rank. Ranks of a host may each see all GPUs, or, as batch systems set it up,
+ * only their own, which then is number 0 for every rank. The identity of the first GPU that each
+ * rank sees tells the two apart. */
 #ifndef FMO_RANK_GPU_H
 #define FMO_RANK_GPU_H
 
 #include <stdint.h>
 
-/* first: [size] of all ranks, what names the GPU that each counts first; 0: it sees none.
- * @return the number of the rank's GPU, as it counts; there may be fewer; -1 if it sees none */
+/* first: [size] identity of the first GPU that each rank sees; 0: it sees none.
+ * @return the rank's GPU as this rank numbers them, which may exceed the number of GPUs; -1 if it
+ * sees none */
 static inline int fmo_rank_gpu(const int64_t *first, int rank)
 {
     int number = 0;

@@ -1,11 +1,11 @@
-/* The screening rule, in one place: a quartet stays if
+/* Screening of quartets. A quartet is computed if
  *
- *     Q_ij Q_kl max(4|D_ij|, 4|D_kl|, |D_ik|, |D_il|, |D_jk|, |D_jl|) >= cutoff
+ *    Q_ij Q_kl max(4|D_ij|, 4|D_kl|, |D_ik|, |D_il|, |D_jk|, |D_jl|) >= cutoff
  *
  * with Schwarz bounds Q and block maxima |D|. Haser and Ahlrichs, J. Comput. Chem. 10, 104 (1989).
- * What an element of J has lost adds up over the whole system: in large ones the two elements of D
- * that meet the quartet in J count more, fmo_screen_coulomb_weight (weight.h) times: the D_ij and
- * D_kl of all functions here are to have that factor. */
+ * The errors of an element of J add up over the whole system. In large systems, D_ij and D_kl,
+ * which multiply the quartet in J, are therefore increased by fmo_screen_coulomb_weight (weight.h):
+ * the arguments D_ij and D_kl of all functions below must include that factor. */
 #ifndef FMO_SCREEN_H
 #define FMO_SCREEN_H
 
@@ -16,8 +16,8 @@ FMO_HD double fmo_screen_max(double a, double b)
     return a > b ? a : b;
 }
 
-/* J and K apart, for builds that leave out the half of a quartet that is not needed: the rule above
- * with the elements of D that meet the quartet in J, or in K. */
+/* Density factors of J and of K alone, for builds that skip one half of a quartet's contributions:
+ * the elements of D in the formula above that multiply the quartet in J, or in K. */
 FMO_HD double fmo_screen_coulomb(double ij, double kl)
 {
     return 4.0 * fmo_screen_max(ij, kl);
@@ -27,14 +27,15 @@ FMO_HD double fmo_screen_exchange(double row_k, double row_l)
     return fmo_screen_max(row_k, row_l);
 }
 
-/* The same factor from what a bra pair ij has in common for all kets: D_ij, and for each shell k
+/* The density factor from values that a bra pair ij shares for all kets: D_ij, and for each shell k
  * row(k) = max(|D_ik|, |D_jk|). */
 FMO_HD double fmo_screen_density_by_rows(double ij, double kl, double row_k, double row_l)
 {
     return fmo_screen_max(fmo_screen_coulomb(ij, kl), fmo_screen_exchange(row_k, row_l));
 }
 
-/* The density factor of a quartet; dmax is [nshell][nshell] block maxima, weight that of J. */
+/* The density factor of a quartet. dmax: [nshell][nshell] block maxima of |D|; weight: that of J.
+ */
 FMO_HD double fmo_screen_density(const double *dmax, long nshell, double weight, int i, int j,
                                  int k, int l)
 {
@@ -43,18 +44,17 @@ FMO_HD double fmo_screen_density(const double *dmax, long nshell, double weight,
                                       fmo_screen_max(di[l], dj[l]));
 }
 
-/* Primitive quartets are left out where the product of their Schwarz bounds times the density
- * factor is below this share of the cutoff. docs/explanation/screening.md. */
+/* Primitive quartets are skipped if the product of their Schwarz bounds times the density factor is
+ * below this share of the cutoff. docs/explanation/screening.md. */
 #define FMO_SCREEN_PRIM_SHARE 0.3
 
-/* Sums of a quartet, or of a few, below this share of the cutoff are not added to K,
- * by strategies that sum over runs of lanes. docs/explanation/screening.md. */
+/* Strategies that sum over runs of lanes do not add sums to K that are below this share of the
+ * cutoff. docs/explanation/screening.md. */
 #define FMO_SCREEN_ADD_SHARE 0.2
 
-/* Quartets keep out of K where a bound that knows distance says so of their Schwarz bounds times
- * this: space for what it leaves out, and for sums of many of one sign.
- * docs/explanation/screening.md.
- */
+/* A quartet is left out of K if a distance-dependent bound, applied to its Schwarz bounds times
+ * this margin, is below the cutoff. The margin allows for the approximations of that bound and for
+ * sums of many values of one sign. docs/explanation/screening.md. */
 #define FMO_SCREEN_FAR_MARGIN 1.25f
 
 #endif

@@ -1,4 +1,4 @@
-/* The weight of J in the screening rule: weight.h. */
+/* The weight of J in screening; see weight.h. */
 #include "accumulate/rules/weight.h"
 
 #include <math.h>
@@ -6,14 +6,14 @@
 
 #include "integrals/tables.h"
 
-/* Nuclei at which the potential is worked out: these many, evenly among all shells, so that 1e5
- * nuclei take a fraction of a second. It changes little from one to the next. */
+/* Number of nuclei at which the potential is evaluated, evenly spaced among all shells, so that 1e5
+ * nuclei take a fraction of a second. The potential changes little between neighbours. */
 enum { PLACES = 512 };
-/* Nuclei whose terms are worked out together. */
+/* Number of runs whose terms are computed together. */
 enum { RUNS = 64 };
 
-/* The shells of one nucleus that stand side by side count as one: returns the end of those that
- * begin with shell s, and how many functions they have. */
+/* Consecutive shells of one nucleus form a run: returns the end of the run that begins with shell
+ * s, and its number of functions. */
 static int run_of(const fmo_basis *basis, int s, double *functions)
 {
     const double *center = basis->shell[s].center;
@@ -26,16 +26,16 @@ static int run_of(const fmo_basis *basis, int s, double *functions)
     return end;
 }
 
-/* What one nucleus's shells that stand side by side have. */
+/* A run: consecutive shells of one nucleus. */
 typedef struct run {
     double center[3], functions;
 } run;
 
-/* A sum of the potential at a place so far, and the terms of some more runs, in their order. */
+/* Adds the terms of some runs, in their order, to the potential at a place. */
 static double add_runs(double sum, const run *runs, int num, const double *at)
 {
     double term[RUNS];
-    for (int n = 0; n < num; n++) { /* these take longest, and do not wait for each other */
+    for (int n = 0; n < num; n++) { /* the expensive part; iterations are independent */
         const run *const r = &runs[n];
         const double x = r->center[0] - at[0], y = r->center[1] - at[1];
         const double z = r->center[2] - at[2], R = sqrt(x * x + y * y + z * z);
@@ -45,7 +45,8 @@ static double add_runs(double sum, const run *runs, int num, const double *at)
     return sum;
 }
 
-/* Every so many shells a place, but for neighbours at the same one; returns how many. */
+/* Selects the places: the centre of every step-th shell, skipping repeated ones. Returns their
+ * number. */
 static int find_places(const fmo_basis *basis, const double **place)
 {
     const int step = (basis->shell_num + PLACES - 1) / PLACES;
@@ -57,6 +58,7 @@ static int find_places(const fmo_basis *basis, const double **place)
     return num;
 }
 
+/* Sums the potential of all runs at each place and returns the largest. */
 double fmo_screen_potential(const fmo_basis *basis)
 {
     const double *place[PLACES];
@@ -77,7 +79,7 @@ double fmo_screen_potential(const fmo_basis *basis)
 
 double fmo_screen_coulomb_weight(const fmo_basis *basis)
 {
-    /* no potential is larger than that of all functions at once */
+    /* upper limit: the potential of all functions at the smallest distance */
     if (basis->function_num <= FMO_SCREEN_POTENTIAL * FMO_SCREEN_NEAREST) return 1.0;
     return fmax(1.0, fmo_screen_potential(basis) / FMO_SCREEN_POTENTIAL);
 }

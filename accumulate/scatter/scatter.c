@@ -1,10 +1,11 @@
-/* Names and texts of the scatter strategies and commits, from the tables of scatter.h. */
+/* Names and properties of the scatter strategies and atomic updates, from the tables of scatter.h.
+ */
 #include <fmo/scatter.h>
 #include <stddef.h>
 
 #include "base/names.h"
 
-/* Which element strategy has a type: no row may name a type that none has. */
+/* The element strategy of each type; a row that names an unknown type does not compile. */
 enum {
 #define TYPE(e, n, kind, type, ...)       TYPE_##kind(e, type)
 #define TYPE_FMO_SCATTER_ELEMENT(e, type) type_##type = e,

@@ -1,13 +1,15 @@
-/* block-shared: the 2013 block form. The whole block publishes addresses and values, each thread
- * reads all others', the lowest thread with an address commits the sum: one atomic per address and
- * block, for work that grows with the square of the block. For small data, and only where every
- * thread of the block calls equally often; address NULL: this thread contributes nothing.
+/* block-shared: the block form of 2013. All threads of a block write address and value to shared
+ * memory and read those of all others; the lowest thread with an address adds the sum: one atomic
+ * per address and block, for work that grows with the square of the block size. For small data, and
+ * only where all threads of the block call equally often; with address NULL a thread adds nothing.
  * Tabaru and Nakahira, 2013. */
 #ifndef FMO_SCATTER_BLOCK_SHARED_CUH
 #define FMO_SCATTER_BLOCK_SHARED_CUH
 
 #include "scatter_common.cuh"
 
+/* Adds the values of a block and, with Fetch, returns the previous value in the serial order
+ * "highest thread first". */
 template <class Commit, int BlockThreads, bool Fetch, typename T>
 FMO_DEVICE_CALL fmo_scattered<T> fmo_block_shared(T *address, T value)
 {
@@ -38,7 +40,8 @@ FMO_DEVICE_CALL fmo_scattered<T> fmo_block_shared(T *address, T value)
     const unsigned issued = commits;
     T old = 0;
     if (Fetch) {
-        __syncthreads(); /* all have read the values before a slot takes an old value */
+        __syncthreads(); /* all threads have read the values before any is overwritten by a previous
+                            value */
         if (commits) s->value[thread] = fmo_pack(Commit::fetch_add(address, sum));
         __syncthreads();
         if (address) fmo_unpack(s->value[writer], &old);
@@ -46,7 +49,7 @@ FMO_DEVICE_CALL fmo_scattered<T> fmo_block_shared(T *address, T value)
     } else if (commits) {
         Commit::add(address, sum);
     }
-    __syncthreads(); /* all have read before the next call writes */
+    __syncthreads(); /* all threads have read before the next call writes */
     return {old, issued};
 }
 

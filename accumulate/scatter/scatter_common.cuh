@@ -1,20 +1,20 @@
-/* What the element strategies share: the two commits, lane arithmetic, sums. A strategy is
+/* Parts shared by the element strategies: the two kinds of atomic update, lane arithmetic, sums. A
+ * strategy is
  *
- *     template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME { ... };
+ *    template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME { ... };
  *
- * whose members are described in docs/reference/atomics.md ("Strategies: types with a mask"), with
- * an example
- * ("Adding a strategy"). mask: the lanes that call together, all with the same mask; any non-empty
- * subset of the warp. BlockThreads: the largest block it will run in. Old values are those of the
- * serial order "highest lane first" inside a group of lanes with one address. Tabaru and Nakahira,
- * 2013. */
+ * with the members described in docs/reference/atomics.md ("Strategies: types with a mask");
+ * example: docs/how-to/add-a-strategy.md. mask: the lanes that call together, all with the same
+ * mask; any non-empty subset of the warp. BlockThreads: the largest block in which it will run.
+ * Returned previous values are those of the serial order "highest lane first" among the lanes with
+ * one address. Tabaru and Nakahira, 2013. */
 #ifndef FMO_SCATTER_COMMON_CUH
 #define FMO_SCATTER_COMMON_CUH
 
 #define FMO_DEVICE      static __device__ __forceinline__
 #define FMO_DEVICE_CALL static __device__ __noinline__
 
-/* Sums wrap for int (mod 2^32) and long long, where plain + would be undefined. */
+/* Sums; for int (mod 2^32) and long long they wrap, where plain + would be undefined. */
 FMO_DEVICE int fmo_sum(int a, int b)
 {
     return (int)((unsigned)a + (unsigned)b);
@@ -61,8 +61,8 @@ FMO_DEVICE unsigned fmo_thread(void)
     return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
 
-/* One atomic, by the hardware. An unused result makes it a RED: nothing comes back. float on
- * global memory flushes subnormal numbers to zero, as atomicAdd does. */
+/* Update by the hardware's atomic add. If the result is unused it compiles to RED, which returns
+ * nothing. float in global memory flushes subnormal numbers to zero, as atomicAdd does. */
 struct fmo_commit_native {
     template <typename T> FMO_DEVICE void add(T *address, T value)
     {
@@ -74,8 +74,8 @@ struct fmo_commit_native {
     }
 };
 
-/* One atomic, by compare-and-swap. Bits are compared, not numbers: NaN differs from itself and
- * would spin for ever. A call, as it is long and slow anyhow. */
+/* Update by a compare-and-swap loop. It compares bits, since a NaN never equals itself and the loop
+ * would not end. Not inlined, as it is long and slow anyway. */
 struct fmo_commit_cas {
     template <typename T> FMO_DEVICE void add(T *address, T value)
     {
@@ -113,16 +113,16 @@ struct fmo_commit_cas {
     }
 };
 
-/* What a lane gets from a form that is a function of its own. */
+/* Result of the strategies that are functions of their own. */
 template <typename T> struct fmo_scattered {
-    T old;           /* if asked for */
-    unsigned issued; /* atomics this lane did, 0 or 1 */
+    T old;           /* the previous value, if requested */
+    unsigned issued; /* number of atomics issued by this lane, 0 or 1 */
 };
 
-/* Called once by every thread at the end of a kernel; only fmo_scatter_none has work to do. */
+/* Called once by every thread at the end of a kernel; only fmo_scatter_none does anything. */
 template <class Strategy> FMO_DEVICE void fmo_scatter_finish(const Strategy &) {}
 
-/* Commits a block of sums, value[r * Columns + c] to address[r * stride + c]. */
+/* Adds a block of sums, value[r * Columns + c] to address[r * stride + c]. */
 template <class Commit, int Rows, int Columns, typename T>
 FMO_DEVICE void fmo_commit_block(T *address, size_t stride, const T *value)
 {
@@ -134,7 +134,7 @@ FMO_DEVICE void fmo_commit_block(T *address, size_t stride, const T *value)
     }
 }
 
-/* add_block() of the strategies that gain nothing from it: one add() per value. */
+/* add_block() of strategies without a special form: one add() per value. */
 template <int Rows, int Columns, class Strategy, typename T>
 FMO_DEVICE unsigned fmo_add_each(const Strategy &scatter, unsigned mask, T *address, size_t stride,
                                  const T *value)
@@ -152,8 +152,8 @@ FMO_DEVICE unsigned fmo_add_each(const Strategy &scatter, unsigned mask, T *addr
     return issued;
 }
 
-/* Shared memory for the forms that talk through it, one allocation a kernel: 16 bytes a thread.
- * [thread] addresses, then [thread] values of up to 8 bytes. */
+/* Shared memory of the strategies that exchange values through it, one allocation per kernel: 16
+ * bytes per thread. [thread] addresses, then [thread] values of up to 8 bytes. */
 template <int BlockThreads> struct fmo_scatter_scratch {
     unsigned long long address[BlockThreads];
     unsigned long long value[BlockThreads];
@@ -164,7 +164,7 @@ template <int BlockThreads> FMO_DEVICE fmo_scatter_scratch<BlockThreads> *fmo_sc
     return &scratch;
 }
 
-/* A value of any of the types in 8 bytes and back. */
+/* Conversion of a value of any of the types to 8 bytes and back. */
 FMO_DEVICE unsigned long long fmo_pack(int v)
 {
     return (unsigned)v;

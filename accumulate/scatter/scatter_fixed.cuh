@@ -1,13 +1,14 @@
-/* fixed: each value is rounded to a multiple of 1/scale and added as a 64-bit integer that lives
- * where the double would. Integer sums do not depend on their order, so the result is bit-equal for
- * any launch shape. All-zero bits are zero in both forms; fmo_fixed_value() converts at the end.
- * The caller chooses the scale (best a power of two) so that no |sum| reaches 2^63/scale. */
+/* fixed: each value is rounded to a multiple of 1/scale and added as a 64-bit integer, stored in
+ * place of the double. Integer sums do not depend on their order, so results are bitwise the same
+ * for any launch shape. Zero has the same bits in both forms; fmo_fixed_value() converts at the
+ * end. The caller chooses the scale (a power of two is best) so that no |sum| reaches 2^63/scale.
+ */
 #ifndef FMO_SCATTER_FIXED_CUH
 #define FMO_SCATTER_FIXED_CUH
 
 #include "scatter_warp_match.cuh"
 
-/* The number that the fixed-point integer `bits` stands for. */
+/* Converts a fixed-point integer to the number it represents. */
 FMO_DEVICE double fmo_fixed_value(long long bits, double scale)
 {
     return (double)bits / scale;
@@ -18,11 +19,11 @@ FMO_DEVICE double fmo_fixed_value(const double *address, double scale)
     return fmo_fixed_value(__double_as_longlong(*address), scale);
 }
 
-/* Sum over the lanes of mask, right in its lowest lane; exact mod 2^64. */
+/* Sum over the lanes of mask, valid in its lowest lane; exact mod 2^64. */
 FMO_DEVICE unsigned long long fmo_fixed_sum(unsigned mask, unsigned long long value)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    /* 27 bits at a time: 32 of them add up to less than 2^32. */
+    /* 27 bits at a time: the sum of 32 such numbers is less than 2^32. */
     const unsigned part = (1u << 27) - 1u;
     const unsigned low = __reduce_add_sync(mask, (unsigned)value & part);
     const unsigned mid = __reduce_add_sync(mask, (unsigned)(value >> 27) & part);
@@ -54,7 +55,7 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_fixed {
             sum[n] = (unsigned long long)__double2ll_rn(value[n] * scale);
         int same;
         (void)__match_all_sync(mask, (unsigned long long)address, &same);
-        if (same) { /* so in all lanes of the mask */
+        if (same) { /* the same in all lanes of the mask */
 #pragma unroll
             for (int n = 0; n < Rows * Columns; n++) sum[n] = fmo_fixed_sum(mask, sum[n]);
             if (mask & fmo_lanes_below()) return 0u;

@@ -1,4 +1,4 @@
-/* native: one atomic per value, nothing combined. */
+/* native: one atomic per value, without combining. See scatter_common.cuh. */
 #ifndef FMO_SCATTER_NATIVE_CUH
 #define FMO_SCATTER_NATIVE_CUH
 

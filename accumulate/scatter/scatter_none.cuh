@@ -1,8 +1,8 @@
-/* none: a build with its commits left out, for timing what they cost. Addresses and values fold
- * into a register, which is stored only if it ends as one certain number out of 2^64. The compiler
- * cannot know that it never does, so all arithmetic up to the commit stays; folding takes integer
- * instructions only, so the count of floating-point instructions stays too. Not a strategy that
- * users can choose. */
+/* none: a build without atomic updates, to measure their cost. Addresses and values are combined
+ * into a register, which is stored only if it has one particular value of 2^64. The compiler cannot
+ * rule this out, so it keeps all arithmetic before the updates; as the combination uses integer
+ * instructions only, the number of floating-point instructions stays the same. Not selectable by
+ * users. */
 #ifndef FMO_SCATTER_NONE_CUH
 #define FMO_SCATTER_NONE_CUH
 
@@ -12,7 +12,7 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_none {
     static constexpr bool block_wide = false;
     static constexpr bool takes_runs = false;
     unsigned long long *sink;        /* [1] device memory */
-    mutable unsigned long long bits; /* the host sets 0; lives in a register */
+    mutable unsigned long long bits; /* set to 0 by the host; kept in a register */
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const

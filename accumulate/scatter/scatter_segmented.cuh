@@ -1,22 +1,22 @@
-/* segmented: neighbouring lanes with one address form a run; a segmented sum folds each run into
- * its lowest lane, which commits. Cheaper than finding all equal addresses, and as good where equal
- * addresses stand side by side. A lane outside the mask ends a run. */
+/* segmented: adjacent lanes with one address form a run; a segmented sum reduces each run to its
+ * lowest lane, which does the update. This costs less than finding all equal addresses and is as
+ * effective if equal addresses are adjacent. A lane outside the mask ends a run. */
 #ifndef FMO_SCATTER_SEGMENTED_CUH
 #define FMO_SCATTER_SEGMENTED_CUH
 
 #include "scatter_common.cuh"
 
-/* Lanes of mask that continue the run of the lane just below them. */
+/* Lanes of mask that have the address of the lane just below them. */
 FMO_DEVICE unsigned fmo_run_followers(unsigned mask, const void *address)
 {
     const unsigned long long a = (unsigned long long)address;
     const unsigned long long below = __shfl_up_sync(mask, a, 1);
-    /* The value from a lane outside the mask is undefined; mask << 1 forbids its use. */
+    /* The value from a lane outside the mask is undefined; & (mask << 1) excludes it. */
     return __ballot_sync(mask, below == a) & (mask << 1);
 }
 
-/* N suffix sums over each run. Bit l of reach says that lanes l .. l + d - 1 all follow, so lane
- * l - 1 may take in the sum that starts d lanes above it; reach is the same in all lanes. */
+/* N suffix sums over each run. Bit l of reach is 1 if lanes l .. l + d - 1 are all followers, so
+ * that lane l - 1 may add the sum that starts d lanes above it; reach is the same in all lanes. */
 template <int N, typename T>
 FMO_DEVICE void fmo_run_suffix(unsigned mask, unsigned followers, T *value)
 {
@@ -39,9 +39,9 @@ static __host__ __device__ constexpr int fmo_power_of_two(int n)
     return n <= 1 ? 1 : 2 * fmo_power_of_two((n + 1) / 2);
 }
 
-/* N sums over the whole warp, N a power of two, of which every lane gets one: the sum of
- * value[lane / (32 / N)]. Halving what is exchanged takes N + 4 - log2(N) shuffles of a value and
- * not the butterfly's 5 N. */
+/* N sums over the whole warp, N a power of two; lane l gets the sum of value[l / (32 / N)].
+ * Exchanging half of the values in each step takes N + 4 - log2(N) shuffles, instead of 5 N for N
+ * butterfly sums. */
 template <int N, int Bit = 16, typename T> FMO_DEVICE T fmo_whole_sum(const T *value)
 {
     if constexpr (N > 1) {
@@ -63,7 +63,7 @@ template <int N, int Bit = 16, typename T> FMO_DEVICE T fmo_whole_sum(const T *v
     }
 }
 
-/* A block of one run that fills the warp: its sums, as far as keep(sum) says so. */
+/* Adds a block for a run that fills the warp; sums with keep(sum) false are skipped. */
 template <class Commit, int Rows, int Columns, typename T, class Keep>
 FMO_DEVICE void fmo_commit_whole(T *address, size_t stride, const T *value, const Keep &keep)
 {
@@ -77,8 +77,8 @@ FMO_DEVICE void fmo_commit_whole(T *address, size_t stride, const T *value, cons
         Commit::add(address + n / Columns * stride + n % Columns, sum);
 }
 
-/* The values of a warp's lanes, and its runs: where they add, and their first lanes and lengths.
- * The odd pitch keeps those who read different values of one lane out of each other's banks. */
+/* Values of a warp's lanes, and the addresses, first lanes and lengths of its runs. The odd pitch
+ * avoids bank conflicts between lanes that read different values of one lane. */
 template <int BlockThreads, int All> struct fmo_run_scratch {
     enum { PITCH = 33, LENGTH_BITS = 8 };
     double value[BlockThreads / 32][All * PITCH];
@@ -86,9 +86,9 @@ template <int BlockThreads, int All> struct fmo_run_scratch {
     int run[BlockThreads / 32][32];
 };
 
-/* Sums the blocks of runs, which start at the lanes in `heads`, and commits what is not below
- * `least`. Each lane adds up one element of one run after the other, neighbouring lanes
- * neighbouring elements, which so meet in one sector of memory. A whole warp calls. */
+/* Sums the blocks of the runs that start at the lanes in `heads`, and adds those sums that are not
+ * below `least`. Each lane sums one element, run after run; adjacent lanes sum adjacent elements,
+ * so that their updates fall into one sector of memory. Called by a whole warp. */
 template <class Commit, int BlockThreads, int Rows, int Columns>
 FMO_DEVICE void fmo_commit_runs(unsigned heads, unsigned followers, double *address, size_t stride,
                                 const double *value, double least)
@@ -119,12 +119,14 @@ FMO_DEVICE void fmo_commit_runs(unsigned heads, unsigned followers, double *addr
 #pragma unroll 1
         for (int more = where % (1 << scratch_type::LENGTH_BITS); --more;) sum += *++from;
         double *const to = scratch.address[warp][run] + offset;
-        __builtin_assume(__isGlobal(to)); /* or the add becomes one that asks where it is */
+        __builtin_assume(__isGlobal(to)); /* otherwise the compiler emits a generic add that tests
+                                             the address space */
         if (!(fabs(sum) < least)) Commit::add(to, sum);
     }
     __syncwarp();
 }
 
+/* Adds the values of runs and returns the previous value for each lane. */
 template <class Commit, typename T>
 FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
 {
@@ -136,19 +138,19 @@ FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
     T old = 0;
     if (!((followers >> lane) & 1u)) old = Commit::fetch_add(address, suffix);
     __syncwarp(mask);
-    /* The writer: the highest lane up to this one that follows nobody. */
+    /* The writer is the highest lane up to this one that begins a run. */
     const unsigned heads = mask & ~followers & ~fmo_lanes_above();
     old = __shfl_sync(mask, old, 31 - __clz((int)heads));
     return (followers >> 1 >> lane) & 1u ? fmo_sum(old, above) : old;
 }
 
-/* Blocks of more values than this are summed over runs through shared memory, smaller ones by
+/* Blocks with more values than this are summed over runs through shared memory, smaller ones by
  * shuffles. Measured on an H200, docs/log/ladder.md, 26. */
 enum { FMO_RUN_SHUFFLED_MAX = 8 };
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     static constexpr bool block_wide = false;
-    static constexpr bool takes_runs = true; /* add_runs, add_separation */
+    static constexpr bool takes_runs = true; /* has add_runs and add_separation */
     static constexpr int span = 32;
 
     template <typename T>
@@ -174,9 +176,9 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
         }
         return head ? (unsigned)all : 0u;
     }
-    /* add_block by a whole warp that knows which lanes have the address of the lane below them;
-     * lanes outside `mask` call, and add nothing. Sums of a size below `least` are left out; NaN is
-     * not. */
+    /* add_block for a whole warp that knows its followers (lanes with the address of the lane
+     * below). Lanes outside `mask` take part in the call and add nothing. Sums with magnitude below
+     * `least` are skipped; NaN is not. */
     template <int Rows, int Columns>
     __device__ __forceinline__ unsigned add_runs(unsigned mask, unsigned followers, double *address,
                                                  size_t stride, const double *value,
@@ -199,7 +201,7 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
         }
         return head ? (unsigned)all : 0u;
     }
-    /* The same where no lane is known to have the address of the lane below it. */
+    /* The same if no lane is known to have the address of the lane below it: no sums over runs. */
     template <int Rows, int Columns>
     __device__ __forceinline__ unsigned add_separation(unsigned mask, double *address,
                                                        size_t stride, const double *value,

@@ -1,5 +1,6 @@
-/* warp-match: match_any gives each lane the lanes that share its address; a group is summed as a
- * tree in log2(size) steps, all groups at once, and its lowest lane commits. */
+/* warp-match: match_any tells each lane which lanes share its address; the values of such a group
+ * are summed as a tree in log2(size) steps, all groups at once, and its lowest lane does the
+ * update. */
 #ifndef FMO_SCATTER_WARP_MATCH_CUH
 #define FMO_SCATTER_WARP_MATCH_CUH
 
@@ -10,8 +11,8 @@ FMO_DEVICE unsigned fmo_match(unsigned mask, const void *address)
     return __match_any_sync(mask, (unsigned long long)address);
 }
 
-/* N sums over a whole warp, right in lane 0. Loops are kept: unrolled, they would be several times
- * the size of everything around them. */
+/* N sums over a whole warp, valid in lane 0. The loops are not unrolled, as they would be several
+ * times the size of the surrounding code. */
 template <int N> FMO_DEVICE void fmo_warp_sum(int *value)
 {
 #pragma unroll
@@ -35,9 +36,9 @@ template <int N, typename T> FMO_DEVICE void fmo_warp_sum(T *value)
     }
 }
 
-/* N sums over each group of lanes of mask, right in the group's lowest lane. In every step a lane
- * of even rank takes the values of its nearest higher partner, lanes of odd rank drop out, ranks
- * halve. */
+/* N sums over each group of lanes of mask, valid in the group's lowest lane. In every step a lane
+ * of even rank adds the values of its nearest higher partner, lanes of odd rank drop out, and ranks
+ * are halved. */
 template <int N, typename T> FMO_DEVICE void fmo_group_sum(unsigned mask, unsigned group, T *value)
 {
     unsigned rank = (unsigned)__popc(group & fmo_lanes_below());
@@ -55,8 +56,8 @@ template <int N, typename T> FMO_DEVICE void fmo_group_sum(unsigned mask, unsign
     }
 }
 
-/* Suffix sums over each group: value plus those of all higher lanes of the group. Pointers to the
- * nearest higher lane not yet taken in double their reach in every step. */
+/* Suffix sums over each group: value plus those of all higher lanes of the group. Each lane keeps a
+ * pointer to the nearest higher lane not yet included, whose distance doubles in every step. */
 template <typename T> FMO_DEVICE T fmo_group_suffix(unsigned mask, unsigned group, T value)
 {
     const unsigned higher = group & fmo_lanes_above();
@@ -74,7 +75,8 @@ template <typename T> FMO_DEVICE T fmo_group_suffix(unsigned mask, unsigned grou
     return value;
 }
 
-/* Old values for groups of any shape: the lowest lane commits, the others count from there. */
+/* Previous values for groups of any shape: the lowest lane does the update, the others add the
+ * suffix sums above them. */
 template <class Commit, typename T>
 FMO_DEVICE_CALL T fmo_group_fetch(unsigned mask, unsigned group, T *address, T value)
 {
@@ -106,7 +108,7 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_warp_match {
         T sum[Rows * Columns];
 #pragma unroll
         for (int n = 0; n < Rows * Columns; n++) sum[n] = value[n];
-        if (group == ~0u) /* all 32 lanes together, so this branch does not diverge */
+        if (group == ~0u) /* true in all 32 lanes at once, so this branch does not diverge */
             fmo_warp_sum<Rows * Columns>(sum);
         else
             fmo_group_sum<Rows * Columns>(mask, group, sum);

@@ -1,13 +1,14 @@
-/* warp-shared: the 2013 form for Fermi. Every lane publishes address and value in shared memory
- * and reads the others'; the lowest lane with an address commits the sum. The barriers are what
- * independent thread scheduling asks for beyond the printed code. Tabaru and Nakahira, 2013. */
+/* warp-shared: the form of 2013 for Fermi. Every lane writes address and value to shared memory and
+ * reads those of the other lanes; the lowest lane with an address adds the sum. The barriers, not
+ * in the published code, are required by independent thread scheduling. Tabaru and Nakahira, 2013.
+ */
 #ifndef FMO_SCATTER_WARP_SHARED_CUH
 #define FMO_SCATTER_WARP_SHARED_CUH
 
 #include "scatter_common.cuh"
 
-/* Lanes of other masks may be here at the same time: a lane writes only its own slot, and reads
- * only the slots of its mask. */
+/* Adds the values of the lanes in mask. Lanes with other masks may be in this function at the same
+ * time: a lane writes only its own slot, and reads only the slots of its mask. */
 template <class Commit, int BlockThreads, bool Fetch, typename T>
 FMO_DEVICE_CALL fmo_scattered<T> fmo_warp_shared(unsigned mask, T *address, T value)
 {
@@ -33,12 +34,13 @@ FMO_DEVICE_CALL fmo_scattered<T> fmo_warp_shared(unsigned mask, T *address, T va
             any_above = true;
         }
     }
-    /* -0 stays -0: nothing is added where there is nothing to add. */
+    /* If there is nothing to add, value stays unchanged, so that -0 stays -0. */
     const T sum = any_above ? fmo_sum(above, value) : value;
     const unsigned issued = writer == lane;
     T old = 0;
     if (Fetch) {
-        __syncwarp(mask); /* all have read the values before a slot takes an old value */
+        __syncwarp(mask); /* all lanes have read the values before any is overwritten by a previous
+                             value */
         if (writer == lane) s->value[thread] = fmo_pack(Commit::fetch_add(address, sum));
         __syncwarp(mask);
         fmo_unpack(s->value[first + writer], &old);
@@ -46,7 +48,7 @@ FMO_DEVICE_CALL fmo_scattered<T> fmo_warp_shared(unsigned mask, T *address, T va
     } else if (writer == lane) {
         Commit::add(address, sum);
     }
-    __syncwarp(mask); /* all have read before the next call writes */
+    __syncwarp(mask); /* all lanes have read before the next call writes */
     return {old, issued};
 }
 

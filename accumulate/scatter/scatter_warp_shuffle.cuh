@@ -1,12 +1,13 @@
-/* warp-shuffle: the 2013 form for Kepler. Every lane reads address and value of every other lane by
- * shuffles; the lowest lane with an address commits the sum. All lanes of the mask take part in
- * every shuffle: the loop runs over the mask, the branches only over what came back.
- * Tabaru and Nakahira, 2013. */
+/* warp-shuffle: the form of 2013 for Kepler. Every lane reads address and value of every other lane
+ * by shuffles; the lowest lane with an address adds the sum. All lanes of the mask take part in
+ * every shuffle: the loop runs over the mask, and only the use of the values received is
+ * conditional. Tabaru and Nakahira, 2013. */
 #ifndef FMO_SCATTER_WARP_SHUFFLE_CUH
 #define FMO_SCATTER_WARP_SHUFFLE_CUH
 
 #include "scatter_common.cuh"
 
+/* Adds the values of the lanes in mask and, with Fetch, returns the previous value. */
 template <class Commit, bool Fetch, typename T>
 FMO_DEVICE_CALL fmo_scattered<T> fmo_warp_shuffle(unsigned mask, T *address, T value)
 {

@@ -1,7 +1,7 @@
-/* The strategies as kernels, from the table of scatter.h: an element strategy has the variant
- * <type> and, if it takes commits, <type>_cas. `none` leaves the commits out, for the profile, and
- * is no strategy that users can choose. Without FMO_EXPERIMENTS there are those alone that take all
- * shells, with the native commit. For the preprocessor alone: CMake has it read this file too. */
+/* The strategies as kernel variants, from the table of scatter.h: an element strategy has the
+ * variant <type> and, if it supports both kinds of update, <type>_cas. `none` has no updates; it is
+ * used by the profile and cannot be selected. Without FMO_EXPERIMENTS only strategies for all
+ * shells with native updates exist. Only for the preprocessor: CMake reads this file too. */
 #ifndef FMO_SCATTER_VARIANTS_H
 #define FMO_SCATTER_VARIANTS_H
 
@@ -13,7 +13,7 @@
     X(none, FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE,  \
       fmo_scatter_none<fmo_commit_native, FMO_GPU_THREADS>)
 
-/* Those of them that have kernels for d shells. */
+/* The variants that have kernels for d shells. */
 #define FMO_GPU_D_VARIANT_TABLE(X) FMO_SCATTER_TABLE_WITH(FMO_GPU_D_VARIANTS_OF, X)
 
 #define FMO_GPU_VARIANTS_OF(X, e, name, kind, type, commits, sums, batches, shells, ...) \

@@ -1,5 +1,5 @@
-/* Makes the tree of boxes.h: a box is cut in the middle of its longest side, of which there are
- * four: x, y, z, and how far the products of its pairs reach. */
+/* Makes the tree of boxes.h: each cell is halved along its longest side. A cell has four sides: x,
+ * y, z and the reach of its pairs. */
 #include "accumulate/tree/boxes.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static void measure(const fmo_box_item *item, const int *of, int num, double low
     }
 }
 
-/* What a box is, of the sides of what is in it. */
+/* Computes centre, extent, radius and spread of a cell from the range of its items. */
 static void settle(const fmo_box_item *item, const int *of, int num, const double low[4],
                    const double high[4], fmo_box *box)
 {
@@ -43,8 +43,9 @@ static void settle(const fmo_box_item *item, const int *of, int num, const doubl
     }
 }
 
-/* Sorts of[0..num-1] so that those below the middle of the longest side come first, each half in
- * the order they had; returns how many, or 0: nothing can be told apart. */
+/* Partitions of[0..num-1] so that items below the middle of the longest side come first, with the
+ * order otherwise kept. Returns the number of those, or 0 if the items are too close to be divided.
+ */
 static int cut(const fmo_box_item *item, int *of, int num, const double low[4],
                const double high[4], int *scratch)
 {
@@ -63,8 +64,8 @@ static int cut(const fmo_box_item *item, int *of, int num, const double low[4],
     return above ? below : 0;
 }
 
-/* Settles a box and, if it has more than a leaf, cuts it; box->child is how many of its items are
- * in the first half then, 0: a leaf. scratch: [box->end] */
+/* Computes the data of a cell and, if it has more items than a leaf, divides it; box->child is then
+ * the number of items of the first half, or 0 for a leaf. scratch: [box->end] */
 static void settle_and_cut(const fmo_box_item *item, int *items, int leaf, int *scratch,
                            fmo_box *box)
 {
@@ -76,7 +77,7 @@ static void settle_and_cut(const fmo_box_item *item, int *items, int leaf, int *
     box->child = own > leaf ? cut(item, of, own, low, high, scratch + box->begin) : 0;
 }
 
-/* Space for one more box or level; 0 without. */
+/* Makes space for one more cell or level. Returns 0 if there is no memory. */
 static int grow(void **array, size_t size, int have, int *capacity)
 {
     if (have < *capacity) return 1;
@@ -88,6 +89,7 @@ static int grow(void **array, size_t size, int have, int *capacity)
     return 1;
 }
 
+/* Builds the tree level by level; the cells of a level are divided in parallel. */
 fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, int threads, fmo_boxes *to,
                           fmo_error *err)
 {

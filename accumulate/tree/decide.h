@@ -1,19 +1,19 @@
-/* May the multipoles of two boxes interact, and up to which order? What is left out, and what that
- * rests on: docs/explanation/multipoles.md. Symmetric in the two boxes, as a
- * quartet is either near for both of its pairs or far for both. */
+/* Decides whether the multipoles of two cells may interact, and up to which order. Errors and their
+ * derivation: docs/explanation/multipoles.md. The decision is symmetric in the two cells, because a
+ * quartet must be near for both of its pairs or far for both. */
 #ifndef FMO_TREE_DECIDE_H
 #define FMO_TREE_DECIDE_H
 
 #include "accumulate/tree/boxes.h"
 #include "accumulate/tree/expansion.h"
 
-/* What the pairs of a box have at most, and in sum, of the running densities; then the logarithms
- * of these, as decisions are made by sums. */
+/* Bounds over the pairs of a cell for the running densities. fmo_box_take_logs replaces the values
+ * by their logarithms, with which decisions are made. */
 typedef struct fmo_box_load {
-    double bound;    /* sums of the Schwarz bounds of a pair's primitives */
-    double weighted; /* the same times what the pair's density counts in screening */
-    double moment;   /* moments of a product of functions, all orders together */
-    double charge;   /* the sum over the pairs of their moments times density */
+    double bound;    /* largest sum of Schwarz bounds of a pair's primitives */
+    double weighted; /* largest bound times the pair's density factor in screening */
+    double moment;   /* largest moment of a product of functions, all orders together */
+    double charge;   /* sum over the pairs of moment times density */
 } fmo_box_load;
 
 FMO_HD void fmo_box_take_logs(fmo_box_load *load)
@@ -24,10 +24,10 @@ FMO_HD void fmo_box_take_logs(fmo_box_load *load)
     load->charge = log(load->charge);
 }
 
-/* Overlap leaves out less than 40 exp(-T) of the product of two pairs' bounds
- * (docs/explanation/far-field.md, "Error by overlap"); boxes are far from this many + ln(size /
- * cutoff) on, for the largest of their pairs, which most are not. Measured:
- * docs/explanation/accuracy.md, "Multipoles of cells". */
+/* Neglecting overlap causes an error below 40 exp(-T) times the product of the bounds of the two
+ * pairs (docs/explanation/far-field.md, "Error by overlap"). Cells are far if T is at least
+ * FMO_BOX_T + ln(size / cutoff), with the size of their largest pairs; most pairs are smaller.
+ * Measured: docs/explanation/accuracy.md, "Multipoles of cells". */
 #define FMO_BOX_T       5.0
 #define FMO_BOX_T_LEAST 5.0
 FMO_HD double fmo_box_T(double log_size_over_cutoff)
@@ -35,28 +35,31 @@ FMO_HD double fmo_box_T(double log_size_over_cutoff)
     return fmax(FMO_BOX_T + log_size_over_cutoff, FMO_BOX_T_LEAST);
 }
 
-/* The share of the cutoff that a bound on the orders left out may reach, for an element of X^J and
- * a box. Errors of single boxes are far smaller, but those of a large system add up: with 4 instead
- * the largest of J in (H2O)216 is 1e-8 (docs/explanation/accuracy.md). */
+/* Share of the cutoff that the bound on the truncation error may reach, for an element of X^J and
+ * one cell. Errors of single cells are far smaller, but those of a large system add up: with 4
+ * instead, the largest error of J of (H2O)216 is 1e-8 (docs/explanation/accuracy.md). */
 #define FMO_BOX_SHARE 0.1
 
-/* What boxes may do. */
+/* Conditions for interactions of cells. */
 typedef struct fmo_box_rule {
     double log_cutoff;
     int order_max; /* up to FMO_BOX_ORDER_MAX */
-    /* Multiplications that interaction may take for each pair of a pair of the one and a pair of
-     * the other box; what takes more is left to smaller boxes, or to integrals. 0: any number. */
+    /* Largest number of multiplications of an interaction for each pair of a pair of one cell and a
+     * pair of the other; more expensive ones are left to smaller cells or to integrals. 0: no
+     * limit. */
     double worth;
 } fmo_box_rule;
 
-/* Charges w at distances x leave out w x^(k) / R^(k + 1), k = order + 1 and higher. Their mean of
- * power FMO_BOX_POWER, no less than those of lower powers, is the radius of an item: those that are
- * far out weigh little. That of a sum of distances is no more than the sum of those (Minkowski), so
- * that radii of boxes follow from those of items. */
+/* Charges w at distances x have truncation errors w x^k / R^(k + 1), k = order + 1 and higher. The
+ * radius of an item is the power mean of the distances with exponent FMO_BOX_POWER, which is no
+ * less than those with lower exponents; charges far out have little weight. By Minkowski's
+ * inequality the mean of sums is no more than the sum of means, so that radii of cells follow from
+ * those of items. */
 enum { FMO_BOX_POWER = FMO_BOX_ORDER_MAX + 1 };
 
-/* The order that an expansion in box `to` of the multipoles of box `from` needs, of which the rest
- * is (rho / R)^(order + 1) / (R - extent); above the highest: too many. Logarithms all. */
+/* Returns the order needed for the expansion, in cell `to`, of the multipoles of cell `from`, with
+ * a remainder of (rho / R)^(order + 1) / (R - extent); order_max + 1 if it exceeds order_max.
+ * Loads, unit and ratio are logarithms. */
 FMO_HD int fmo_box_order(const fmo_box_load *to, const fmo_box_load *from, int order_max,
                          double log_unit, double log_ratio)
 {
@@ -64,14 +67,15 @@ FMO_HD int fmo_box_order(const fmo_box_load *to, const fmo_box_load *from, int o
     return order > 0.0 ? order < order_max ? (int)order : order_max + 1 : 0;
 }
 
-/* Multiplications of fmo_multipoles_interact, complex numbers in four. */
+/* Number of real multiplications of fmo_multipoles_interact; a complex product counts as four. */
 FMO_HD double fmo_box_cost(int order)
 {
     const double n = order;
     return (n + 1.0) * (n + 2.0) * (n + 2.0) * (n + 3.0) / 3.0;
 }
 
-/* May they interact? Then the orders for the potentials in a and in b. The loads are logarithms. */
+/* Returns 1 if the multipoles of a and b may interact; then order[0] and order[1] are the orders of
+ * the potentials in a and in b. The loads are logarithms. */
 FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_box *b,
                          const fmo_box_load *of_b, const fmo_box_rule *rule, int order[2])
 {
@@ -93,9 +97,10 @@ FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_b
     return rule->worth <= 0.0 || fmo_box_cost(larger) <= rule->worth * pairs;
 }
 
-/* How strong the multipoles of order l of a box are, over the l-th power of its radius: those of a
- * charge at a distance a from the centre a^l times the charge, others no stronger than the sum of
- * theirs. sqrt(sum_m |M_lm|^2 (l-m)! (l+m)!), m of both signs; M has m >= 0 (expansion.h). */
+/* Returns the magnitude of the multipoles of order l of a cell, divided by the l-th power of its
+ * radius: sqrt(sum_m |M_lm|^2 (l-m)! (l+m)!) over m of both signs (M has m >= 0, expansion.h). For
+ * a charge at distance a from the centre it is the charge times a^l; for several charges it is at
+ * most the sum of theirs. */
 FMO_HD double fmo_box_strength(const fmo_box *box, const double *M, int l)
 {
     const double *const row = M + 2 * fmo_harmonic(l, 0);
@@ -111,9 +116,9 @@ FMO_HD double fmo_box_strength(const fmo_box *box, const double *M, int l)
     return sum;
 }
 
-/* Of the orders that charges like those of two boxes would need (fmo_boxes_far) those that the
- * multipoles of `from` do, as strong as they are: all others together are another FMO_BOX_SHARE of
- * the cutoff at most. moment: the load's logarithm, of box `to`. */
+/* Reduces the order from fmo_boxes_far, which holds for any multipoles, to the one needed for the
+ * actual multipoles of `from`: the orders left out together add at most another FMO_BOX_SHARE of
+ * the cutoff. moment: logarithm of the load's moment, of cell `to`. */
 FMO_HD int fmo_box_fewer(int order, const fmo_box *to, double moment, const fmo_box *from,
                          const float *strength, double log_cutoff)
 {
@@ -136,7 +141,8 @@ FMO_HD int fmo_box_fewer(int order, const fmo_box *to, double moment, const fmo_
     return order;
 }
 
-/* Which of two near boxes is cut, the larger: the same one whichever comes first. */
+/* Size by which the larger of two near cells is chosen for division; ties are broken by number, so
+ * that the order of the two does not matter. */
 FMO_HD double fmo_box_size(const fmo_box *box)
 {
     return box->extent + 2.0 * sqrt(box->spread);

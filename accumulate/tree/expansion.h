@@ -1,12 +1,12 @@
-/* Solid harmonics and their addition theorems, in lanes: what multipoles of boxes are made of.
+/* Solid harmonics and their addition theorems, in SIMD lanes, for the multipoles of cells.
  * Conventions of Helgaker, Jorgensen and Olsen, section 9.13 (scaled regular harmonics R_lm and
- * irregular I_lm, complex, with R_l(-m) = (-1)^m conj R_lm, and I alike):
+ * irregular I_lm, complex, with R_l(-m) = (-1)^m conj R_lm, and the same for I):
  *
- *     1/|r - s| = sum_lm conj(R_lm(s)) I_lm(r)                        |s| < |r|
- *     R_lm(r + s) = sum_jk R_jk(r) R_(l-j)(m-k)(s)
- *     I_lm(r - s) = sum_jk conj(R_jk(s)) I_(l+j)(m+k)(r)              |s| < |r|
+ *    1/|r - s| = sum_lm conj(R_lm(s)) I_lm(r)                        |s| < |r|
+ *    R_lm(r + s) = sum_jk R_jk(r) R_(l-j)(m-k)(s)
+ *    I_lm(r - s) = sum_jk conj(R_jk(s)) I_(l+j)(m+k)(r)              |s| < |r|
  *
- * Arrays hold m >= 0, real and imaginary parts beside each other: [2 * fmo_harmonic(l, m) + part].
+ * Arrays contain m >= 0, real and imaginary parts interleaved: [2 * fmo_harmonic(l, m) + part].
  * Equations: docs/explanation/multipoles.md. */
 #ifndef FMO_TREE_EXPANSION_H
 #define FMO_TREE_EXPANSION_H
@@ -24,7 +24,7 @@ FMO_HD int fmo_harmonic(int l, int m)
     return l * (l + 1) / 2 + m;
 }
 
-/* R_lm up to an order. */
+/* Computes R_lm(x, y, z) up to an order, by recursion in l. */
 FMO_HD void fmo_harmonics_regular(int order, fmo_real x, fmo_real y, fmo_real z, fmo_real *R)
 {
     const fmo_real r2 = x * x + y * y + z * z;
@@ -49,7 +49,7 @@ FMO_HD void fmo_harmonics_regular(int order, fmo_real x, fmo_real y, fmo_real z,
     }
 }
 
-/* I_lm up to an order, not at the origin. */
+/* Computes I_lm(x, y, z) up to an order, not at the origin. */
 FMO_HD void fmo_harmonics_irregular(int order, fmo_real x, fmo_real y, fmo_real z, fmo_real *I)
 {
     const fmo_real root = fmo_rsqrt(x * x + y * y + z * z), over = root * root;
@@ -75,8 +75,8 @@ FMO_HD void fmo_harmonics_irregular(int order, fmo_real x, fmo_real y, fmo_real 
     }
 }
 
-/* Sums of products of two numbers of the arrays, a of one and b of the other, part by part: four
- * sums that do not wait for each other. They are those of a b and of conj(a) b. */
+/* Sums of products of complex numbers a and b, separately for real and imaginary parts: four
+ * independent sums, from which both sum a b and sum conj(a) b follow. */
 typedef struct fmo_harmonic_sum {
     fmo_real rr, ii, ri, ir;
 } fmo_harmonic_sum;
@@ -110,7 +110,7 @@ FMO_HD void fmo_harmonic_put_conj(fmo_real *to, double factor, const fmo_harmoni
     to[1] += factor * (s->ri - s->ir);
 }
 
-/* to += sum_k a_jk b_(l-j)(m-k), all k that there are, m >= 0; rest: l - j. */
+/* to += sum_k a_jk b_(l-j)(m-k) over all valid k, for m >= 0; rest is l - j. */
 FMO_HD void fmo_harmonics_row(const fmo_real *a, int j, const fmo_real *b, int rest, int m,
                               fmo_real *to)
 {
@@ -131,8 +131,8 @@ FMO_HD void fmo_harmonics_row(const fmo_real *a, int j, const fmo_real *b, int r
     fmo_harmonic_put_conj(to, -1.0, &odd);
 }
 
-/* Multipoles about one centre, of orders up to `from`, about another, up to `order`:
- * to_lm += sum_jk M_jk R_(l-j)(m-k), R of the old centre seen from the new one. */
+/* Shifts multipoles of orders up to `from` to another centre, up to `order`: to_lm += sum_jk M_jk
+ * R_(l-j)(m-k), with R at the old centre relative to the new one. */
 FMO_HD void fmo_multipoles_shift(int from, const fmo_real *M, int order, const fmo_real *R,
                                  fmo_real *to)
 {
@@ -142,7 +142,8 @@ FMO_HD void fmo_multipoles_shift(int from, const fmo_real *M, int order, const f
                 fmo_harmonics_row(M, j, R, l - j, m, to + 2 * fmo_harmonic(l, m));
 }
 
-/* to += sum_lm L_lm conj(R_(l-j)(m-k)), orders l up to `from`: number (j, k) of what is below. */
+/* to += sum_lm L_lm conj(R_(l-j)(m-k)) over orders l up to `from`: element (j, k) of
+ * fmo_potential_shift. */
 FMO_HD void fmo_potential_row(int from, const fmo_real *L, const fmo_real *R, int j, int k,
                               fmo_real *to)
 {
@@ -165,9 +166,9 @@ FMO_HD void fmo_potential_row(int from, const fmo_real *L, const fmo_real *R, in
     fmo_harmonic_put_conj(to, k & 1 ? -1.0 : 1.0, &below);
 }
 
-/* An expansion of a potential, V(s) = sum_lm L_lm conj(R_lm(s)), of orders up to `from`, about
- * another centre, up to `order`: to_jk += sum_lm L_lm conj(R_(l-j)(m-k)), R of the new centre seen
- * from the old one. */
+/* Shifts an expansion of a potential, V(s) = sum_lm L_lm conj(R_lm(s)), of orders up to `from` to
+ * another centre, up to `order`: to_jk += sum_lm L_lm conj(R_(l-j)(m-k)), with R at the new centre
+ * relative to the old one. */
 FMO_HD void fmo_potential_shift(int from, const fmo_real *L, int order, const fmo_real *R,
                                 fmo_real *to)
 {
@@ -176,8 +177,8 @@ FMO_HD void fmo_potential_shift(int from, const fmo_real *L, int order, const fm
             fmo_potential_row(from, L, R, j, k, to + 2 * fmo_harmonic(j, k));
 }
 
-/* The potential of multipoles M about one centre, expanded about another, orders of both together
- * up to `order`: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), I of the second centre seen from
+/* Expands the potential of multipoles M about another centre, with the sum of both orders up to
+ * `order`: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), with I at the second centre relative to
  * the first. alternate: (-1)^k M_jk. */
 FMO_HD void fmo_multipoles_interact(int order, const fmo_real *M, const fmo_real *alternate,
                                     const fmo_real *I, fmo_real *to)
@@ -195,7 +196,7 @@ FMO_HD void fmo_multipoles_interact(int order, const fmo_real *M, const fmo_real
                 const int middle = j < m ? j : m;
                 for (int n = 1; n <= middle; n++)
                     fmo_harmonic_add(&between, Aj + 2 * n, In + 2 * (m - n));
-                /* and I_(m-n) = (-1)^(n-m) conj(I_(n-m)) */
+                /* k = -n: also I_(m-n) = (-1)^(n-m) conj(I_(n-m)) */
                 for (int n = m + 1; n <= j; n++)
                     fmo_harmonic_add(&below, In + 2 * (n - m), Mj + 2 * n);
             }

@@ -1,11 +1,12 @@
-/* Expansions of boxes, a box to a lane: tree/kernel.h. Compiled once per instruction set with
- * FMO_SIMD_WIDTH and FMO_BOX_KERNELS (the name of the table below) set by CMake. */
+/* Shifts and interactions of the expansions of cells, one cell per SIMD lane; see tree/kernel.h.
+ * Compiled once per instruction set, with FMO_SIMD_WIDTH and FMO_BOX_KERNELS (the name of the table
+ * below) set by CMake. */
 #include "accumulate/tree/kernel.h"
 
 enum { W = FMO_SIMD_WIDTH };
 enum { SIZE = 2 * FMO_BOX_TERMS_MAX };
 
-/* out[number][lane] = from[lane][number]; lanes beyond `num` are 0 */
+/* out[number][lane] = from[lane][number]; 0 in lanes from `num` on */
 static void gather(const double *const *from, int num, int size, fmo_real *out)
 {
     for (int t = 0; t < size; t++) {
@@ -15,7 +16,7 @@ static void gather(const double *const *from, int num, int size, fmo_real *out)
     }
 }
 
-/* Places of lanes' first boxes seen from their second ones; lanes beyond `num` are 1 apart. */
+/* Centres of the lanes' first cells relative to their second ones; 1 in lanes from `num` on. */
 static void differences(const fmo_boxes *boxes, const int *first, const int *second, int num,
                         fmo_real *x)
 {
@@ -27,7 +28,8 @@ static void differences(const fmo_boxes *boxes, const int *first, const int *sec
     for (int k = 0; k < 3; k++) x[k] = fmo_load(lane[k]);
 }
 
-/* From boxes [begin, end) to their parents, or from the parents to them. */
+/* Shifts the multipoles of cells [begin, end) to their parents, or (down) the potentials of the
+ * parents to them. */
 static void pass(const fmo_box_view *v, int begin, int end, int down)
 {
     const int num = end - begin, size = 2 * FMO_HARMONIC_TERMS(v->order);
@@ -68,6 +70,7 @@ static void down(const fmo_box_view *v, int begin, int end)
     pass(v, begin, end, 1);
 }
 
+/* Adds to the potential of cell `to` that of the multipoles of up to W other cells. */
 static void interact(const fmo_box_view *v, int to, const fmo_box_interaction *from, int num)
 {
     fmo_real I[SIZE], M[SIZE], alternate[SIZE], sum[SIZE], x[3];

@@ -1,3 +1,4 @@
+/* Largest values of cells, and the share of near pairs of pairs; see survey.h. */
 #include "accumulate/tree/survey.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ void fmo_boxes_largest(const fmo_boxes *boxes, const double *of_item, double *of
 
 typedef struct survey {
     const fmo_boxes_survey *of;
-    fmo_box_load *load; /* [box], logarithms */
+    fmo_box_load *load; /* [cell] logarithms */
 } survey;
 
 static int is_coarse(const survey *s, const fmo_box *box)
@@ -24,7 +25,8 @@ static int is_coarse(const survey *s, const fmo_box *box)
     return box->leaf >= 0 || box->end - box->begin <= s->of->coarse;
 }
 
-/* A pair of boxes: 0 if they are far, 1 if they are near and coarse, 2: looked at as two[]. */
+/* A pair of cells. look() returns 0 if they are far, 1 if they are near and coarse, 2 if they are
+ * near and were divided into two[]. */
 typedef struct pair {
     int a, b;
 } pair;
@@ -47,7 +49,7 @@ static double items_of(const survey *s, pair p)
     return (double)(a->end - a->begin) * (double)(b->end - b->begin);
 }
 
-/* Pairs of items of two boxes that are near. */
+/* Number of near pairs of items of two cells. */
 static double count_near(const survey *s, pair p)
 {
     pair two[2];
@@ -56,8 +58,9 @@ static double count_near(const survey *s, pair p)
     return count_near(s, two[0]) + count_near(s, two[1]);
 }
 
-/* Of the root and the root: pairs of boxes until there are enough for all threads, which count on.
- * Whole numbers, so that their order does not matter. */
+/* Number of near pairs of items of the whole tree: divides the root with itself into pairs of cells
+ * until there are enough for all threads, which count their pairs. The sums are integers, so that
+ * their order does not matter. */
 static double count_all(const survey *s)
 {
     enum { PIECES = 4096 };
@@ -80,6 +83,7 @@ static double count_all(const survey *s)
     return near;
 }
 
+/* Computes the loads of the cells for a density of 1 and counts the near pairs. */
 double fmo_boxes_near_share(const fmo_boxes_survey *of)
 {
     const fmo_boxes *boxes = of->boxes;

@@ -1,5 +1,5 @@
-/* What boxes (boxes.h) have at most, and how many of their pairs of pairs would be near: what a
- * plan wants to know before there is a density. */
+/* Largest values in cells (boxes.h), and an estimate of the number of near pairs of pairs, which a
+ * plan needs before there is a density. */
 #ifndef FMO_TREE_SURVEY_H
 #define FMO_TREE_SURVEY_H
 
@@ -9,21 +9,22 @@
 extern "C" {
 #endif
 
-/* The largest value of an item in each box: of_item[item_num] -> of_box[num]. */
+/* Computes the largest value of the items of each cell: of_item[item_num] -> of_box[num]. */
 void fmo_boxes_largest(const fmo_boxes *boxes, const double *of_item, double *of_box);
 
-/* What a survey goes by. */
+/* Input of fmo_boxes_near_share. */
 typedef struct fmo_boxes_survey {
     const fmo_boxes *boxes;
-    const double *largest_bound, *largest_moment; /* [box] as fmo_box_load has them */
+    const double *largest_bound, *largest_moment; /* [cell], as in fmo_box_load */
     const double *moment;                         /* [item] */
-    int coarse;    /* boxes of so many items are looked at as a whole, none smaller */
-    double weight; /* of J in screening */
+    int coarse;    /* cells of up to this many items are not divided further */
+    double weight; /* weight of J in screening */
     fmo_box_rule rule;
     int threads;
 } fmo_boxes_survey;
 
-/* Pairs of items that are near, of all, for densities of 1. 1.0 without memory. */
+/* Returns the number of near pairs of items divided by the number of all, for densities of 1.
+ * Returns 1.0 if there is no memory. */
 double fmo_boxes_near_share(const fmo_boxes_survey *survey);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Lists of tasks: all of a build, and shares of it. */
+/* Lists of tasks: all work of a build, and shares of it; see work.h. */
 #include "accumulate/work/work.h"
 
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "integrals/tables.h"
 
-/* What a primitive quartet costs, about: recursions go with the square of the order. */
+/* Approximate cost of the quartets of a class: primitive quartets times a factor that grows with
+ * the square of the order of the Boys function, as recursions do. */
 static double weight_of(int eri_class, const fmo_work_size *bra, const fmo_work_size *ket)
 {
     const int order = fmo_eri_class_order(eri_class);
@@ -40,13 +41,15 @@ fmo_status fmo_work_all(const fmo_work_size *size, fmo_work *work, fmo_error *er
     return fmo_work_between(size, size, 0, work, err);
 }
 
+/* Number of pairs of pairs of bras begin, begin + step, ... below end. */
 static double candidates_of(int eri_class, const fmo_work_size *size, int begin, int end, int step)
 {
     const size_t bras = fmo_work_bras((size_t)begin, (size_t)end, (size_t)step);
     return (double)fmo_work_candidates(eri_class, size, (size_t)begin, bras, (size_t)step);
 }
 
-/* The first bra from `begin` on with at least `candidates` pairs of pairs before it. */
+/* Returns the first bra from bra_begin on that has at least `candidates` pairs of pairs before it.
+ */
 static int bra_after(const fmo_task *task, const fmo_work_size *size, double candidates)
 {
     int low = task->bra_begin, high = task->bra_end;
@@ -60,6 +63,7 @@ static int bra_after(const fmo_task *task, const fmo_work_size *size, double can
     return low;
 }
 
+/* Cuts each task at the bras between which the share's part of the pairs of pairs lies. */
 fmo_status fmo_work_share(const fmo_work *from, const fmo_work_size *size, int share, int shares,
                           fmo_work *work, fmo_error *err)
 {
@@ -80,6 +84,7 @@ fmo_status fmo_work_share(const fmo_work *from, const fmo_work_size *size, int s
     return FMO_OK;
 }
 
+/* Gives each task every shares-th bra, beginning with number `share`. */
 fmo_status fmo_work_every(const fmo_work *from, const fmo_work_size *size, int share, int shares,
                           fmo_work *work, fmo_error *err)
 {
@@ -98,7 +103,7 @@ fmo_status fmo_work_every(const fmo_work *from, const fmo_work_size *size, int s
     return FMO_OK;
 }
 
-/* Heaviest first; what is equally high-l, in the order of classes and bras. */
+/* Orders tasks by descending weight; those of equal weight by class and bra. */
 static int compare_tasks(const void *x, const void *y)
 {
     const fmo_task *a = x, *b = y;
@@ -107,6 +112,7 @@ static int compare_tasks(const void *x, const void *y)
     return (a->bra_begin > b->bra_begin) - (a->bra_begin < b->bra_begin);
 }
 
+/* Cuts each task into a number of pieces in proportion to its weight, and sorts the pieces. */
 fmo_status fmo_work_cut(const fmo_work *from, const fmo_work_size *size, int pieces, fmo_work *work,
                         fmo_error *err)
 {
@@ -117,7 +123,7 @@ fmo_status fmo_work_cut(const fmo_work *from, const fmo_work_size *size, int pie
     for (int n = 0; n < from->num; n++) {
         const fmo_task *task = &from->task[n];
         const fmo_work one = {1, &from->task[n]};
-        /* rounded down, so that all of them fit the list */
+        /* rounded down, so that all pieces fit into the list */
         const int cuts = all > 0.0 ? 1 + (int)(pieces * (task->weight / all) * (1.0 - 1e-9)) : 1;
         for (int k = 0; k < cuts; k++) {
             fmo_work piece;

@@ -1,17 +1,17 @@
-/* Boys function F_0..F_M, to 1e-14 relative (1.1e-14 for M = 8) for every T >= 0.
+/* Boys function F_0..F_M, with a relative error of 1e-14 (1.1e-14 for M = 8) for every T >= 0.
  * Small T: F_M from a polynomial per interval of width 1/20, the lower orders by downward
- * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on:
- * the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15.
- * Tables are made at build time by make_boys_table.c. Source: Gill, Johnson, Pople, Int. J. Quantum
- * Chem. 40, 745 (1991); Shavitt (1963). */
+ * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), with all terms positive. From fmo_boys_far(M)
+ * on: the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below
+ * 2e-15. Tables are made at build time by make_boys_table.c. Source: Gill, Johnson, Pople, Int. J.
+ * Quantum Chem. 40, 745 (1991); Shavitt (1963). */
 #ifndef FMO_BOYS_H
 #define FMO_BOYS_H
 
 #include "integrals/real.h"
 #include "integrals/tables.h"
 
-/* X(M, T): from this T on F_0..F_M have their asymptotic form. Orders that no class has are
- * harmless. */
+/* X(M, T): from this T on the asymptotic form is used for F_0..F_M. Rows of orders that no class
+ * has are not used. */
 #define FMO_BOYS_FAR_TABLE(X) FMO_BOYS_FAR_LOW(X) FMO_BOYS_FAR_HIGH(X)
 #define FMO_BOYS_FAR_LOW(X) \
     X(0, 32) X(1, 36) X(2, 40) X(3, 43) X(4, 45) X(5, 48) X(6, 51) X(7, 53) X(8, 55)
@@ -31,14 +31,15 @@ FMO_STATIC_ASSERT(FMO_BOYS_T_MAX > 0, "FMO_BOYS_FAR_TABLE: a row for the highest
 
 #include "integrals/boys/boys_lanes.h"
 
-/* A row: exp(-T0); coefficients 0..3; 4 and 5, which need few digits, as the upper halves of
- * doubles in the upper and the lower half of one. On a GPU the lanes of a warp read rows at random:
- * 48 bytes spread over the banks of the L1 cache, where 64 would meet in two groups of them. */
+/* A row: exp(-T0); coefficients 0 to 3; and coefficients 4 and 5, which need few digits, as the
+ * upper halves of doubles, stored in the upper and lower half of one double. On a GPU the lanes of
+ * a warp read random rows: with 48 bytes they spread over all banks of the L1 cache, with 64 bytes
+ * over fewer. */
 typedef struct fmo_boys_table {
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_ROWS][FMO_BOYS_ROW_SIZE];
 } fmo_boys_table;
 
-/* Of the host; gpu/boys.cu has that of the GPU. Aligned to 64 bytes. */
+/* The host's table, aligned to 64 bytes; the GPU's is in gpu/boys.cu. */
 #ifdef __cplusplus
 extern "C"
 #else
@@ -79,11 +80,11 @@ FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
     for (int m = 1; m <= M; m++) F[m] = (2 * m - 1) * r * F[m - 1];
 }
 
-/* F[0..M] at T; M is a compile-time constant of the caller, `rows` the table of that order,
+/* Computes F[0..M] at T. M is a compile-time constant; `rows` is the table of that order,
  * fmo_boys.row[M][0] or a copy (16-byte aligned on the GPU). */
 FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
 {
-    /* Adding 1.5*2^52 rounds to an integer and leaves it in the low bits. */
+    /* Adding 1.5*2^52 rounds to an integer, which is then in the low bits. */
     const double magic = 0x1.8p52;
 #if FMO_SIMD_WIDTH == 1
     if (T < fmo_boys_far(M)) {

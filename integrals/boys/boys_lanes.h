@@ -1,25 +1,25 @@
-/* The Boys function in eight lanes without gathering: tables of 16 numbers are two registers, and
- * one permutation looks up a number in every lane. 16 intervals of [0, 45), narrow where T is
- * small; the interval is read off exponent and mantissa of 1 + T/3. F_M is a polynomial in each,
- * exp(-T) is 2^(-k/16) exp(-r). Tables are made by make_boys_table.c; boys.h is the one to include.
- */
+/* The Boys function in eight lanes without gather instructions: tables of 16 numbers fit into two
+ * registers, and one permutation looks up a number in every lane. There are 16 intervals, narrow
+ * for small T; the interval follows from exponent and mantissa of 1 + T/unit. F_M is a polynomial
+ * in each interval, exp(-T) is 2^(-k/16) exp(-r). Tables are made by make_boys_table.c. Include
+ * boys.h instead of this file. */
 #ifndef FMO_BOYS_LANES_H
 #define FMO_BOYS_LANES_H
 
-/* Intervals of orders up to FMO_BOYS_LANES_LOW end at T = 45, those of higher ones at 60. */
+/* The intervals end at T = 45 for orders up to FMO_BOYS_LANES_LOW, at 60 for higher orders. */
 enum {
     FMO_BOYS_LANES_LOW = 4,
     FMO_BOYS_LANES_LOW_UNIT = 3,
     FMO_BOYS_LANES_HIGH_UNIT = 4,
     FMO_BOYS_LANES_INTERVALS = 16,
-    /* 12 + M are in use: relative error 2e-15 at most */
+    /* 12 + M terms are used: relative error 2e-15 at most */
     FMO_BOYS_LANES_TERMS = 12 + FMO_BOYS_ORDER_MAX
 };
 #define FMO_BOYS_LANES_UNIT(M) \
     ((M) <= FMO_BOYS_LANES_LOW ? FMO_BOYS_LANES_LOW_UNIT : FMO_BOYS_LANES_HIGH_UNIT)
 
 typedef struct fmo_boys_lanes_table {
-    double middle[2][FMO_BOYS_LANES_INTERVALS]; /* of low orders, of high ones */
+    double middle[2][FMO_BOYS_LANES_INTERVALS]; /* for low orders; for high orders */
     double root[FMO_BOYS_LANES_INTERVALS];      /* 2^(-k/16) */
     /* coefficients of (T - middle)^term */
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
@@ -40,11 +40,11 @@ FMO_HD __m512d fmo_boys_look_up(const double *table, __m512i index)
     return _mm512_permutex2var_pd(_mm512_load_pd(table), index, _mm512_load_pd(table + 8));
 }
 
-/* exp(-T), 0 <= T <= 60 */
+/* exp(-T) for 0 <= T <= 60. */
 FMO_HD fmo_real fmo_boys_exp_lanes(fmo_real T)
 {
     const double magic = 0x1.8p52;
-    /* ln(2)/16 in two parts, the first short enough for exact products */
+    /* ln(2)/16 in two parts, the first with few bits, for exact products */
     const double high = 0x1.62e42fefa0000p-5, low = 0x1.cf79abc9e3b3ap-44;
     const fmo_real shifted = T * (16.0 / 0.69314718055994530942) + magic;
     const fmo_real k = shifted - magic, r = (T - k * high) - k * low;
@@ -61,14 +61,14 @@ FMO_HD fmo_real fmo_boys_exp_lanes(fmo_real T)
     return (fmo_real)_mm512_sub_epi64(root, power) * e;
 }
 
-/* F_M, and exp(-T) for the lower orders, 0 <= T < fmo_boys_far(M). */
+/* F_M, and exp(-T) for the lower orders, for 0 <= T < fmo_boys_far(M). */
 FMO_HD void fmo_boys_near(fmo_real T, int M, fmo_real *F_M, fmo_real *exp_T)
 {
     const __m512i index =
         _mm512_srli_epi64((__m512i)(T * (1.0 / FMO_BOYS_LANES_UNIT(M)) + 1.0), 50);
     const fmo_real d =
         T - (fmo_real)fmo_boys_look_up(fmo_boys_lanes.middle[M > FMO_BOYS_LANES_LOW], index);
-    /* Even and odd powers apart: two short chains instead of a long one. */
+    /* Even and odd powers are summed separately, in two short dependency chains. */
     const fmo_real d2 = d * d;
     fmo_real f[2];
     FMO_UNROLL

@@ -1,6 +1,6 @@
-/* Writes the tables of boys.h and of boys_lanes.h as C initialisers: make-boys-table FILE
- * LANES_FILE. Runs at build time. On each interval of width 1/20 around T0 the highest order is a
- * polynomial of degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
+/* Writes the tables of boys.h and of boys_lanes.h as C initialisers at build time: make-boys-table
+ * FILE LANES_FILE. On each interval of width 1/20 around T0 the highest order is a polynomial of
+ * degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
 #define FMO_REF_REAL long double
 #include "integrals/boys/boys_reference.inc"
 #include "integrals/boys/boys.h"
@@ -31,16 +31,16 @@ static void chebyshev_nodes(int n, long double half_width, long double *x)
 static void values(int n, int order, long double T0, const long double *x, long double *y)
 {
     for (int k = 0; k < n; k++) {
-        /* The first interval reaches below 0; the function is entire, its series alternates there
-         * but |T| is tiny. */
+        /* The first interval extends below 0, where the series alternates; |T| is tiny there, so no
+         * digits are lost. */
         long double F[FMO_BOYS_ORDER_MAX + 1];
         boys_reference(T0 + x[k], order, F);
         y[k] = F[order];
     }
 }
 
-/* Interval m of boys_lanes.h, by exponent and two bits of the mantissa of 1 + T/unit; returns its
- * middle as a double. */
+/* Interval m of boys_lanes.h, selected by exponent and two bits of the mantissa of 1 + T/unit.
+ * Returns its middle as a double, and half its width in *half. */
 static long double lanes_interval(int unit, int m, long double *half)
 {
     /* (bits >> 50) & 15: exponents 1023 .. 1026 are 12 .. 15, 0 .. 3, 4 .. 7, 8 .. 11 */
@@ -51,6 +51,7 @@ static long double lanes_interval(int unit, int m, long double *half)
     return (double)(unit * (begin + 0.5L * width - 1));
 }
 
+/* Writes the tables of boys_lanes.h: middles, roots and polynomial coefficients. */
 static void write_lanes(FILE *out)
 {
     static long double row[FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
@@ -104,6 +105,7 @@ static double two_halves(double upper, double lower)
     return both;
 }
 
+/* Writes the table of boys.h, row by row. */
 static void write_rows(FILE *out)
 {
     long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX];
@@ -113,7 +115,8 @@ static void write_rows(FILE *out)
     for (int order = 0; order <= FMO_BOYS_ORDER_MAX; order++) {
         fprintf(out, "{\n");
         for (int row = 0; row < FMO_BOYS_ROWS; row++) {
-            const long double T0 = row * (long double)(1.0 / FMO_BOYS_PER_UNIT); /* as boys.h */
+            /* the same rounding as in boys.h */
+            const long double T0 = row * (long double)(1.0 / FMO_BOYS_PER_UNIT);
             values(FMO_BOYS_TERMS, order, T0, x, y);
             interpolate(FMO_BOYS_TERMS, x, y, c);
             fprintf(out, "{%.17Lg,", exp(-T0));
@@ -125,6 +128,7 @@ static void write_rows(FILE *out)
     fprintf(out, "}\n");
 }
 
+/* Writes FILE and, if specified, LANES_FILE. */
 int main(int argc, char **argv)
 {
     if (argc != 2 && argc != 3) {

@@ -1,4 +1,4 @@
-/* One contracted quartet at a time, by class; the generic host path. */
+/* One contracted quartet at a time on the host, for any class; see eri.h. */
 #include "integrals/eri/eri.h"
 
 static fmo_prim_pair load_pair(const double *record)

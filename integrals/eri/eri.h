@@ -1,12 +1,12 @@
-/* All classes together: one contracted quartet at a time on the host (Schwarz bounds, tests),
- * and the loop over primitive quartets that every build shares. */
+/* All integral classes: headers with their arithmetic, and one contracted quartet at a time on the
+ * host (for Schwarz bounds and tests). */
 #ifndef FMO_ERI_H
 #define FMO_ERI_H
 
 #include <fmo/eri_class.h>
 #include "integrals/tables.h"
-/* The arithmetic of every class, a header each. What the compiler does not know of a class of the
- * table, eri_xxxx_acc to begin with, is to be found there. */
+/* One header for the arithmetic of each class of s and p shells, and one for all others. If the
+ * compiler misses eri_xxxx_acc of a new class, it belongs here. */
 #include "integrals/eri/eri_ssss.h"
 #include "integrals/eri/eri_psss.h"
 #include "integrals/eri/eri_psps.h"
@@ -15,7 +15,7 @@
 #include "integrals/eri/eri_pppp.h"
 #include "integrals/eri/eri_md.h"
 
-/* The most accumulators of a class. */
+/* The largest number of accumulators of a class. */
 union fmo_eri_accumulators {
 #define ROW(e, name, ...) char name[eri_##name##_acc];
     FMO_ERI_CLASS_TABLE(ROW)
@@ -23,7 +23,7 @@ union fmo_eri_accumulators {
 };
 enum { FMO_ERI_ACCUMULATORS_MAX = sizeof(union fmo_eri_accumulators) };
 
-/* The most H(p|cd) of a class by the rule. */
+/* The largest number of H(p|cd) of a McMurchie-Davidson class (eri_md.h). */
 union fmo_md_hermites {
 #define ROW(e, name, ...) char name[eri_##name##_hermite];
     FMO_ERI_HIGH_L_TABLE(ROW)
@@ -39,7 +39,7 @@ typedef struct fmo_pair_view {
     const double *A;  /* [3] first centre */
 } fmo_pair_view;
 
-/* eri[fmo_eri_class_integrals] of one contracted quartet, hartree; the order is that of
+/* Computes eri[fmo_eri_class_integrals] of one contracted quartet in hartree, in the order of
  * eri_common.h. */
 void fmo_eri_quartet(fmo_eri_class eri_class, const fmo_pair_view *bra, const fmo_pair_view *ket,
                      double *eri);

@@ -1,23 +1,25 @@
-/* What the ERI classes share: the description of a primitive pair and the work per primitive
+/* Parts shared by the integral classes: the record of a primitive pair and the work for a primitive
  * quartet that does not depend on the class. Obara and Saika, J. Chem. Phys. 84, 3963 (1986);
  * contracted horizontal recursion after Head-Gordon and Pople, J. Chem. Phys. 89, 5777 (1988).
  *
  * A class `xxxx` consists of
- *   eri_xxxx_prim(quartet, acc)     adds one primitive quartet to eri_xxxx_acc accumulators
- *   eri_xxxx_finish(AB, CD, acc, eri)  contracted accumulators -> integrals
- *   eri_xxxx_prim_flop, eri_xxxx_finish_flop  operations of a good code for either, counted by hand
- *                                   (add, multiply, divide and square root as one each)
- * with eri[((a*NB + b)*NC + c)*ND + d] in hartree for unnormalised Cartesian functions. Digits are
- * kept by forming every difference from differences: P-A = -(b/p)(A-B), P-Q = (A-C) + (P-A) -
- * (Q-C), so that what symmetry makes zero is exactly zero. */
+ *
+ *    eri_xxxx_prim(quartet, acc)        adds one primitive quartet to eri_xxxx_acc accumulators
+ *    eri_xxxx_finish(AB, CD, acc, eri)  contracted accumulators -> integrals
+ *    eri_xxxx_prim_flop, eri_xxxx_finish_flop  operations of an efficient implementation, counted
+ *                                       by hand (add, multiply, divide, square root: one each)
+ *
+ * with eri[((a*NB + b)*NC + c)*ND + d] in hartree for unnormalised Cartesian functions. To keep
+ * digits, all differences are formed from differences: P-A = -(b/p)(A-B), P-Q = (A-C) + (P-A) -
+ * (Q-C), so that values that are zero by symmetry are exactly zero. */
 #ifndef FMO_ERI_COMMON_H
 #define FMO_ERI_COMMON_H
 
 #include "integrals/boys/boys.h"
 
-/* One primitive pair, as stored: exponent sum p, prefactor, P-A and 1/(2p).
- * Prefactor: c_a c_b exp(-ab/p |AB|^2) sqrt(2) pi^(5/4) / p, so that the product of two prefactors
- * over sqrt(p+q) is the usual one, 2 pi^(5/2) / (p q sqrt(p+q)). */
+/* The record of one primitive pair: exponent sum p, prefactor, P-A and 1/(2p). The prefactor is c_a
+ * c_b exp(-ab/p |AB|^2) sqrt(2) pi^(5/4) / p, so that the product of two prefactors over sqrt(p+q)
+ * is the usual one, 2 pi^(5/2) / (p q sqrt(p+q)). */
 enum {
     FMO_PAIR_P,
     FMO_PAIR_K,
@@ -32,7 +34,7 @@ typedef struct fmo_prim_pair {
     fmo_real p, k, d[3], half; /* d = P-A */
 } fmo_prim_pair;
 
-/* One primitive quartet: everything the vertical recursions need. */
+/* One primitive quartet: the input of the vertical recursions. */
 typedef struct fmo_prim_quartet {
     fmo_real S[FMO_BOYS_ORDER_MAX + 1]; /* [ss|ss]^(m) */
     fmo_real PA[3], QC[3], WP[3], WQ[3];
@@ -40,11 +42,11 @@ typedef struct fmo_prim_quartet {
     fmo_real half_pq;        /* 1/(2(p+q)) */
     fmo_real q_over, p_over; /* q/(p+q), p/(p+q) */
     fmo_real PQ[3], alpha;   /* P-Q, pq/(p+q) */
-    fmo_real AB[3], CD[3];   /* for classes by the rule (eri_md.h), filled in by the caller */
+    fmo_real AB[3], CD[3];   /* for McMurchie-Davidson classes (eri_md.h), set by the caller */
 } fmo_prim_quartet;
 
-/* M, the highest order of the Boys function, is a compile-time constant: la + lb + lc + ld; `boys`
- * is the table of that order (boys.h). */
+/* Makes a primitive quartet with its Boys functions. M, the highest order, is a compile-time
+ * constant, la + lb + lc + ld; `boys` is the table of that order (boys.h). */
 FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const fmo_prim_pair *bra,
                                               const fmo_prim_pair *ket, const fmo_real *AC)
 {
@@ -148,7 +150,7 @@ FMO_HD void fmo_vrr_dp(const fmo_prim_quartet *z, int m_max, fmo_real p[][3], fm
 }
 
 /* Horizontal recursion on a pp bra, (p_i p_j| = (d_ij s| + AB_j (p_i s|, for each of `columns` ket
- * functions: acc[9][columns] are d (6), then p (3); eri[3][3][columns]. */
+ * functions: acc[9][columns] has d (6), then p (3); the result is eri[3][3][columns]. */
 FMO_HD void fmo_hrr_pp(int columns, const fmo_real *AB, const fmo_real *acc, fmo_real *eri)
 {
     FMO_UNROLL

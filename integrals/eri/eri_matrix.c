@@ -1,4 +1,4 @@
-/* eri_matrix.h on the CPU, and what a molecule is to both. */
+/* The integrals of eri_matrix.h on the CPU, and the setup of a molecule for CPU and GPU. */
 #include <fmo/eri_matrix.h>
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "integrals/eri/eri_matrix_body.inc"
 #include "integrals/pairs/shell_pair.h"
 
-/* Angular momenta of s,p pairs, by class. */
+/* Angular momenta of the pairs of s and p shells, by class. */
 static const int pair_l[FMO_PAIR_LOW_L_COUNT][2] = {
 #define ROW(P, name, li, lj, partner) {li, lj},
     FMO_PAIR_LOW_L_TABLE(ROW)
@@ -66,6 +66,7 @@ fmo_eri_sizes fmo_eri_matrix_sizes(const fmo_basis *basis)
     return z;
 }
 
+/* Copies shells, primitives, functions and nuclei, and lists the pairs class by class. */
 void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, const fmo_eri_arrays *to)
 {
     const size_t primitives = (size_t)basis->prim_num, functions = (size_t)basis->ao_num;
@@ -103,7 +104,7 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, const fmo_
     m->pair_begin[FMO_PAIR_LOW_L_COUNT] = pairs;
 }
 
-/* Quartets of a class, each once. */
+/* Computes the unique quartets of a class. */
 #define QUARTETS(e, name, li, lj, lk, ll, bra_class, ket_class)                               \
     for (int b = m->pair_begin[bra_class]; b < m->pair_begin[(bra_class) + 1]; b++) {         \
         const int end = (bra_class) == (ket_class) ? b + 1 : m->pair_begin[(ket_class) + 1];  \
@@ -127,6 +128,7 @@ static void compute(const fmo_eri_molecule *m, double cutoff)
     FMO_ERI_LOW_L_TABLE(QUARTETS)
 }
 
+/* Allocates the data of a molecule, fills it and computes its integrals. */
 fmo_status fmo_eri_matrix_of(const fmo_basis *basis, double cutoff, double *eri, double *overlap,
                              double *core, fmo_error *err)
 {

@@ -1,40 +1,41 @@
-/* The classes with d shells (FMO_ERI_HIGH_L_TABLE) by one rule, that of McMurchie and Davidson,
- * J. Comput. Phys. 26, 218 (1978):
+/* The classes with d shells (FMO_ERI_HIGH_L_TABLE) by the recursions of McMurchie and Davidson, J.
+ * Comput. Phys. 26, 218 (1978):
  *
- *   R_tuv     Hermite integrals between the two products, to order L
- *   H(p|cd)  += sum_q E^cd_q (-1)^q R_(p+q)   p, q: Hermite functions of bra and ket
- *   (ab|cd)  += sum_p E^ab_p H(p|cd)          once per primitive of the bra
+ *    R_tuv     Hermite integrals between the two products, to order L
+ *    H(p|cd)  += sum_q E^cd_q (-1)^q R_(p+q)   p, q: Hermite functions of bra and ket
+ *    (ab|cd)  += sum_p E^ab_p H(p|cd)          once per primitive of the bra
  *
- * For s and p shells the rule gives what eri_psss.h and its like do by hand
- * (tests/integrals_md.c). There is no horizontal recursion: of two shells with tight and diffuse
- * primitives it would lose up to (AB sqrt(b))^2 of the digits. Loops over Hermite functions of the
- * bra and over columns stay loops, what is inside them is unrolled. */
+ * For s and p shells they give the same as the hand-written eri_psss.h etc. (tests/integrals_md.c).
+ * There is no horizontal recursion: for two shells with tight and diffuse primitives it would lose
+ * a factor of up to (AB sqrt(b))^2 in precision. Loops over Hermite functions of the bra and over
+ * columns are not unrolled, inner loops are. */
 #ifndef FMO_ERI_MD_H
 #define FMO_ERI_MD_H
 
 #include "integrals/eri/eri_common.h"
 #include "integrals/pairs/hermite_expand.h"
 
-/* Terms of the Hermite expansions of all products of a pair, the sum of (a_x + b_x + 1) (a_y + b_y
- * + 1) (a_z + b_z + 1): what x^la y^lb has in (1 - x y)^3 / ((1 - x)^6 (1 - y)^6). */
+/* Number of terms of the Hermite expansions of all products of a pair, the sum of (a_x + b_x + 1)
+ * (a_y + b_y + 1) (a_z + b_z + 1): the coefficient of x^la y^lb in (1 - x y)^3 / ((1 - x)^6 (1 -
+ * y)^6). */
 #define FMO_MD_FIVE(n) (((n) + 1) * ((n) + 2) * ((n) + 3) * ((n) + 4) * ((n) + 5) / 120)
 #define FMO_MD_TERMS(la, lb)                                                             \
     (FMO_MD_FIVE(la) * FMO_MD_FIVE(lb) - 3 * FMO_MD_FIVE((la)-1) * FMO_MD_FIVE((lb)-1) + \
      3 * FMO_MD_FIVE((la)-2) * FMO_MD_FIVE((lb)-2) - FMO_MD_FIVE((la)-3) * FMO_MD_FIVE((lb)-3))
-/* Where Hermite function (t, u, v) is among those up to order n: v outermost, t innermost. */
+/* Index of Hermite function (t, u, v) among those up to order n: v outermost, t innermost. */
 #define FMO_MD_HERMITE(n, t, u, v)                                                    \
     (FMO_HERMITE_COUNT(n) - FMO_HERMITE_COUNT((n) - (v)) + FMO_CARTESIAN((n) - (v)) - \
      FMO_CARTESIAN((n) - (v) - (u)) + (t))
 
-/* One quartet at a time on the host, for bounds and tests: not worth the time that it takes to
- * compile copies. */
+/* With one quartet at a time on the host (bounds and tests), unrolling is not worth the time to
+ * compile it. */
 #if FMO_SIMD_WIDTH > 1 || defined(__CUDACC__)
 #define FMO_MD_UNROLL FMO_UNROLL
 #else
 #define FMO_MD_UNROLL
 #endif
 
-/* fmo_shell_power without a loop, for constants and for indices alike. */
+/* fmo_shell_power without a loop, for constant and variable arguments. */
 FMO_HD int fmo_md_power(int l, int c, int x)
 {
     const int rest = (c > 0) + (c > 2) + (c > 5), k = c - rest * (rest + 1) / 2;
@@ -42,14 +43,15 @@ FMO_HD int fmo_md_power(int l, int c, int x)
 }
 FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "eri_md.h: fmo_md_power knows f shells at most")
 
-/* Terms of one product, at most: the orders of the pair spread over x, y and z. */
+/* Largest number of terms of one product: the order of the pair divided over x, y and z. */
 enum {
     FMO_MD_TERMS_MAX = (FMO_PAIR_ORDER_MAX / 3 + 1) * ((FMO_PAIR_ORDER_MAX + 1) / 3 + 1) *
                        ((FMO_PAIR_ORDER_MAX + 2) / 3 + 1)
 };
 
-/* R_tuv, t + u + v <= L, in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m F_m, level
- * by level, in place: what is written reads one and two orders below, of the level above. */
+/* Computes R_tuv, t + u + v <= L, in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m
+ * F_m, level by level, in place: each new value uses values one and two orders lower from the level
+ * above. */
 FMO_HD void fmo_md_derivatives(int L, const fmo_real *start, const fmo_real *PQ, fmo_real *r)
 {
     const int n = L + 1;
@@ -76,7 +78,7 @@ FMO_HD void fmo_md_derivatives(int L, const fmo_real *start, const fmo_real *PQ,
     }
 }
 
-/* start[m] of a quartet. */
+/* Computes start[m] of a quartet. */
 FMO_HD void fmo_md_start(int L, const fmo_prim_quartet *z, fmo_real *start)
 {
     const fmo_real twice = -2.0 * z->alpha;
@@ -89,7 +91,7 @@ FMO_HD void fmo_md_start(int L, const fmo_prim_quartet *z, fmo_real *start)
     }
 }
 
-/* The same of a quartet. */
+/* Computes R_tuv of a quartet. */
 FMO_HD void fmo_md_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
     fmo_real start[FMO_ERI_ORDER_MAX + 1];
@@ -97,13 +99,13 @@ FMO_HD void fmo_md_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
     fmo_md_derivatives(L, start, z->PQ, r);
 }
 
-/* Terms of the expansions of all products of a pair: product after product, v outermost, t
- * innermost; those of odd Hermite functions times `odd`, 1 or -1. */
+/* Computes the terms of the expansions of all products of a pair: product after product, v
+ * outermost, t innermost; those of odd Hermite functions are multiplied by `odd`, 1 or -1. */
 FMO_HD void fmo_md_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                          double odd, fmo_real *term)
 {
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-    memset(E, 0, sizeof E); /* not read; compilers do not see that */
+    memset(E, 0, sizeof E); /* unused elements; avoids compiler warnings */
     FMO_MD_UNROLL
     for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {
@@ -124,20 +126,20 @@ FMO_HD void fmo_md_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB,
     }
 }
 
-/* Adds H(p|cd) of one primitive quartet, H[p][cd]. */
+/* Adds H(p|cd) of one primitive quartet to H[p][cd]. */
 FMO_HD void fmo_md_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *r,
                        fmo_real *term, fmo_real *H)
 {
     const int N = la + lb, n = N + lc + ld + 1, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
-    int place[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) + 1], num = 0; /* of R_p */
+    int place[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) + 1], num = 0; /* of R_p in r */
     fmo_md_coulomb(n - 1, z, r);
     fmo_md_terms(lc, ld, z->QC, z->CD, z->half_q, -1.0, term);
     for (int v = 0; v <= N; v++)
         for (int u = 0; u <= N - v; u++)
             for (int t = 0; t <= N - v - u; t++) place[num++] = t + n * (u + n * v);
     place[num] = place[num - 1];
-    for (int p = 0; p < num; p += 2) { /* two at a time share the terms; the last one, if alone, is
-                                          its own partner */
+    for (int p = 0; p < num; p += 2) { /* two at a time share the terms; a single last one is its
+                                          own partner */
         const fmo_real *const r0 = r + place[p], *const r1 = r + place[p + 1];
         fmo_real *const H0 = H + p * kets, *const H1 = H + (p + 1 < num ? p + 1 : p) * kets;
         int at = 0;
@@ -168,8 +170,9 @@ FMO_HD void fmo_md_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet *z
     }
 }
 
-/* acc[ab][cd] += sum_p E^ab_p H[p][cd], so many columns at a time. */
+/* Number of columns cd that fmo_md_bra processes together. */
 #define FMO_MD_COLUMNS(kets) ((kets) % 9 == 0 ? 9 : (kets) % 10 == 0 ? 10 : (kets))
+/* acc[ab][cd] += sum_p E^ab_p H[p][cd], FMO_MD_COLUMNS columns at a time. */
 FMO_HD void fmo_md_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *term,
                        const fmo_real *H, fmo_real *acc)
 {
@@ -204,8 +207,8 @@ FMO_HD void fmo_md_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z
     }
 }
 
-/* Every class of the table. Two operations a term, those of R_tuv and of H included; what a
- * primitive of the bra takes is counted with each quartet. */
+/* Defines every class of the table. Each term counts as two operations, including those of R_tuv
+ * and H; the work for a primitive of the bra is counted with each quartet. */
 #define FMO_MD_CLASS(e, name, li, lj, lk, ll, bra, ket)                                            \
     enum {                                                                                         \
         eri_##name##_acc =                                                                         \

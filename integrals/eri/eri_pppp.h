@@ -15,6 +15,7 @@ enum {
     eri_pppp_finish_flop = 324
 };
 
+/* Adds [ds|ds], [ds|ps], [ps|ds] and [ps|ps] of one primitive quartet. */
 FMO_HD void eri_pppp_prim(const fmo_prim_quartet *z, fmo_real *acc)
 {
     fmo_real p[4][3], d[3][6], pp[2][9], dp[2][18], sp[3];
@@ -44,7 +45,7 @@ FMO_HD void eri_pppp_prim(const fmo_prim_quartet *z, fmo_real *acc)
             }
         }
     }
-    /* [d_ij s|d_kl s] likewise from [d_ij|p_l], with [p_j|p_l]^1 and [p_i|p_l]^1 */
+    /* [d_ij s|d_kl s] similarly from [d_ij|p_l], with [p_j|p_l]^1 and [p_i|p_l]^1 */
     FMO_UNROLL
     for (int i = 0; i < 3; i++) {
         FMO_UNROLL
@@ -66,6 +67,7 @@ FMO_HD void eri_pppp_prim(const fmo_prim_quartet *z, fmo_real *acc)
     }
 }
 
+/* Horizontal recursion on the ket, then on the bra. */
 FMO_HD void eri_pppp_finish(const fmo_real *AB, const fmo_real *CD, const fmo_real *acc,
                             fmo_real *eri)
 {

@@ -1,19 +1,19 @@
-/* The classes with d shells in slices, for threads that cannot hold a whole quartet: integrals of
- * one function a of the first shell with all functions of the other three, by the rule of
- * eri_md.h, expanded on the side of the bra first:
+/* The classes with d shells in slices, for threads whose registers cannot hold a whole quartet:
+ * integrals of one function a of the first shell with all functions of the other three, by the
+ * recursions of eri_md.h, with the bra expanded first:
  *
- *   h_q = sum_p E^ab_p R_(p+q)     (ab|cd) += sum_q E^cd_q (-1)^q h_q
+ *    h_q = sum_p E^ab_p R_(p+q)     (ab|cd) += sum_q E^cd_q (-1)^q h_q
  *
- * Functions that differ by a turn of the axes x -> y -> z -> x have the same arithmetic on turned
- * coordinates, so that there is one body for xx, yy and zz, and one for xy, yz and xz: slice s is
- * body s / 3 with the axes turned s % 3 times; what is axis k in the body is axis (k + turn) % 3
- * outside. With an f shell that ends: xyz is turned into itself. */
+ * Functions that differ by a cyclic permutation of the axes, x -> y -> z -> x, have the same
+ * arithmetic on permuted coordinates, so that one body serves xx, yy and zz, and one xy, yz and xz:
+ * slice s is body s / 3 with the axes permuted s % 3 times; axis k of the body is axis (k + turn) %
+ * 3 outside. This does not work for f shells, where xyz is permuted into itself. */
 #ifndef FMO_ERI_SLICE_H
 #define FMO_ERI_SLICE_H
 
 #include "integrals/eri/eri_md.h"
 
-/* Slices of a first shell, one for each of its functions, and bodies. */
+/* Number of bodies of a first shell; it has a slice for each of its functions. */
 FMO_TABLE_FUNCTION int fmo_slice_bodies(int la)
 {
     return (fmo_shell_functions(la) + 2) / 3;
@@ -29,7 +29,7 @@ FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and 
 FMO_SHELL_TABLE(ROW)
 #undef ROW
 
-/* Where (t, u) is in a triangle, and the row, t + u, of what is there. */
+/* Index of (t, u) in a triangle ordered by t + u, and the row, t + u, of an index. */
 FMO_HD int fmo_slice_flat(int t, int u)
 {
     return (t + u) * (t + u + 1) / 2 + u;
@@ -40,16 +40,16 @@ FMO_HD int fmo_slice_row(int k)
            (k >= 36);
 }
 
-/* What function c of the body's axes is outside. */
+/* Number, on the outside axes, of function c on the body's axes. */
 FMO_HD int fmo_slice_outside(int l, int turn, int c)
 {
     const int y = fmo_md_power(l, c, (4 - turn) % 3), z = fmo_md_power(l, c, (5 - turn) % 3);
     return fmo_slice_flat(y, z);
 }
 
-/* Hermite functions and R_tuv stand order by order, those of an order as Cartesian functions do
- * (fmo_shell_power): the number of (t, u, v), and back without a loop, so that loops have limits
- * that compilers know and unroll. */
+/* Hermite functions and R_tuv are stored by order, those of one order as Cartesian functions
+ * (fmo_shell_power): the index of (t, u, v), and the inverse without a loop, so that loops have
+ * constant limits and can be unrolled. */
 FMO_HD int fmo_slice_at(int t, int u, int v)
 {
     return FMO_HERMITE_COUNT(t + u + v - 1) + fmo_slice_flat(u, v);
@@ -68,7 +68,7 @@ FMO_HD int fmo_slice_power(int k, int axis)
 }
 FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
 
-/* R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb makes them. */
+/* Computes R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
     fmo_real start[FMO_ERI_ORDER_MAX + 1];
@@ -92,7 +92,7 @@ FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
     }
 }
 
-/* fmo_hermite_expand with loops of the same length for all. */
+/* fmo_hermite_expand with loops of constant length. */
 FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,
                              fmo_real E[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS])
 {
@@ -114,8 +114,8 @@ FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real 
     }
 }
 
-/* Hermite densities of one primitive pair, rho[q] += sum_ab D[ab] E^ab_q (odd)^q; and the other way
- * round, J[ab] += factor sum_p E^ab_p V[p]. Orders of functions as in fmo_slice_add. */
+/* Adds Hermite densities of one primitive pair: rho[q] += sum_ab D[ab] E^ab_q (odd)^q. Orders of
+ * functions as in fmo_slice_add. */
 FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                               double odd, const fmo_real *D, fmo_real *rho)
 {
@@ -139,6 +139,7 @@ FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real
     }
 }
 
+/* Converts potentials back: J[ab] += factor sum_p E^ab_p V[p]. */
 FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_real *AB,
                                 fmo_real half, fmo_real factor, const fmo_real *V, fmo_real *J)
 {
@@ -164,8 +165,8 @@ FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_re
     }
 }
 
-/* v[cd] += sum_q E^cd_q (-1)^q h_q, axis after axis: what is in between is less than the products
- * of all expansions. F[x][c][d] expands powers c and d along axis x. */
+/* v[cd] += sum_q E^cd_q (-1)^q h_q, one axis after another, which takes fewer operations than the
+ * products of all three expansions. F[x][c][d] expands powers c and d along axis x. */
 FMO_HD void fmo_slice_ket(int lc, int ld,
                           fmo_real F[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
                           const fmo_real *h, fmo_real *v, int stride)
@@ -211,8 +212,8 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
     }
 }
 
-/* Adds (ab|cd) of one primitive quartet to v[b][cd], `stride` numbers apart, for `bs` functions b
- * from the first one on; r is what fmo_slice_coulomb has made. */
+/* Adds (ab|cd) of one primitive quartet to v[b][cd], with elements `stride` apart, for `bs`
+ * functions b from `first` on; r is computed by fmo_slice_coulomb. */
 FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int bs,
                           const fmo_prim_quartet *z, const fmo_real *r, fmo_real *v, int stride)
 {

@@ -1,9 +1,10 @@
-/* The six classes over sp pairs (shell_pair.h): where a pair is ps, its first shell is (s, x, y, z)
- * of an sp set, s times the ratio r of the primitive pair; pp pairs are as ever.
+/* The six classes over sp pairs (shell_pair.h): the first shell of a ps pair is the padded SP (L)
+ * shell (s, x, y, z), with s multiplied by the ratio r of the primitive pair; pp pairs are
+ * unchanged.
  *
- *   eri_sp_xxxx_prim(quartet, r_bra, r_ket, acc)   eri_sp_xxxx_finish(AB, CD, acc, eri)
+ *    eri_sp_xxxx_prim(quartet, r_bra, r_ket, acc)   eri_sp_xxxx_finish(AB, CD, acc, eri)
  *
- * eri as in eri_common.h, with 4 functions (s x y z) where a ps pair has its p shell. */
+ * eri as in eri_common.h, with 4 functions (s x y z) for the p shell of a ps pair. */
 #ifndef FMO_ERI_SP_H
 #define FMO_ERI_SP_H
 
@@ -18,7 +19,7 @@ enum {
     eri_sp_pppp_acc = eri_pppp_acc
 };
 
-/* The classes without a ps pair are those of the plain pairs. */
+/* Classes without a ps pair are the same as for plain pairs. */
 #define FMO_ERI_SP_PLAIN(name)                                                                  \
     FMO_HD void eri_sp_##name##_prim(const fmo_prim_quartet *z, fmo_real r_bra, fmo_real r_ket, \
                                      fmo_real *acc)                                             \

@@ -4,13 +4,13 @@
 
 #include "integrals/real.h"
 
-/* Of a pair in any order. */
+/* Number of a pair in any order. */
 FMO_HD int fmo_pair_number(int i, int j)
 {
     return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
 }
 
-/* The pair of a number. */
+/* The pair i >= j of a number. */
 FMO_HD void fmo_pair_of(int number, int *i, int *j)
 {
     int row = (int)((sqrt(8.0 * number + 1.0) - 1.0) * 0.5);

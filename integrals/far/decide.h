@@ -1,6 +1,6 @@
-/* Is a quartet far? The rule that screening goes by (accumulate/gpu/screen.cuh), host and device,
- * from a few floats of each pair. Errors and what they rest on: docs/explanation/far-field.md, "Far
- * quartets". */
+/* Decides whether a quartet is far (well separated), from a few floats of each pair, in screening
+ * (accumulate/gpu/screen.cuh), on host and device. Errors and their derivation:
+ * docs/explanation/far-field.md, "Far quartets". */
 #ifndef FMO_FAR_DECIDE_H
 #define FMO_FAR_DECIDE_H
 
@@ -29,7 +29,7 @@ FMO_HD float fmo_far_of_bits(unsigned bits)
 #endif
 }
 
-/* To six digits on a GPU. */
+/* Binary logarithm, to six digits on a GPU. */
 FMO_HD float fmo_far_log2(float x)
 {
 #ifdef __CUDA_ARCH__
@@ -51,10 +51,11 @@ FMO_HD float fmo_far_rsqrt(float x)
 #endif
 }
 
-/* How far the primitives of a pair cancel: what overlap leaves out goes by each primitive's own
- * bound, and these may add up to many times the bound of the pair. Up to FMO_FAR_CANCELS times it
- * counts as none, so that sets as they are published are not asked to pay for others; beyond, this
- * is the binary logarithm, rounded up, at most FMO_FAR_CANCELLED. prim_bounds: their sum. */
+/* Degree of cancellation between the primitives of a pair: the error by neglecting overlap scales
+ * with each primitive's own bound, and these may add up to many times the bound of the pair. Up to
+ * FMO_FAR_CANCELS times it this counts as none (0), so that published basis sets need no larger
+ * distances; beyond, it is the binary logarithm of the ratio, rounded up, at most
+ * FMO_FAR_CANCELLED. prim_bounds: sum of the primitives' bounds. */
 #define FMO_FAR_CANCELS 4.0
 enum { FMO_FAR_CANCELLED = 63 };
 
@@ -62,17 +63,18 @@ FMO_HD int fmo_far_cancellation(double prim_bounds, double bound)
 {
     if (prim_bounds <= FMO_FAR_CANCELS * bound) return 0;
     const double log = ceil(log2(prim_bounds / bound));
-    return log < FMO_FAR_CANCELLED ? (int)log : FMO_FAR_CANCELLED; /* NaN: the most */
+    return log < FMO_FAR_CANCELLED ? (int)log : FMO_FAR_CANCELLED; /* also for NaN */
 }
 
-/* A pair's extent, in one word: the largest 1/p of its primitives, as a number, rounded up; in its
- * last three bits the choice of nodes that is exact for the pair, or FMO_FAR_CHOICES; and of pairs
- * that cancel, which have the sign bit set, fmo_far_cancellation in six bits above these. */
+/* Encodes a pair's extent in one float: the largest 1/p of its primitives, rounded up; in its last
+ * three bits the choice of quadrature points that is exact for the pair, or FMO_FAR_CHOICES; and
+ * for pairs that cancel, marked by the sign bit, fmo_far_cancellation in the six bits above these.
+ */
 FMO_HD float fmo_far_extent(float spread, int cap, int cancellation)
 {
     if (!cancellation)
         return fmo_far_of_bits((fmo_far_bits(spread) + 8u) / 8u * 8u | (unsigned)cap);
-    /* what cancels to 19 digits is noise: never far */
+    /* cancellation of 19 digits leaves only noise: such a pair is never far */
     const float size = cancellation < FMO_FAR_CANCELLED ? spread : 1e30f;
     return fmo_far_of_bits(0x80000000u | (fmo_far_bits(size) + 512u) / 512u * 512u |
                            (unsigned)cancellation << 3 | (unsigned)cap);
@@ -81,7 +83,7 @@ FMO_HD int fmo_far_cap(float extent)
 {
     return (int)(fmo_far_bits(extent) % 8u);
 }
-/* The cancellation, as a float without a conversion. */
+/* The cancellation as a float, without an integer conversion. */
 FMO_HD float fmo_far_cancelled(float extent)
 {
     const unsigned bits = fmo_far_bits(extent);
@@ -89,12 +91,12 @@ FMO_HD float fmo_far_cancelled(float extent)
     return bits >> 31 ? whole : 0.0f;
 }
 
-/* The middle of a pair's primitives' centres, and how far they are from it. */
+/* The middle of the centres of a pair's primitives, and their largest distance from it, in bohr. */
 typedef struct fmo_far_sphere {
     float x, y, z, half;
 } fmo_far_sphere;
 
-/* What the decision takes of a pair. */
+/* The data of a pair from which the decision is made. */
 typedef struct fmo_far_reach {
     fmo_far_sphere sphere;
     float extent;
@@ -104,21 +106,23 @@ typedef struct fmo_far_reach {
 #define FMO_FAR_LOG_10 3.3219281f
 #define FMO_FAR_LN_2   0.69314718f
 
-/* Is a quartet far? Then the choices of nodes that its pairs need, FMO_FAR_CHOICES bra + ket, and
- * how far separation their segments are; else -1. log_size is the binary logarithm of its bound
- * times its density factor over the cutoff. What far.h leaves out of an element of X^J is, with T
- * from FMO_FAR_T on, below a twentieth of the cutoff for overlap (where primitives cancel by up to
- * FMO_FAR_CANCELS, below a sixth), and estimated at a quarter of it for each pair's nodes, which is
- * more than four times what they do leave out; of X^K four times that
- * (docs/explanation/far-field.md). bra_cancelled: fmo_far_cancelled, once for many kets. */
+/* Decides whether a quartet is far. If so, returns the choices of quadrature points for its pairs,
+ * FMO_FAR_CHOICES bra + ket, and in *gap the distance of their segments; otherwise -1. log_size is
+ * the binary logarithm of the quartet's bound times its density factor over the cutoff. With T from
+ * FMO_FAR_T on, the error of an element of X^J by neglecting overlap is below a twentieth of the
+ * cutoff (below a sixth if primitives cancel by up to FMO_FAR_CANCELS), and that by the quadrature
+ * of each pair is estimated at a quarter of it, more than four times the actual error; errors of
+ * X^K are four times those (docs/explanation/far-field.md). bra_cancelled: fmo_far_cancelled of the
+ * bra, computed once for many kets. */
 FMO_HD int fmo_far_decide_by(fmo_far_reach bra, float bra_cancelled, fmo_far_reach ket,
                              float log_size, float *gap)
 {
     const float x = bra.sphere.x - ket.sphere.x, y = bra.sphere.y - ket.sphere.y;
     const float z = bra.sphere.z - ket.sphere.z;
-    /* not 0, and far below the extents of the steepest pairs, 5e-13 */
+    /* not 0, but far below the extents of the steepest pairs, 5e-13 */
     const float R2 = fmaxf(x * x + y * y + z * z, 1e-30f), root = fmo_far_rsqrt(R2);
-    /* written out: compilers do not agree on what they contract, and bits go by it */
+    /* Explicit fmaf, because compilers differ in contraction and the decision must be reproducible.
+     */
     const float to_ket = fmaf(R2, root, -ket.sphere.half);
     const float to_bra = fmaf(R2, root, -bra.sphere.half);
     *gap = to_ket - bra.sphere.half;
@@ -143,8 +147,9 @@ FMO_HD int fmo_far_decide(fmo_far_reach bra, fmo_far_reach ket, float log_size, 
     return fmo_far_decide_by(bra, fmo_far_cancelled(bra.extent), ket, log_size, gap);
 }
 
-/* At most this part of the Schwarz bounds is left of an integral of a far quartet, from the largest
- * moments of order 0, 1 and 2 of a product of each pair (fmo_far_largest), over its bound. */
+/* Largest moments of order 0, 1 and 2 of a product of a pair (fmo_far_largest) over its Schwarz
+ * bound. fmo_far_share_left bounds the integrals of a far quartet by this share of the product of
+ * the Schwarz bounds. */
 typedef struct fmo_far_share {
     float x, y, z;
 } fmo_far_share;

@@ -1,13 +1,13 @@
-/* What far quartets leave out (far.h): bounds of their integrals, the errors of nodes, and how many
- * nodes a pair needs. */
+/* Errors of the treatment of far quartets (far.h): bounds of their integrals, quadrature errors,
+ * and the number of quadrature points that a pair needs. */
 #ifndef FMO_FAR_ERRORS_H
 #define FMO_FAR_ERRORS_H
 
 #include "integrals/far/nodes.h"
 
-/* Bounds on the moments of order 0, 1 and 2 of any product of a pair, from sums of sizes over its
- * primitives (as for fmo_far_nodes). Two far products at least g separation
- * have an integral of at most sum_ab M_a N_b (a+b)! / g^(a+b+1), as (a+b)! / g^(a+b+1) bounds the
+/* Bounds on the moments of order 0, 1 and 2 of any product of a pair, from sums of magnitudes over
+ * its primitives (arguments as for fmo_far_primitives). Two products separated by at least g have
+ * an integral of at most sum_ab M_a N_b (a+b)! / g^(a+b+1), as (a+b)! / g^(a+b+1) bounds the
  * derivatives of 1/R. */
 FMO_HD void fmo_far_largest(int pair_class, int num, const double *prim, const double *ratio,
                             const double *AB, double *moment)
@@ -24,8 +24,8 @@ FMO_HD void fmo_far_largest(int pair_class, int num, const double *prim, const d
     moment[0] = fmax(moment[0], carried);
 }
 
-/* Adds `sign` times the multipoles of order `order` of primitives or nodes, about the middle of the
- * segment, in units of 1/unit. */
+/* Adds `sign` times the multipoles of order `order` of primitives or quadrature points, about the
+ * middle of the segment, in units of 1/unit. */
 FMO_HD void fmo_far_add_multipoles(int fields, int num, const double *place,
                                    const double *coefficient, double middle, double unit, int order,
                                    double sign, double *sums)
@@ -37,9 +37,9 @@ FMO_HD void fmo_far_add_multipoles(int fields, int num, const double *place,
     }
 }
 
-/* What nodes leave out of the potential of a pair, at most, times the distance d from the middle of
- * its segment, which is at least the segment's length: the multipoles that the nodes have not got
- * right, those of low order by rounding. */
+/* Upper bound of the quadrature error of a pair's potential, times the distance d from the middle
+ * of its segment, where d is at least the segment's length: from the multipoles that the quadrature
+ * points do not reproduce, including rounding errors of those of low order. */
 FMO_HD double fmo_far_error(int pair_class, int num, const double *prim_place,
                             const double *prim_coefficient, const double *AB,
                             const fmo_far_line *line, int nodes, const double *place,
@@ -55,7 +55,7 @@ FMO_HD double fmo_far_error(int pair_class, int num, const double *prim_place,
         fmo_far_add_multipoles(fields, nodes, place, coefficient, line->middle, unit, order, -1.0,
                                left);
         for (int f = 0; f < fields; f++) {
-            /* moments meet the derivatives of 1/d^(order+1) */
+            /* moments are multiplied by the derivatives of 1/d^(order+1) */
             double factor = fmo_far_scale(pair_class, f, fmo_far_width(AB), d);
             for (int i = 1; i <= fmo_far_order(pair_class, f); i++)
                 factor *= (double)(order + i) / i;
@@ -65,24 +65,25 @@ FMO_HD double fmo_far_error(int pair_class, int num, const double *prim_place,
     return error;
 }
 
-/* Far quartets have a T of at least this (docs/explanation/far-field.md), and, for the nodes'
- * errors, gaps between their segments that are at least as long as half of either segment. */
+/* Far quartets have a T of at least this (docs/explanation/far-field.md), and, for the quadrature
+ * errors, gaps between their segments at least as long as half of either segment. */
 #define FMO_FAR_T 7.0
 
-/* So near to the middle of its segment the other one may come: half its length, largest 1/p. */
+/* Smallest allowed distance of the other segment from the middle of a pair's segment with this half
+ * length and largest 1/p. */
 FMO_HD double fmo_far_nearest(double half, double spread)
 {
     return half + fmax(half, sqrt(FMO_FAR_T * spread));
 }
 
-/* Six nodes that leave out less than this at the least distance count as exact: quartets so large
- * that it would matter are far from there on only, and what is left of it falls with the sixth
- * power of the distance at least (tests/integrals_far_decision.c, with quartets of up to 1e8
- * cutoffs). All pairs of STO-3G, 3-21G and 6-31G, hydrogen to neon, are such. */
+/* Six quadrature points with an error below this at the least distance count as exact: quartets
+ * large enough for it to matter are far only at larger distances, and the error falls at least with
+ * the sixth power of the distance (tests/integrals_far_decision.c, with quartets of up to 1e8
+ * cutoffs). This holds for all pairs of STO-3G, 3-21G and 6-31G, hydrogen to neon. */
 #define FMO_FAR_SIX_ENOUGH 5e-7
 
-/* Whether a choice of nodes is exact for a pair of `num` primitives; `error` is fmo_far_error at
- * the least distance over the pair's bound. */
+/* Returns 1 if a choice of quadrature points is exact for a pair of `num` primitives; `error` is
+ * fmo_far_error at the least distance over the pair's bound. */
 FMO_HD int fmo_far_exact(int num, const fmo_far_line *line, int choice, double error)
 {
     const int nodes = FMO_FAR_NODES(choice);
@@ -90,14 +91,14 @@ FMO_HD int fmo_far_exact(int num, const fmo_far_line *line, int choice, double e
            (choice == FMO_FAR_CHOICES - 1 && error < FMO_FAR_SIX_ENOUGH);
 }
 
-/* What n nodes of a pair leave out at distance d, as binary logarithms of A and rho: A (rho/d)^n.
- */
+/* Model of the error of n quadrature points at distance d, A (rho/d)^n: the binary logarithms of A
+ * and rho. */
 typedef struct fmo_far_fit {
     float log_A, log_rho;
 } fmo_far_fit;
 
-/* From the errors of choices 0, 1, ... at one distance, the least that may be asked for: as one
- * node has it, and for none less. Choices from `cap` on have no error. */
+/* Fits the model to the errors of choices 0, 1, ... at one distance d: exact for one point, an
+ * upper bound for all others. Choices from `cap` on have no error. */
 FMO_HD fmo_far_fit fmo_far_fit_errors(int cap, double d, const double *error)
 {
     const double least = -100.0, one = cap > 0 ? fmax(log2(error[0]), least) : least;
@@ -108,7 +109,7 @@ FMO_HD fmo_far_fit fmo_far_fit_errors(int cap, double d, const double *error)
     return fit;
 }
 
-/* A quotient; to seven digits on a GPU. */
+/* a / b, to seven digits on a GPU. */
 FMO_HD float fmo_far_quotient(float a, float b)
 {
 #ifdef __CUDA_ARCH__
@@ -120,9 +121,9 @@ FMO_HD float fmo_far_quotient(float a, float b)
 #endif
 }
 
-/* How many nodes a pair needs: the smallest choice (FMO_FAR_NODES) with A x^n at most `tolerance`,
- * x = rho/d; FMO_FAR_CHOICES if none is. Arguments are the binary logarithms of x, which is to be
- * less than 0.7, and of tolerance / A. */
+/* Returns the smallest choice (FMO_FAR_NODES) with A x^n at most `tolerance`, x = rho/d;
+ * FMO_FAR_CHOICES if there is none. Arguments are the binary logarithms of x, which must be less
+ * than 0.7, and of tolerance / A. */
 FMO_HD int fmo_far_nodes_needed(float log_x, float log_tolerance)
 {
     const float n = fmo_far_quotient(log_tolerance, log_x);

@@ -1,12 +1,12 @@
-/* Far pp pairs: nine products, charges, dipoles and quadrupoles. The functions are those of
+/* Far pp pairs: nine products with charges, dipoles and quadrupoles. Implements the functions of
  * far/pair.h. */
 #ifndef FMO_FAR_PP_H
 #define FMO_FAR_PP_H
 
 #include "integrals/eri/eri_common.h"
 
-/* Coefficients of a node: sums over primitives with charge c, h = 1/(2p), P - A = s AB and
- * P - B = (1+s) AB. */
+/* Coefficients of a quadrature point: sums over primitives with charge c, h = 1/(2p), P - A = s AB
+ * and P - B = (1+s) AB. */
 enum {
     FMO_FAR_PP_LINE,  /* c s (1+s) */
     FMO_FAR_PP_SAME,  /* c h */
@@ -16,7 +16,7 @@ enum {
     fmo_far_pp_coefficient_num
 };
 
-/* Sums over the nodes, and the parts of D that go with them. */
+/* Sums over the quadrature points, and the corresponding parts of D. */
 enum {
     FMO_FAR_SUM_AB,                    /* times AB_i AB_j */
     FMO_FAR_SUM_SAME,                  /* i = j */
@@ -26,7 +26,7 @@ enum {
     fmo_far_pp_sum_num = FMO_FAR_SUM_D + 6
 };
 
-/* Coefficients that go with moments of lower order than this; they stand in that order. */
+/* Number of coefficients that multiply moments of lower order than this; they come first. */
 FMO_TABLE_FUNCTION int fmo_far_pp_below(int order)
 {
     return order <= 0   ? 0
@@ -35,7 +35,7 @@ FMO_TABLE_FUNCTION int fmo_far_pp_below(int order)
                         : (int)fmo_far_pp_coefficient_num;
 }
 
-/* The coefficient and the moment that a sum over the nodes goes with. */
+/* The coefficient and the moment that belong to a sum over the quadrature points. */
 FMO_HD int fmo_far_pp_sum_coefficient(int sum)
 {
     return sum < FMO_FAR_SUM_A   ? sum
@@ -103,7 +103,7 @@ FMO_HD void fmo_far_pp_unfold(const fmo_real *AB, const fmo_real *sums, fmo_real
     }
 }
 
-/* Coefficients of a primitive. */
+/* Computes the coefficients of a primitive. */
 FMO_HD void fmo_far_pp_coefficients(double c, double half, double s, double ratio,
                                     double *coefficient)
 {
@@ -115,7 +115,7 @@ FMO_HD void fmo_far_pp_coefficients(double c, double half, double s, double rati
     coefficient[FMO_FAR_PP_HALF2] = c * half * half;
 }
 
-/* Adds the sizes of a primitive's moments by order, and of the carried product. */
+/* Adds the magnitudes of a primitive's moments by order, and of the carried product. */
 FMO_HD void fmo_far_pp_sizes(double c, double half, double s, double ratio, double width,
                              double *moment, double *carried)
 {
@@ -126,7 +126,7 @@ FMO_HD void fmo_far_pp_sizes(double c, double half, double s, double ratio, doub
     moment[2] += c * half * half;
 }
 
-/* The factor of AB that goes with a coefficient. */
+/* The factor of AB that belongs to a coefficient. */
 FMO_HD double fmo_far_pp_span(int coefficient, double width)
 {
     if (coefficient == FMO_FAR_PP_LINE) return width * width;

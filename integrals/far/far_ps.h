@@ -1,12 +1,12 @@
-/* Far ps pairs, with the ss pair that they may carry along: four products, s x y z of the first
- * shell, charges and dipoles. The functions are those of far/pair.h. */
+/* Far ps pairs with the ss pair that they may carry: four products, s x y z of the first shell,
+ * with charges and dipoles. Implements the functions of far/pair.h. */
 #ifndef FMO_FAR_PS_H
 #define FMO_FAR_PS_H
 
 #include "integrals/eri/eri_common.h"
 
-/* Coefficients of a node: sums over primitives with charge c, h = 1/(2p), P - A = s AB and the
- * ratio r of a carried ss product. */
+/* Coefficients of a quadrature point: sums over primitives with charge c, h = 1/(2p), P - A = s AB
+ * and the ratio r of a carried ss product. */
 enum {
     FMO_FAR_PS_S,    /* c r */
     FMO_FAR_PS_LINE, /* c s */
@@ -14,7 +14,7 @@ enum {
     fmo_far_ps_coefficient_num
 };
 
-/* Sums over the nodes, and the parts of D that go with them. */
+/* Sums over the quadrature points, and the corresponding parts of D. */
 enum {
     FMO_FAR_SUM_S,  /* the carried product */
     FMO_FAR_SUM_PS, /* times AB_i */
@@ -22,13 +22,13 @@ enum {
     fmo_far_ps_sum_num = FMO_FAR_SUM_P + 3
 };
 
-/* Coefficients that go with moments of lower order than this; they stand in that order. */
+/* Number of coefficients that multiply moments of lower order than this; they come first. */
 FMO_TABLE_FUNCTION int fmo_far_ps_below(int order)
 {
     return order <= 0 ? 0 : order == 1 ? (int)FMO_FAR_PS_HALF : (int)fmo_far_ps_coefficient_num;
 }
 
-/* The coefficient and the moment that a sum over the nodes goes with. */
+/* The coefficient and the moment that belong to a sum over the quadrature points. */
 FMO_HD int fmo_far_ps_sum_coefficient(int sum)
 {
     return sum < FMO_FAR_SUM_P ? sum : (int)FMO_FAR_PS_HALF;
@@ -69,7 +69,7 @@ FMO_HD void fmo_far_ps_unfold(const fmo_real *AB, const fmo_real *sums, fmo_real
     for (int i = 0; i < 3; i++) J[1 + i] = sums[FMO_FAR_SUM_P + i] + AB[i] * sums[FMO_FAR_SUM_PS];
 }
 
-/* Coefficients of a primitive. */
+/* Computes the coefficients of a primitive. */
 FMO_HD void fmo_far_ps_coefficients(double c, double half, double s, double ratio,
                                     double *coefficient)
 {
@@ -78,7 +78,7 @@ FMO_HD void fmo_far_ps_coefficients(double c, double half, double s, double rati
     coefficient[FMO_FAR_PS_HALF] = c * half;
 }
 
-/* Adds the sizes of a primitive's moments by order, and of the carried product. */
+/* Adds the magnitudes of a primitive's moments by order, and of the carried product. */
 FMO_HD void fmo_far_ps_sizes(double c, double half, double s, double ratio, double width,
                              double *moment, double *carried)
 {
@@ -87,7 +87,7 @@ FMO_HD void fmo_far_ps_sizes(double c, double half, double s, double ratio, doub
     moment[1] += c * half;
 }
 
-/* The factor of AB that goes with a coefficient. */
+/* The factor of AB that belongs to a coefficient. */
 FMO_HD double fmo_far_ps_span(int coefficient, double width)
 {
     return coefficient == FMO_FAR_PS_LINE ? width : 1.0;

@@ -1,19 +1,19 @@
-/* Far ss pairs: a charge, times D. The functions are those of far/pair.h. */
+/* Far ss pairs: one charge. Implements the functions of far/pair.h. */
 #ifndef FMO_FAR_SS_H
 #define FMO_FAR_SS_H
 
 #include "integrals/eri/eri_common.h"
 
-/* Coefficients of a node and sums over nodes: c, and nothing else. */
+/* Coefficients of a quadrature point and sums over points: only the charge c. */
 enum { fmo_far_ss_coefficient_num = 1, fmo_far_ss_sum_num = 1 };
 
-/* Coefficients that go with moments of lower order than this; they stand in that order. */
+/* Number of coefficients that multiply moments of lower order than this; they come first. */
 FMO_TABLE_FUNCTION int fmo_far_ss_below(int order)
 {
     return order > 0;
 }
 
-/* The coefficient and the moment that a sum over the nodes goes with. */
+/* The coefficient and the moment that belong to a sum over the quadrature points. */
 FMO_HD int fmo_far_ss_sum_coefficient(int sum)
 {
     (void)sum;
@@ -47,7 +47,7 @@ FMO_HD void fmo_far_ss_unfold(const fmo_real *AB, const fmo_real *sums, fmo_real
     J[0] = sums[0];
 }
 
-/* Coefficients of a primitive. */
+/* Computes the coefficients of a primitive. */
 FMO_HD void fmo_far_ss_coefficients(double c, double half, double s, double ratio,
                                     double *coefficient)
 {
@@ -57,7 +57,7 @@ FMO_HD void fmo_far_ss_coefficients(double c, double half, double s, double rati
     coefficient[0] = c;
 }
 
-/* Adds the sizes of a primitive's moments by order, and of the carried product. */
+/* Adds the magnitudes of a primitive's moments by order, and of the carried product. */
 FMO_HD void fmo_far_ss_sizes(double c, double half, double s, double ratio, double width,
                              double *moment, double *carried)
 {
@@ -69,7 +69,7 @@ FMO_HD void fmo_far_ss_sizes(double c, double half, double s, double ratio, doub
     moment[0] += c;
 }
 
-/* The factor of AB that goes with a coefficient. */
+/* The factor of AB that belongs to a coefficient. */
 FMO_HD double fmo_far_ss_span(int coefficient, double width)
 {
     (void)coefficient;

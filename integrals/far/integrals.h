@@ -1,15 +1,15 @@
-/* Integrals of far quartets (far.h), for K. A pair's coefficients go with moments of one order
- * each; what two coefficients are summed with are all derivatives of the sum of their orders, so
- * that a quartet has FMO_FAR_BLOCKS(bra class, ket class) sums over pairs of nodes: [coefficient of
- * the bra][of the ket][derivative]. */
+/* Integrals of far quartets (far.h), for K. Each coefficient of a pair multiplies moments of one
+ * order; a pair of coefficients multiplies all derivatives of the sum of their orders. A quartet
+ * therefore has FMO_FAR_BLOCKS(bra class, ket class) sums over pairs of quadrature points:
+ * [coefficient of the bra][of the ket][derivative]. */
 #ifndef FMO_FAR_INTEGRALS_H
 #define FMO_FAR_INTEGRALS_H
 
 #include "integrals/far/moments.h"
 #include "integrals/far/pair.h"
 
-/* Sums of `coefficients` of a pair class, the first ones, where each is with FMO_FAR_OF_ORDER(order
- * + its own order). */
+/* Number of sums of the first `coefficients` coefficients of a pair class, each with
+ * FMO_FAR_OF_ORDER(order + its own order) derivatives. */
 FMO_TABLE_FUNCTION int fmo_far_row(int pair_class, int order, int coefficients)
 {
     int sums = 0;
@@ -21,7 +21,7 @@ FMO_TABLE_FUNCTION int fmo_far_row(int pair_class, int order, int coefficients)
     return sums;
 }
 
-/* Where the sums of coefficients b and k start. */
+/* Offset of the sums of coefficients b and k. */
 FMO_TABLE_FUNCTION int fmo_far_block(int bra_class, int ket_class, int b, int k)
 {
     int rows = 0;
@@ -35,7 +35,8 @@ FMO_TABLE_FUNCTION int fmo_far_block(int bra_class, int ket_class, int b, int k)
     return rows + (k > 0 ? fmo_far_row(ket_class, fmo_far_order(bra_class, b), k) : 0);
 }
 
-/* All sums; a constant, for the sizes of arrays, and in C the most that any quartet has. */
+/* Number of all sums: a constant for array sizes; in C, arrays have the largest number of any
+ * quartet. */
 #define FMO_FAR_BLOCKS(bra_class, ket_class) \
     fmo_far_block(bra_class, ket_class, fmo_far_coefficient_num(bra_class), 0)
 enum {
@@ -43,7 +44,7 @@ enum {
                          FMO_FAR_OF_ORDER(FMO_ERI_LOW_L_ORDER_MAX)
 };
 
-/* Adds two nodes, R = P - Q, to the sums of a quartet. */
+/* Adds the contribution of two quadrature points, R = P - Q, to the sums of a quartet. */
 FMO_HD void fmo_far_add_nodes(int bra_class, int ket_class, const fmo_real *R,
                               const fmo_real *bra_coefficient, const fmo_real *ket_coefficient,
                               fmo_real *blocks)
@@ -66,13 +67,13 @@ FMO_HD void fmo_far_add_nodes(int bra_class, int ket_class, const fmo_real *R,
     }
 }
 
-/* Sums over pairs of nodes -> eri[products of the bra][of the ket]. */
+/* From sums over pairs of quadrature points to eri[products of the bra][of the ket]. */
 FMO_HD void fmo_far_integrals(int bra_class, int ket_class, const fmo_real *AB, const fmo_real *CD,
                               const fmo_real *blocks, fmo_real *eri)
 {
     const int bra_sums = FMO_FAR_SUMS(bra_class), ket_sums = FMO_FAR_SUMS(ket_class);
     const int bra_products = FMO_FAR_PRODUCTS(bra_class), cds = FMO_FAR_PRODUCTS(ket_class);
-    fmo_real half[FMO_FAR_SUMS_MAX][FMO_FAR_PRODUCTS_MAX] = {{0}}; /* the ket unfolded */
+    fmo_real half[FMO_FAR_SUMS_MAX][FMO_FAR_PRODUCTS_MAX] = {{0}}; /* with the ket unfolded */
     FMO_GPU_UNROLL
     for (int b = 0; b < bra_sums; b++) {
         fmo_real sums[FMO_FAR_SUMS_MAX] = {0};
@@ -87,7 +88,8 @@ FMO_HD void fmo_far_integrals(int bra_class, int ket_class, const fmo_real *AB, 
                                          fmo_far_power(e, 2) + fmo_far_power(f, 2));
             const fmo_real v =
                 blocks[fmo_far_block(bra_class, ket_class, i, j) + at - FMO_FAR_TERMS(order - 1)];
-            sums[k] = fmo_far_moment_order(f) & 1 ? -v : v; /* d/dQ = -d/dR, to an odd power */
+            /* d/dQ = -d/dR: the sign of odd orders */
+            sums[k] = fmo_far_moment_order(f) & 1 ? -v : v;
         }
         fmo_far_unfold(ket_class, CD, sums, half[b]);
     }

@@ -1,12 +1,12 @@
-/* Moments and derivatives of 1/R, and what the moments of two nodes do to each other (far.h). Both
- * are [1 + 3 + 6 + ...]: 1, x y z, xx xy xz yy yz zz, ..., up to an order: for a pair the sum of
- * its angular momenta. */
+/* Moments, derivatives of 1/R, and the interaction of the moments of two quadrature points (far.h).
+ * Both are arrays [1 + 3 + 6 + ...]: 1, x y z, xx xy xz yy yz zz, ..., up to an order: for a pair
+ * the sum of its angular momenta. */
 #ifndef FMO_FAR_MOMENTS_H
 #define FMO_FAR_MOMENTS_H
 
 #include "integrals/eri/eri_common.h"
 
-/* Moments, or derivatives, up to an order, and of an order; constants. */
+/* Number of moments, or derivatives, up to an order, and of one order; constants. */
 #define FMO_FAR_TERMS(order)    (((order) + 1) * ((order) + 2) * ((order) + 3) / 6)
 #define FMO_FAR_OF_ORDER(order) (((order) + 1) * ((order) + 2) / 2)
 
@@ -15,14 +15,14 @@ enum {
     FMO_FAR_TERMS_MAX = FMO_FAR_TERMS(FMO_ERI_LOW_L_ORDER_MAX)
 };
 
-/* Place of derivative x^nx y^ny z^nz. */
+/* Index of derivative x^nx y^ny z^nz. */
 FMO_HD int fmo_far_index(int nx, int ny, int nz)
 {
     const int order = nx + ny + nz, rest = ny + nz;
     return order * (order + 1) * (order + 2) / 6 + rest * (rest + 1) / 2 + nz;
 }
 
-/* How often x (0), y (1), z (2) is in moment n. */
+/* Power of x (0), y (1) or z (2) in moment n. */
 FMO_HD int fmo_far_power(int n, int x)
 {
     const int i = n < 4 ? n - 1 : n < 7 ? 0 : n < 9 ? 1 : 2;
@@ -30,7 +30,7 @@ FMO_HD int fmo_far_power(int n, int x)
     return n == 0 ? 0 : (i == x) + (j == x);
 }
 
-/* Place of the derivative by coordinates i, j, ... each 0 to 2. */
+/* Index of the derivative by n coordinates, each 0 to 2. */
 FMO_HD int fmo_far_at(int n, const int *by)
 {
     int power[3] = {0, 0, 0};
@@ -50,7 +50,7 @@ FMO_HD int fmo_far_moment_order(int n)
     return n < FMO_FAR_TERMS(0) ? 0 : n < FMO_FAR_TERMS(1) ? 1 : 2;
 }
 
-/* All derivatives of 1/|R| by R up to an order (at most 4). */
+/* Computes all derivatives of 1/|R| with respect to R up to an order (at most 4). */
 FMO_HD void fmo_far_derivatives(int order, const fmo_real *R, fmo_real *T)
 {
     const fmo_real r1 = fmo_rsqrt(R[0] * R[0] + R[1] * R[1] + R[2] * R[2]), r2 = r1 * r1;
@@ -93,9 +93,9 @@ FMO_HD void fmo_far_derivatives(int order, const fmo_real *R, fmo_real *T)
 
 FMO_STATIC_ASSERT(FMO_ERI_LOW_L_ORDER_MAX <= 4, "far/moments.h: fmo_far_derivatives lacks orders")
 
-/* Declares bra_order and ket_order of pairs bra_class and ket_class. In place for CUDA, as after
- * calls of fmo_pair_order, even inlined ones, nvcc 13.0 leaves arrays of fused kernels in memory.
- */
+/* Declares bra_order and ket_order of bra_class and ket_class. Written out for CUDA, because with
+ * calls of fmo_pair_order, even inlined ones, nvcc 13.0 leaves arrays of fused kernels in local
+ * memory. */
 #if defined(__CUDACC__)
 #define FMO_FAR_ORDERS                \
     int bra_order = 0, ket_order = 0; \
@@ -108,7 +108,8 @@ FMO_STATIC_ASSERT(FMO_ERI_LOW_L_ORDER_MAX <= 4, "far/moments.h: fmo_far_derivati
     const int bra_order = fmo_pair_order(bra_class), ket_order = fmo_pair_order(ket_class);
 #endif
 
-/* Adds to the potentials (and their derivatives) of two nodes at each other, R = P - Q. */
+/* Adds to the potentials (and their derivatives) of two quadrature points at each other, R = P - Q.
+ */
 FMO_HD void fmo_far_interact(int bra_class, int ket_class, const fmo_real *R, const fmo_real *H_bra,
                              const fmo_real *H_ket, fmo_real *V_bra, fmo_real *V_ket)
 {
@@ -122,7 +123,7 @@ FMO_HD void fmo_far_interact(int bra_class, int ket_class, const fmo_real *R, co
             const fmo_real t = T[fmo_far_index(fmo_far_power(e, 0) + fmo_far_power(f, 0),
                                                fmo_far_power(e, 1) + fmo_far_power(f, 1),
                                                fmo_far_power(e, 2) + fmo_far_power(f, 2))];
-            if (fmo_far_moment_order(f) & 1) { /* d/dQ = -d/dR, to an odd power */
+            if (fmo_far_moment_order(f) & 1) { /* d/dQ = -d/dR: the sign of odd orders */
                 V_bra[e] -= t * H_ket[f];
                 V_ket[f] -= t * H_bra[e];
             } else {

@@ -1,32 +1,34 @@
-/* The nodes of a far pair (far.h): a function f that is smooth along the line of a pair's
- * primitives is taken as its interpolation polynomial, sum_m c_m f(s_m) = sum_j [sum_m c_m
- * L_j(s_m)] f(x_j), L_j the Lagrange polynomials of the nodes x_j. Polynomials of degree n - 1 are
- * exact for any n nodes. These are those of Gauss quadrature for the sizes of the primitives: where
- * all coefficients went like the sizes, degree 2n - 1 would be exact, and as they nearly do, little
- * is left of it. */
+/* Quadrature points (nodes) of a far pair (far.h): a function f that is smooth along the line of a
+ * pair's primitives is replaced by its interpolation polynomial, sum_m c_m f(s_m) = sum_j [sum_m
+ * c_m L_j(s_m)] f(x_j), with the Lagrange polynomials L_j of the points x_j. Polynomials of degree
+ * n - 1 are integrated exactly with any n points. Those used here are the points of Gauss
+ * quadrature with the magnitudes of the primitives as weights: if all coefficients were
+ * proportional to the magnitudes, degree 2n - 1 would be exact; as they nearly are, the remaining
+ * error is small. */
 #ifndef FMO_FAR_NODES_H
 #define FMO_FAR_NODES_H
 
 #include "integrals/far/pair.h"
 
-/* How many nodes there may be: choices 0 to FMO_FAR_CHOICES - 1. */
+/* Numbers of quadrature points: choices 0 to FMO_FAR_CHOICES - 1. */
 enum { FMO_FAR_CHOICES = 5, FMO_FAR_NODES_MAX = 6 };
 #define FMO_FAR_NODES(choice) ((choice) < 4 ? (choice) + 1 : FMO_FAR_NODES_MAX)
 
-/* Primitives closer than this, in units of AB, have one centre: s itself has rounding errors. */
+/* Primitives closer than this, in units of AB, count as having one centre, because s itself has
+ * rounding errors. */
 #define FMO_FAR_ONE_CENTRE (64 * 2.2204460492503131e-16)
 
 FMO_HD double fmo_far_place(const double *prim, const double *AB)
 {
-    int x = 0; /* the largest component */
+    int x = 0; /* axis of the largest component */
     for (int i = 1; i < 3; i++)
         if (fabs(AB[i]) > fabs(AB[x])) x = i;
     return AB[x] == 0.0 ? 0.0 : prim[FMO_PAIR_X + x] / AB[x];
 }
 
-/* Places and coefficients of all primitives of a pair: num >= 1 records of FMO_PAIR_FIELDS, and
- * their ratios, which only pairs with a partner have -> place[num], a primitive's centre is A +
- * place AB, and coefficient[num][FMO_FAR_COEFFICIENTS(pair_class)]. */
+/* Computes positions and coefficients of all primitives of a pair from num >= 1 records of
+ * FMO_PAIR_FIELDS and, for pairs with a partner, their ratios: place[num], with a primitive's
+ * centre at A + place AB, and coefficient[num][FMO_FAR_COEFFICIENTS(pair_class)]. */
 FMO_HD void fmo_far_primitives(int pair_class, int num, const double *prim, const double *ratio,
                                const double *AB, double *place, double *coefficient)
 {
@@ -45,7 +47,7 @@ FMO_HD double fmo_far_width(const double *AB)
     return fmax(fmax(fabs(AB[0]), fabs(AB[1])), fabs(AB[2]));
 }
 
-/* How much a coefficient weighs: its factor of AB, and its moments' distance. */
+/* Weight of a coefficient: its factor of AB times the decay of its moments at a distance. */
 FMO_HD double fmo_far_scale(int pair_class, int coefficient, double width, double distance)
 {
     const int order = fmo_far_order(pair_class, coefficient);
@@ -55,15 +57,15 @@ FMO_HD double fmo_far_scale(int pair_class, int coefficient, double width, doubl
     return fmo_far_span(pair_class, coefficient, width) * moment;
 }
 
-/* Where a pair's nodes can be: its segment, and the recurrence p_k+1 = (t - a_k) p_k - b_k p_k-1 of
- * the polynomials that are orthogonal over it, t from -1 to 1. */
+/* The line on which a pair's quadrature points lie: its segment, and the recurrence p_k+1 = (t -
+ * a_k) p_k - b_k p_k-1 of the polynomials that are orthogonal on it, t from -1 to 1. */
 typedef struct fmo_far_line {
-    double middle, half; /* of s */
-    /* As many nodes leave nothing out; FMO_FAR_NODES_MAX + 1 if that would take more than there may
-     * be. Of the recurrence, at most FMO_FAR_NODES_MAX. */
+    double middle, half; /* in units of s */
+    /* Number of points without error; FMO_FAR_NODES_MAX + 1 if it is more than allowed. The
+     * recurrence has at most FMO_FAR_NODES_MAX coefficients. */
     int degree;
     double a[FMO_FAR_NODES_MAX], b[FMO_FAR_NODES_MAX];
-    double zero[FMO_FAR_NODES_MAX]; /* of p_zeros, ascending */
+    double zero[FMO_FAR_NODES_MAX]; /* zeros of p_zeros, ascending */
     int zeros;
 } fmo_far_line;
 
@@ -78,14 +80,14 @@ FMO_HD double fmo_far_polynomial(const fmo_far_line *line, int degree, double t)
     return p;
 }
 
-/* The distance at which a primitive's moments are weighed against its charge, in bohr. */
+/* The distance in bohr at which a primitive's moments are compared with its charge. */
 #define FMO_FAR_TYPICAL 8.0
 
-/* Polynomials whose square is less than this, in the mean, are zero at all primitives. */
+/* Polynomials with a mean square below this are zero at all primitives. */
 #define FMO_FAR_NOTHING 1e-28
 
-/* From the primitives' places and coefficients. Stieltjes' procedure: Gautschi, Orthogonal
- * Polynomials (Oxford 2004), 2.2.3.1. */
+/* Finds segment and recurrence from the positions and coefficients of the primitives, by Stieltjes'
+ * procedure: Gautschi, Orthogonal Polynomials (Oxford 2004), 2.2.3.1. */
 FMO_HD void fmo_far_find_line(int pair_class, int num, const double *prim_place,
                               const double *prim_coefficient, const double *AB, fmo_far_line *line)
 {
@@ -124,7 +126,7 @@ FMO_HD void fmo_far_find_line(int pair_class, int num, const double *prim_place,
     }
 }
 
-/* The zeros of p_n, n at most line->degree, from those of p_n-1, between which they lie. */
+/* Finds the zeros of p_n, n at most line->degree, by bisection between those of p_n-1. */
 FMO_HD void fmo_far_find_zeros(fmo_far_line *line, int n)
 {
     if (line->zeros > n) line->zeros = 0;
@@ -133,7 +135,8 @@ FMO_HD void fmo_far_find_zeros(fmo_far_line *line, int n)
         for (int j = degree - 1; j >= 0; j--) {
             double low = j > 0 ? line->zero[j - 1] : -1.0;
             double high = j < degree - 1 ? line->zero[j] : 1.0;
-            const int sign = (degree - j) % 2; /* p_n < 0 below its last zero, and so on */
+            const int sign = (degree - j) % 2; /* p_n < 0 just below its last zero, > 0 below the
+                                                  one before, and so on */
             for (int bit = 0; bit < 45; bit++) {
                 const double t = 0.5 * (low + high);
                 if ((fmo_far_polynomial(line, degree, t) < 0.0) == sign)
@@ -146,7 +149,7 @@ FMO_HD void fmo_far_find_zeros(fmo_far_line *line, int n)
     }
 }
 
-/* L_j(s) of n nodes. */
+/* L_j(s) for n points. */
 FMO_HD double fmo_far_lagrange(int n, const double *node, int j, double s)
 {
     double product = 1.0, divisor = 1.0;
@@ -158,9 +161,10 @@ FMO_HD double fmo_far_lagrange(int n, const double *node, int j, double s)
     return product / divisor;
 }
 
-/* At most n nodes for the primitives of one pair, like these: place[n] and
- * coefficient[n][FMO_FAR_COEFFICIENTS(pair_class)]. Returns how many there are: n, or fewer,
- * without any error, if there are no more primitives than that or all have one centre. */
+/* Computes at most n quadrature points for the primitives of a pair: place[n] and
+ * coefficient[n][FMO_FAR_COEFFICIENTS(pair_class)], as those of primitives. Returns their number:
+ * n, or fewer, then without error, if the pair has no more primitives or all of them have one
+ * centre. */
 FMO_HD int fmo_far_nodes(int pair_class, int num, const double *prim_place,
                          const double *prim_coefficient, fmo_far_line *line, int n, double *place,
                          double *coefficient)

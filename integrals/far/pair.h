@@ -1,5 +1,5 @@
-/* The arithmetic of far pairs (far.h) by pair class: the functions of far_<pair>.h, one for each
- * row of the table of pairs. */
+/* The arithmetic of far pairs (far.h) by pair class: dispatches to the functions of far_<pair>.h,
+ * one for each row of the table of pairs. */
 #ifndef FMO_FAR_PAIR_H
 #define FMO_FAR_PAIR_H
 
@@ -8,14 +8,14 @@
 #include "integrals/far/far_ps.h"
 #include "integrals/far/far_pp.h"
 
-/* Constants, for the sizes of arrays: products ab of a pair, those of sp pairs with what they
- * carry; coefficients of a node; sums over the nodes. In C they are functions, and arrays have the
- * most of any pair. */
+/* Constants for array sizes: products ab of a pair, including those of a carried pair; coefficients
+ * of a quadrature point; sums over the points. In C they are functions, and arrays have the largest
+ * size of any pair. */
 #define FMO_FAR_PRODUCTS(pair_class)     fmo_pair_products(pair_class, 1)
 #define FMO_FAR_COEFFICIENTS(pair_class) fmo_far_coefficient_num(pair_class)
 #define FMO_FAR_SUMS(pair_class)         fmo_far_sum_num(pair_class)
 
-/* Coefficients of a node. */
+/* Number of coefficients of a quadrature point. */
 FMO_TABLE_FUNCTION int fmo_far_coefficient_num(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) \
@@ -24,7 +24,7 @@ FMO_TABLE_FUNCTION int fmo_far_coefficient_num(int pair_class)
 #undef ROW
 }
 
-/* Sums over the nodes. */
+/* Number of sums over the quadrature points. */
 FMO_TABLE_FUNCTION int fmo_far_sum_num(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? (int)fmo_far_##name##_sum_num:
@@ -48,7 +48,7 @@ enum {
     FMO_FAR_SUMS_MAX = sizeof(union fmo_far_sum_sizes)
 };
 
-/* Coefficients that go with moments of lower order than this. */
+/* Number of coefficients that multiply moments of lower order than this. */
 FMO_TABLE_FUNCTION int fmo_far_below(int pair_class, int order)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? fmo_far_##name##_below(order):
@@ -56,7 +56,7 @@ FMO_TABLE_FUNCTION int fmo_far_below(int pair_class, int order)
 #undef ROW
 }
 
-/* The order of the moments that a coefficient goes with. */
+/* The order of the moments that a coefficient multiplies. */
 FMO_TABLE_FUNCTION int fmo_far_order(int pair_class, int coefficient)
 {
     int order = 0;
@@ -65,7 +65,7 @@ FMO_TABLE_FUNCTION int fmo_far_order(int pair_class, int coefficient)
     return order;
 }
 
-/* The coefficient and the moment that a sum over the nodes of a pair goes with. */
+/* The coefficient and the moment that belong to a sum over the quadrature points of a pair. */
 FMO_HD int fmo_far_sum_coefficient(int pair_class, int sum)
 {
 #define ROW(P, name, li, lj, partner) \
@@ -83,7 +83,7 @@ FMO_HD int fmo_far_sum_moment(int pair_class, int sum)
     return 0;
 }
 
-/* What all nodes of a pair have in common: D[products] -> [sums]. */
+/* Converts a density block to the form used for all quadrature points: D[products] -> [sums]. */
 FMO_HD void fmo_far_fold(int pair_class, const fmo_real *AB, const fmo_real *D, fmo_real *folded)
 {
 #define ROW(P, name, li, lj, partner) \
@@ -92,7 +92,7 @@ FMO_HD void fmo_far_fold(int pair_class, const fmo_real *AB, const fmo_real *D, 
 #undef ROW
 }
 
-/* Moments H of one node. */
+/* Computes the moments H of one quadrature point. */
 FMO_HD void fmo_far_moments(int pair_class, const fmo_real *coefficient, const fmo_real *folded,
                             fmo_real *H)
 {
@@ -102,7 +102,7 @@ FMO_HD void fmo_far_moments(int pair_class, const fmo_real *coefficient, const f
 #undef ROW
 }
 
-/* Adds what potential V at one node means to its pair. */
+/* Adds the contribution of potential V at one quadrature point to the sums of its pair. */
 FMO_HD void fmo_far_potential(int pair_class, const fmo_real *coefficient, const fmo_real *V,
                               fmo_real *sums)
 {
@@ -112,7 +112,7 @@ FMO_HD void fmo_far_potential(int pair_class, const fmo_real *coefficient, const
 #undef ROW
 }
 
-/* [sums] of a pair -> J[products]. */
+/* Converts sums to J: [sums] of a pair -> J[products]. */
 FMO_HD void fmo_far_unfold(int pair_class, const fmo_real *AB, const fmo_real *sums, fmo_real *J)
 {
 #define ROW(P, name, li, lj, partner) \
@@ -121,15 +121,15 @@ FMO_HD void fmo_far_unfold(int pair_class, const fmo_real *AB, const fmo_real *s
 #undef ROW
 }
 
-/* The charge of a primitive pair (ss) from its stored exponent and prefactor: its overlap integral.
- */
+/* The charge of a primitive pair (ss), its overlap integral, from its stored exponent and
+ * prefactor. */
 FMO_HD fmo_real fmo_far_charge(fmo_real p, fmo_real k)
 {
     return FMO_FAR_CHARGE * k * fmo_rsqrt(p);
 }
 
-/* A primitive's coefficients, from its place s on the line and the ratio that only pairs with a
- * partner have. */
+/* Computes a primitive's coefficients from its position s on the line and, for pairs with a
+ * partner, the ratio. */
 FMO_HD void fmo_far_coefficients(int pair_class, const double *prim, double ratio, double s,
                                  double *coefficient)
 {
@@ -141,7 +141,7 @@ FMO_HD void fmo_far_coefficients(int pair_class, const double *prim, double rati
 #undef ROW
 }
 
-/* Adds the sizes of a primitive's moments by order, and of a carried product, for bounds. */
+/* Adds the magnitudes of a primitive's moments by order, and of a carried product, for bounds. */
 FMO_HD void fmo_far_sizes(int pair_class, const double *prim, double ratio, double s, double width,
                           double *moment, double *carried)
 {
@@ -154,7 +154,7 @@ FMO_HD void fmo_far_sizes(int pair_class, const double *prim, double ratio, doub
 #undef ROW
 }
 
-/* The factor of AB that goes with a coefficient; width is the largest |AB_x|. */
+/* The factor of AB that belongs to a coefficient; width is the largest |AB_x|. */
 FMO_HD double fmo_far_span(int pair_class, int coefficient, double width)
 {
 #define ROW(P, name, li, lj, partner) \

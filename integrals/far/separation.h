@@ -1,7 +1,6 @@
-/* A bound on integrals that knows distance, for shells of any kind: two products that do not
- * overlap are charges, dipoles and so on that decay with it, which Schwarz bounds do not see. Host
- * and device; equations in docs/explanation/far-field.md, "A bound that depends on
- * distance". */
+/* A distance-dependent bound on integrals, for any shells: two products that do not overlap
+ * interact as charges, dipoles and so on, which decay with distance, unlike Schwarz bounds. Host
+ * and device; equations in docs/explanation/far-field.md, "A bound that depends on distance". */
 #ifndef FMO_FAR_SEPARATION_H
 #define FMO_FAR_SEPARATION_H
 
@@ -10,16 +9,18 @@
 
 enum { FMO_SEPARATION_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
 
-/* What the bound takes of a pair; all but the place rounded up. */
+/* Data of a pair for the bound; all except the position are rounded up. */
 typedef struct fmo_separation {
-    float x, y, z, radius; /* the primitives' centre by their bounds, the farthest from it; bohr */
+    float x, y, z, radius; /* centre of the primitives weighted by their bounds, and the largest
+                              distance from it; bohr */
     float spread;          /* largest 1/p */
     float log_size;        /* binary logarithm of the sum of the primitives' Schwarz bounds */
-    float moment[FMO_SEPARATION_ORDERS]; /* by order, of the product where it is largest */
+    float moment[FMO_SEPARATION_ORDERS]; /* by order: the largest of any product */
 } fmo_separation;
 
-/* The primitives of a pair, two fields together (eri_common.h), `stride` twos separation, `twos` of
- * them a primitive; field `bound` has in its first half the Schwarz bound as a float. */
+/* The primitives of a pair, with pairs of fields (eri_common.h) stored together: `twos` pairs per
+ * primitive, `stride` pairs apart. Field `bound` contains the Schwarz bound as a float in its first
+ * half. */
 typedef struct fmo_separation_prims {
     const double *prim;
     int num, twos, bound;
@@ -41,15 +42,15 @@ FMO_HD float fmo_separation_up(double x)
     return (float)(x * 1.000001);
 }
 
-/* Sums over primitives, of one product: charge and dipole about the centre; sizes of what is left,
+/* Sums over primitives for one product: charge and dipole about the centre; magnitudes of the rest,
  * from order 2 on. */
 typedef struct fmo_separation_sums {
     double charge, dipole[3], rest[FMO_SEPARATION_ORDERS];
 } fmo_separation_sums;
 
-/* Adds a primitive of charge c, d from the centre, to a product: c E_tuv meets the derivative tuv
- * of 1/R at its own place; that, taken to the centre by Taylor's theorem, is exact in charge and
- * dipole, and the rest is at most of order 2. */
+/* Adds a primitive of charge c at d from the centre to a product. c E_tuv multiplies the derivative
+ * tuv of 1/R at the primitive's position; expanded about the centre by Taylor's theorem, charge and
+ * dipole are exact and the remainder is bounded by a term of order 2. */
 FMO_HD void
 fmo_separation_add(const int *power, double c, const double *d,
                    double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
@@ -75,7 +76,8 @@ fmo_separation_add(const int *power, double c, const double *d,
             }
 }
 
-/* A: centre of the first shell, of angular momentum la; AB = A - B; factor: of the prefactors. */
+/* Computes the data of a pair. A: centre of the first shell, of angular momentum la; AB = A - B;
+ * factor: multiplies the prefactors. */
 FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const double *AB,
                                      double factor, const fmo_separation_prims *prims,
                                      fmo_separation *separation)
@@ -133,23 +135,23 @@ FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const doub
     }
 }
 
-/* Products are separation where T = gap^2 / (1/p + 1/q) reaches this and the logarithm of their
- * sizes' product over what may be neglected: what overlap then changes is less than a fifth of that
- * (tests/integrals_separation.c). */
+/* Products are separated if T = gap^2 / (1/p + 1/q) is at least this plus the logarithm of the
+ * product of their sizes over the tolerance: overlap then changes an integral by less than a fifth
+ * of the tolerance (tests/integrals_separation.c). */
 #define FMO_SEPARATION_T 7.0f
 
 FMO_STATIC_ASSERT(2 * (FMO_SEPARATION_ORDERS - 1) == 8,
                   "separation.h: the factorial of the highest order")
 
-/* Single precision loses places of nuclei to so many bohr for each bohr from the origin. */
+/* Rounding error of a position in single precision, per bohr of distance from the origin. */
 #define FMO_SEPARATION_PLACE 4e-7f
 
-/* The most that an integral of two products can be, from their moments of order n and m,
+/* Upper bound of an integral of two products, from their moments of order n and m,
  *
- *   sum_nm M_n N_m (n + m)! / R^(n+m+1)
+ *    sum_nm M_n N_m (n + m)! / R^(n+m+1)
  *
- * with the distance of the centres for charges and dipoles, of the nearest primitives for the rest;
- * infinity where they are not separation. log_worth: binary logarithm of 1 / what may be neglected.
+ * with the distance of the centres for charges and dipoles, and of the nearest primitives for the
+ * rest; infinite if the products are not separated. log_worth: binary logarithm of 1 / tolerance.
  */
 FMO_HD float fmo_separation_bound(const fmo_separation *a, const fmo_separation *b, float log_worth)
 {
@@ -165,7 +167,7 @@ FMO_HD float fmo_separation_bound(const fmo_separation *a, const fmo_separation 
     float sum = far * (a->moment[0] * b->moment[0] +
                        far * (a->moment[0] * b->moment[1] + a->moment[1] * b->moment[0] +
                               far * 2.0f * a->moment[1] * b->moment[1]));
-    float rest = 0.0f, factorial = 40320.0f; /* 8!, of the highest order */
+    float rest = 0.0f, factorial = 40320.0f; /* 8!, for the highest order */
     FMO_UNROLL
     for (int order = 2 * (FMO_SEPARATION_ORDERS - 1); order >= 2; order--) {
         float products = 0.0f;

@@ -1,10 +1,10 @@
-/* Sorting a basis by nucleus and exponent (centres.h). */
+/* Sorts a basis by nucleus and exponent; see centres.h. */
 #include "integrals/one_electron/centres.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A primitive of a shell, before those with one exponent are put together. */
+/* A primitive of a shell, before primitives with equal exponents are merged. */
 typedef struct loose_prim {
     double exponent, coefficient, size;
     int ang_mom, function;
@@ -17,8 +17,8 @@ static int by_exponent(const void *x, const void *y)
     return (a->function > b->function) - (a->function < b->function);
 }
 
-/* The norm of a shell's functions, of Cartesian components the smallest; 0 where it cannot be told,
- * so that nothing of the shell is ever negligible. */
+/* The norm of a shell's functions, the smallest of its Cartesian components; 0 if it cannot be
+ * computed, so that no primitive of the shell is ever negligible. */
 static double shell_norm(const fmo_basis *basis, const fmo_shell *shell)
 {
     const double *a = basis->exponent + shell->prim_begin;
@@ -33,7 +33,7 @@ static double shell_norm(const fmo_basis *basis, const fmo_shell *shell)
     return square > 0.0 && isfinite(square) ? sqrt(square) : 0.0;
 }
 
-/* ln of |c|/norm (pi/2a)^(3/4) (1 + r)^l (1 + a); r: see docs/explanation/one-electron.md. */
+/* ln of |c|/norm (pi/2a)^(3/4) (1 + r)^l (1 + a); for r see docs/explanation/one-electron.md. */
 static double prim_size(double a, double c, double norm, int ang_mom)
 {
     const double r = sqrt((2 * FMO_ANG_MOM_MAX + 1) / (2.0 * a));
@@ -41,15 +41,15 @@ static double prim_size(double a, double c, double norm, int ang_mom)
     return log(fabs(c)) - log(norm) + 0.75 * log(M_PI / (2.0 * a)) + ang_mom * log1p(r) + log1p(a);
 }
 
-/* How far the lists have been filled. */
+/* Progress of filling the lists. */
 typedef struct filling {
-    int *shell;        /* [basis->shell_num] shells by nucleus */
+    int *shell;        /* [basis->shell_num] shells sorted by nucleus */
     loose_prim *loose; /* [basis->prim_num] */
-    size_t loose_num;  /* of the centre at hand */
+    size_t loose_num;  /* of the current centre */
     int prims, uses, callers, terms;
 } filling;
 
-/* The caller's functions of a shell; this is where they are told from the integrals' own. */
+/* Adds the caller's functions of a shell, as linear combinations of Cartesian ones. */
 static void add_callers(fmo_centres *cs, const fmo_shell *shell, int function, filling *f)
 {
     const fmo_basis *basis = cs->basis;
@@ -79,7 +79,7 @@ static void add_shell(fmo_centres *cs, fmo_centre *centre, const fmo_shell *shel
     if (shell->ang_mom > centre->ang_mom) centre->ang_mom = shell->ang_mom;
 }
 
-/* The primitives of a centre by exponent, from those of its shells. */
+/* Merges the primitives of a centre's shells by exponent. */
 static void merge_prims(fmo_centres *cs, fmo_centre *centre, filling *f)
 {
     const loose_prim *const loose = f->loose;
@@ -92,7 +92,8 @@ static void merge_prims(fmo_centres *cs, fmo_centre *centre, filling *f)
         fmo_centre_prim *const prim = &cs->prim[f->prims - 1];
         fmo_centre_use *const last = &cs->use[f->uses - 1];
         prim->size = fmax(prim->size, loose[k].size);
-        /* An exponent that a shell has twice has one user: who looks for a function finds one. */
+        /* A shell with an exponent that occurs twice uses it once, with the sum of the
+         * coefficients, so that a function is found once among the uses. */
         if (prim->use_end > prim->use_begin && last->function == loose[k].function) {
             last->coefficient += loose[k].coefficient;
             prim->size += M_LN2;
@@ -110,7 +111,7 @@ static void merge_prims(fmo_centres *cs, fmo_centre *centre, filling *f)
         cs->prim[k].rest = rest = fmax(rest, cs->prim[k].size);
 }
 
-/* Shells by nucleus, then in the order of the basis: a counting sort. */
+/* Sorts the shells by nucleus, otherwise in the order of the basis: a counting sort. */
 static void sort_shells(const fmo_basis *basis, int *begin, int *shell)
 {
     for (int n = 0; n <= basis->nucleus_num; n++) begin[n] = 0;
@@ -119,7 +120,7 @@ static void sort_shells(const fmo_basis *basis, int *begin, int *shell)
     for (int s = 0; s < basis->shell_num; s++) shell[begin[basis->shell[s].nucleus]++] = s;
 }
 
-/* The next centre, from shell s of the sorted ones on; returns the shell after its last one. */
+/* Makes the next centre, from shell s of the sorted ones on; returns the shell after its last. */
 static int add_centre(fmo_centres *cs, int s, filling *f)
 {
     const fmo_basis *basis = cs->basis;
@@ -139,6 +140,7 @@ static int add_centre(fmo_centres *cs, int s, filling *f)
     return s;
 }
 
+/* Allocates the lists and fills them centre by centre. */
 fmo_status fmo_centres_make(const fmo_basis *basis, fmo_centres *cs, fmo_error *err)
 {
     const size_t shells = (size_t)basis->shell_num, prims = (size_t)basis->prim_num;

@@ -1,13 +1,13 @@
 /* The sums of charge_sums.h, FMO_SIMD_WIDTH charges at a time. Compiled once per instruction set;
- * FMO_CHARGE_KERNELS (the name of the table below) and FMO_VECTOR_NAME come from CMake. */
+ * FMO_CHARGE_KERNELS (the name of the table below) and FMO_VECTOR_NAME are set by CMake. */
 #include "integrals/one_electron/charge_sums.h"
 
 #include "integrals/boys/boys.h"
 
 enum { W = FMO_SIMD_WIDTH };
 
-/* Adds g_n x^a y^b z^c of a vector of charges. A monomial is one of a degree less times x, y or z.
- */
+/* Adds g_n x^a y^b z^c of a vector of charges. Each monomial is one of a lower degree times x, y or
+ * z. */
 FMO_HD void add_charges(int L, const fmo_real *g, const fmo_real *r, fmo_real *sums)
 {
     fmo_real mono[FMO_HERMITE_MAX]; /* of degrees 1 to L - 1 */
@@ -19,7 +19,7 @@ FMO_HD void add_charges(int L, const fmo_real *g, const fmo_real *r, fmo_real *s
     FMO_UNROLL
     for (int s = 0; s <= L / 2; s++) {
         fmo_real *const to = sums + FMO_CHARGE_SUMS_BEGIN(L, s);
-        fmo_real h[FMO_HERMITE_MAX]; /* with one power less */
+        fmo_real h[FMO_HERMITE_MAX]; /* g times the monomial with one power less */
         to[0] += g[s];
         FMO_HERMITE_UNROLL
         for (int k = 0; k < FMO_HERMITE_COUNT(L - 1); k++) {
@@ -42,10 +42,11 @@ FMO_HD int any_below(fmo_real x, double limit)
 #endif
 }
 
+/* Sums over all charges for one product; far from it, without the Boys function. */
 FMO_HD void sum_charges(int L, const fmo_charge_view *view, const double *offset, double p,
                         double *out)
 {
-    const double far = fmo_boys_far(L) / p; /* of r^2 */
+    const double far = fmo_boys_far(L) / p; /* limit of r^2 */
     double scale[FMO_PAIR_ORDER_MAX + 1] = {2.0 * sqrt(p / M_PI)};
     fmo_real sums[FMO_CHARGE_SUMS_MAX];
     FMO_UNROLL

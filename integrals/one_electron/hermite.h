@@ -1,30 +1,29 @@
-/* From sums over charges to integrals with a product of two primitives, after McMurchie and
- * Davidson (1978). Charges enter by sums of g_n x^a y^b z^c alone (charge_sums.h), from which come
- * the derivatives of their potential at the product's centre, R_tuv, and from those the integrals,
- * by the Hermite expansion of the product. Orders and angular momenta are constants of the caller;
+/* From sums over charges to attraction integrals over a product of two primitives, after McMurchie
+ * and Davidson (1978). The sums of g_n x^a y^b z^c over charges (charge_sums.h) give the
+ * derivatives R_tuv of the charges' potential at the product's centre, and these give the integrals
+ * by the Hermite expansion of the product. Orders and angular momenta are compile-time constants;
  * equations are in docs/explanation/one-electron.md, "One-electron integrals". */
 #ifndef FMO_HERMITE_H
 #define FMO_HERMITE_H
 
 #include "integrals/pairs/hermite_expand.h"
 
-/* Loops over constants with many turns; see FMO_UNROLL. */
+/* Unrolling of loops with many iterations; see FMO_UNROLL. */
 #if defined(FMO_SANITIZED) || defined(__CUDACC__)
 #define FMO_HERMITE_UNROLL
 #else
 #define FMO_HERMITE_UNROLL _Pragma("GCC unroll 96")
 #endif
 
-/* Place of the monomial x^t y^u z^v: by degree, then as fmo_shell_power has them. */
+/* Index of the monomial x^t y^u z^v: by degree, then in the order of fmo_shell_power. */
 FMO_TABLE_FUNCTION int fmo_hermite_index(int t, int u, int v)
 {
     return FMO_HERMITE_COUNT(t + u + v - 1) + FMO_CARTESIAN(u + v - 1) + v;
 }
 
-/* Of orders up to those of two f shells. What stands at each place: powers of x, y and z; the place
- * of the monomial with one power less, and of which of them (x 0, y 1, z 2) it is less. For the
- * compiler, which takes loops over it apart; tests/integrals_charges.c compares it with
- * fmo_hermite_index. */
+/* For orders up to those of two f shells, by index: powers of x, y and z; index of the monomial
+ * with one power less, and the axis (x 0, y 1, z 2) of that power. Meant for unrolled loops, where
+ * the compiler evaluates it; tests/integrals_charges.c compares it with fmo_hermite_index. */
 static const signed char fmo_hermite_term[][5] = {
     {0, 0, 0, 0, 0},  {1, 0, 0, 0, 0},  {0, 1, 0, 0, 1},  {0, 0, 1, 0, 2},  {2, 0, 0, 1, 0},
     {1, 1, 0, 1, 1},  {1, 0, 1, 1, 2},  {0, 2, 0, 2, 1},  {0, 1, 1, 2, 2},  {0, 0, 2, 3, 2},
@@ -47,8 +46,8 @@ FMO_STATIC_ASSERT(FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) <=
                       (int)(sizeof fmo_hermite_term / sizeof *fmo_hermite_term),
                   "hermite.h: fmo_hermite_term lacks orders")
 
-/* The power of an axis in Cartesian function c of angular momentum l, as fmo_shell_power has it:
- * from the table, which a GPU does not have. */
+/* The power of an axis in Cartesian function c of angular momentum l, as fmo_shell_power, but from
+ * the table, which GPU code does not have. */
 FMO_HD int fmo_hermite_power(int l, int c, int axis)
 {
 #if defined(__CUDA_ARCH__)
@@ -63,8 +62,8 @@ FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "hermite.h: fmo_hermite_power knows f sh
 #define FMO_HERMITE_DEGREE(k) \
     (fmo_hermite_term[k][0] + fmo_hermite_term[k][1] + fmo_hermite_term[k][2])
 
-/* Sums of an order L: for s = 0 .. L/2 those with g_(degree + s), degrees up to L - 2s; from
- * FMO_CHARGE_SUMS_BEGIN(L, s) on. */
+/* Offsets of the sums for order L: for s = 0 .. L/2 the sums with g_(degree + s), of degrees up to
+ * L - 2s, begin at FMO_CHARGE_SUMS_BEGIN(L, s). */
 #define FMO_CHARGE_SUMS_BEGIN(L, s)                                                    \
     (((s) > 0 ? FMO_HERMITE_COUNT(L) : 0) + ((s) > 1 ? FMO_HERMITE_COUNT((L)-2) : 0) + \
      ((s) > 2 ? FMO_HERMITE_COUNT((L)-4) : 0) + ((s) > 3 ? FMO_HERMITE_COUNT((L)-6) : 0))
@@ -76,7 +75,8 @@ enum {
 };
 FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX / 2 <= 3, "hermite.h: FMO_CHARGE_SUMS_BEGIN lacks orders")
 
-/* [t][i]: ways to choose i pairs among t, the coefficients of Hermite polynomials. */
+/* [t][i]: number of ways to choose i disjoint pairs among t; the coefficients of Hermite
+ * polynomials. */
 static const double fmo_hermite_pairs[][4] = {{1},       {1},         {1, 1},         {1, 3},
                                               {1, 6, 3}, {1, 10, 15}, {1, 15, 45, 15}};
 FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX < (int)(sizeof fmo_hermite_pairs / sizeof *fmo_hermite_pairs),

@@ -1,9 +1,9 @@
-/* Overlap, kinetic energy and attraction by point charges over contracted shells, Cartesian
- * functions inside. Overlap and kinetic energy: products of one-dimensional integrals, by the
+/* Overlap, kinetic energy and attraction by point charges over contracted shells, computed over
+ * Cartesian functions. Overlap and kinetic energy: products of one-dimensional integrals, by the
  * recursions of Obara and Saika (1986), equations (A2) and (A12). Attraction: sums over charges for
- * each product of two primitives (charge_sums.h), one Hermite expansion for all charges together
- * (hermite.h). Who meets whom and what is left out: centres.h. Equations:
- * docs/explanation/one-electron.md. */
+ * each product of two primitives (charge_sums.h) and one Hermite expansion for all charges together
+ * (hermite.h). Products and their neglect: centres.h. Equations: docs/explanation/one-electron.md.
+ */
 #include <fmo/one_electron.h>
 
 #include <omp.h>
@@ -17,33 +17,35 @@
 #include "base/threads.h"
 #include "base/vector.h"
 
-/* Charges by place, so that neighbours in the list are neighbours in space and vectors of them are
- * all near a product or all far from it. */
+/* Charges in an order in which neighbours in the list are close in space, so that the charges of a
+ * vector are usually all near a product or all far from it. */
 typedef struct charge_list {
     size_t num;     /* a multiple of FMO_CHARGE_GROUP */
-    double *memory; /* of the four columns */
+    double *memory; /* holds the four columns */
     const double *charge, *coord[3];
 } charge_list;
 
-/* Charges are gone through in pieces of so many: seen from both centres of a pair they stay in a
- * second-level cache (docs/results/2026-11-22-24d2eb6/cpu-one-electron.txt). */
+/* Charges are processed in pieces of this number: their coordinates relative to both centres of a
+ * pair then stay in the L2 cache (docs/results/2026-11-22-24d2eb6/cpu-one-electron.txt). */
 enum { CHARGE_PIECE = 2048 };
 
-/* With many charges and few centres, charges are dealt to threads, too: parts with sums of their
- * own, of at least so many charges, and no more than fit into so many numbers. How many depends on
- * the sizes alone, so that results do not depend on threads. */
+/* With many charges and few centres, charges too are divided among threads, into parts with their
+ * own sums, of at least PART_CHARGES charges; the sums have at most PART_NUMBERS elements. The
+ * number of parts depends only on the sizes, so that results do not depend on the number of
+ * threads. */
 enum { PART_CHARGES = 4 * CHARGE_PIECE, PARTS = 32, PART_NUMBERS = 1 << 22, PART_PAIRS = 256 };
 
-/* Kets that a task goes through with one bra, where there are many centres. */
+/* Number of kets that a task combines with one bra if there are many centres. */
 enum { TASK_KETS = 16 };
 
-/* So many products of primitives, each weighted with its charges, are worth a thread: 1 ms. */
+/* Number of products of primitives, weighted with the number of charges, that justifies a thread:
+ * about 1 ms. */
 enum { THREAD_WORK = 10000 };
 
 typedef struct one_electron one_electron;
 typedef struct worker worker;
 
-/* Fills in the blocks of a product that its kinds say. */
+/* Computes the blocks of a product that its shells use. */
 typedef void product_function(const worker *w, const fmo_product *z, fmo_product_blocks out);
 
 struct one_electron {
@@ -52,12 +54,12 @@ struct one_electron {
     const charge_list *charges; /* NULL: none */
     const fmo_charge_kernels *kernels;
     int parts;
-    double *out[PARTS]; /* [bra functions][ket functions], the caller's */
+    double *out[PARTS]; /* [bra functions][ket functions] in the caller's order */
 };
 
-/* Charges as seen from a centre. */
+/* Coordinates of a piece of the charges relative to a centre. */
 typedef struct seen_charges {
-    const fmo_centre *from; /* NULL: not yet */
+    const fmo_centre *from; /* NULL: not computed yet */
     size_t begin;
     double *coord[3]; /* [CHARGE_PIECE] */
 } seen_charges;
@@ -65,8 +67,8 @@ typedef struct seen_charges {
 struct worker {
     const one_electron *job;
     double *memory;
-    seen_charges seen[2]; /* from bra and ket */
-    size_t begin, num;    /* the piece of the charges */
+    seen_charges seen[2]; /* relative to bra and ket */
+    size_t begin, num;    /* current piece of the charges */
     double *block;        /* [bra functions][ket functions] of a pair of centres */
 };
 
@@ -75,8 +77,8 @@ struct worker {
 /* One-dimensional integrals by the powers of x, y or z at A and at B. */
 typedef double table_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT];
 
-/* Overlaps without the factor sqrt(pi/p). The power at B is raised where there is one, else the
- * power at A. */
+/* Overlaps without the factor sqrt(pi/p). Raises the power at B if it is above 0, else the power at
+ * A. */
 FMO_HD void overlap_1d(int la, int lb, const fmo_product *z, int x, table_1d s)
 {
     s[0][0] = 1.0;
@@ -96,8 +98,8 @@ FMO_HD void overlap_1d(int la, int lb, const fmo_product *z, int x, table_1d s)
     }
 }
 
-/* -1/2 d^2/dx^2 likewise, from s. Every term has the factor ab/p, so that nothing cancels between a
- * tight and a diffuse function. */
+/* Integrals of -1/2 d^2/dx^2 by the same recursion, from the overlaps s. Every term has the factor
+ * ab/p, so that nothing cancels between a tight and a diffuse function. */
 FMO_HD void kinetic_1d(int la, int lb, const fmo_product *z, int x, table_1d s, table_1d t)
 {
     const double reduced = z->a * z->b / z->p, AB = z->PB[x] - z->PA[x];
@@ -119,7 +121,7 @@ FMO_HD void kinetic_1d(int la, int lb, const fmo_product *z, int x, table_1d s, 
     }
 }
 
-/* One block of overlaps, or of kinetic energies. */
+/* Computes one block of overlaps or of kinetic energy integrals. */
 FMO_HD void block_of(int la, int lb, int kinetic, double scale, table_1d *s, table_1d *t,
                      double *out)
 {
@@ -141,7 +143,7 @@ FMO_HD void block_of(int la, int lb, int kinetic, double scale, table_1d *s, tab
     }
 }
 
-/* Products with these largest angular momenta. */
+/* Computes all blocks of a product with these largest angular momenta. */
 FMO_HD void overlap_of(int la, int lb, int kinetic, const fmo_product *z, fmo_product_blocks out)
 {
     table_1d s[3], t[3];
@@ -177,9 +179,9 @@ static void kinetic_product(const worker *w, const fmo_product *z, fmo_product_b
 
 /* ---- attraction by charges ------------------------------------------------------------------ */
 
-/* The charges of the piece as seen from the bra or from the ket. Differences are formed before the
- * product's centre comes in, from the centre of the tighter primitive, which is the nearer one: so
- * a charge on a nucleus keeps its digits wherever the molecule stands. */
+/* Computes the attraction by a piece of the charges. Their coordinates relative to the centre of
+ * the tighter primitive, which is closer to the product's centre, are differences computed
+ * beforehand, so that a charge on a nucleus loses no digits wherever the molecule is. */
 static void attraction_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
 {
     double sums[FMO_CHARGE_SUMS_MAX], R[FMO_HERMITE_MAX];
@@ -210,14 +212,14 @@ static void see_charges(worker *w, int side, const fmo_centre *from)
 
 /* ---- pairs of centres ----------------------------------------------------------------------- */
 
-/* Two centres on their way. */
+/* A pair of centres in progress. */
 typedef struct centre_pair {
     worker *w;
     const fmo_centre *A, *B;
     int found;
 } centre_pair;
 
-/* Sums the products of two centres. */
+/* Adds a product to the block of its two centres. */
 static void add_product(void *user, const fmo_product *z)
 {
     centre_pair *const pair = user;
@@ -232,7 +234,7 @@ static void add_product(void *user, const fmo_product *z)
     fmo_product_contract(job->bra, job->ket, z, pair->B->functions, blocks, w->block);
 }
 
-/* One bra and some kets, the charges of one part. */
+/* Computes the blocks of one bra with some kets, for one part of the charges. */
 static void run_task(worker *w, int part, int bra, int begin, int end)
 {
     const one_electron *const job = w->job;
@@ -254,7 +256,7 @@ static void run_task(worker *w, int part, int bra, int begin, int end)
     }
 }
 
-/* Memory for the workers, or FMO_ERR_MEMORY. */
+/* Allocates the workers' memory. Returns FMO_OK or FMO_ERR_MEMORY. */
 static fmo_status make_workers(const one_electron *job, int threads, worker **workers,
                                fmo_error *err)
 {
@@ -282,7 +284,7 @@ static void free_workers(worker *workers, int threads)
     free(workers);
 }
 
-/* What each thread of a team does: tasks of one bra and `step` kets. */
+/* Executed by each thread of a team: tasks of one bra and `step` kets. */
 static void run_team(one_electron *job, worker *workers, int step, double *out)
 {
     const int bras = job->bra->num, kets = job->ket->num, symmetric = job->bra == job->ket;
@@ -304,7 +306,7 @@ static void run_team(one_electron *job, worker *workers, int step, double *out)
     }
 }
 
-/* Fills in out, [bra functions][ket functions] of the caller's. */
+/* Computes out, [bra functions][ket functions] in the caller's order. */
 static fmo_status run(one_electron *job, double *out, fmo_error *err)
 {
     const int bras = job->bra->num, kets = job->ket->num;
@@ -348,7 +350,7 @@ done:
     return status;
 }
 
-/* A matrix of one basis, with charges or without. */
+/* Computes a matrix of one basis; charges is NULL for overlap and kinetic energy. */
 static fmo_status run_symmetric(const fmo_basis *basis, product_function *function,
                                 const charge_list *charges, double *out, fmo_error *err)
 {
@@ -375,7 +377,7 @@ static int by_place(const void *x, const void *y)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Bits of x, y and z in turns (Morton's order), in a box of 2^20 on each side. */
+/* Interleaved bits of x, y and z (Morton order), on a grid of 2^20 cells in each direction. */
 static uint64_t place_key(const double *at, const double *low, double unit)
 {
     uint64_t cell[3], key = 0;
@@ -385,8 +387,8 @@ static uint64_t place_key(const double *at, const double *low, double unit)
     return key;
 }
 
-/* Those other than 0 by place; what is missing in the last group has charge 0. Free list->memory.
- */
+/* Lists the nonzero charges along the curve, padded to whole groups with charges of 0. Free
+ * list->memory afterwards. */
 static fmo_status make_list(size_t num, const double *charge, const double *coord,
                             charge_list *list, fmo_error *err)
 {

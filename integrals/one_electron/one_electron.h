@@ -1,7 +1,7 @@
 /* One-electron integrals over contracted shells: overlap, also between two bases, kinetic energy,
- * attraction by the nuclei and by any point charges. Overlap and kinetic energy after Obara and
- * Saika, J. Chem. Phys. 84, 3963 (1986), attraction after McMurchie and Davidson, J. Comput. Phys.
- * 26, 218 (1978). In OpenMP's threads, but the same bits with any number of them. */
+ * attraction by the nuclei and by point charges. Overlap and kinetic energy after Obara and Saika,
+ * J. Chem. Phys. 84, 3963 (1986), attraction after McMurchie and Davidson, J. Comput. Phys. 26, 218
+ * (1978). Computed by OpenMP threads; results are bitwise the same for any number of them. */
 #ifndef FMO_ONE_ELECTRON_H
 #define FMO_ONE_ELECTRON_H
 
@@ -16,25 +16,25 @@ extern "C" {
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY; S is untouched on error */
 FMO_API fmo_status fmo_overlap(const fmo_basis *basis, double *S, fmo_error *err);
 
-/** Overlap matrix of the functions of two bases, S_ij = <i of a|j of b>; one basis twice is fine.
- *  @param[out] S  [nao of a][nao of b] row-major, rows in the AO order and normalisation of a's
- *                 caller, columns in those of b's
+/** Overlap matrix of the functions of two bases, S_ij = <i of a|j of b>; a and b may be the same.
+ *  @param[out] S [nao of a][nao of b] row-major; rows in the AO order and normalisation of a's
+ *          caller, columns in those of b's
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY; S is untouched on error */
 FMO_API fmo_status fmo_overlap_between(const fmo_basis *a, const fmo_basis *b, double *S,
                                        fmo_error *err);
 
-/** Kinetic energy matrix T_ij = <i| -1/2 nabla^2 |j>, hartree; as fmo_overlap. */
+/** Kinetic energy matrix T_ij = <i| -1/2 nabla^2 |j>, hartree; arguments as for fmo_overlap. */
 FMO_API fmo_status fmo_kinetic(const fmo_basis *basis, double *T, fmo_error *err);
 
-/** Nuclear attraction V_ij = <i| sum_A -Z_A/|r-R_A| |j>, hartree; as fmo_overlap. */
+/** Nuclear attraction V_ij = <i| sum_A -Z_A/|r-R_A| |j>, hartree; arguments as for fmo_overlap. */
 FMO_API fmo_status fmo_nuclear_attraction(const fmo_basis *basis, double *V, fmo_error *err);
 
-/** Attraction by point charges V_ij = <i| sum_A -q_A/|r-R_A| |j>, hartree; those of the basis' own
- *  nuclei are not among them.
- *  @param[in]  charge_num  any number; 0: V is 0, and charge and coord may be NULL
- *  @param[in]  charge      [charge_num] finite, in units of e; one of 0 is skipped
- *  @param[in]  coord       [charge_num][3] bohr, at most 1e6 in size
- *  @param[out] V           [nao][nao] symmetric, row-major, in the caller's AO order
+/** Attraction by point charges V_ij = <i| sum_A -q_A/|r-R_A| |j>, hartree, without the nuclei of
+ *  the basis.
+ *  @param[in] charge_num any number; 0: V is 0, and charge and coord may be NULL
+ *  @param[in] charge [charge_num] finite, in units of e; charges of 0 are skipped
+ *  @param[in] coord [charge_num][3] bohr, at most 1e6 in size
+ *  @param[out] V [nao][nao] symmetric, row-major, in the caller's AO order
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (the message names the number), FMO_ERR_MEMORY;
  *          V is untouched on error */
 FMO_API fmo_status fmo_charge_attraction(const fmo_basis *basis, size_t charge_num,

@@ -1,8 +1,10 @@
-/* Products of two primitives: products.h. */
+/* Products of two primitives; see products.h. */
 #include "integrals/one_electron/products.h"
 
 #include <math.h>
 
+/* Primitives are sorted by exponent with the tightest last, so that loops end at the first one
+ * after which all products are negligible. */
 int fmo_products_each(const fmo_centres *bra, const fmo_centre *A, const fmo_centres *ket,
                       const fmo_centre *B, fmo_product_visit *visit, void *user)
 {
@@ -17,7 +19,7 @@ int fmo_products_each(const fmo_centres *bra, const fmo_centre *A, const fmo_cen
     int found = 0;
     for (int k = A->prim_begin; k < A->prim_end; k++) {
         const fmo_centre_prim *const a = &bra->prim[k];
-        /* those that come after it are tighter */
+        /* the following primitives are tighter */
         if (fmo_product_negligible(a->exponent, a->rest, first->exponent, first->rest, powers, ln_R,
                                    R2))
             break;
@@ -59,7 +61,7 @@ void fmo_product_contract(const fmo_centres *bra, const fmo_centres *ket, const 
     }
 }
 
-/* Element (i, j) of the caller's, from the block of their centres. */
+/* Element (i, j) in the caller's functions, from the block of their centres. */
 static double caller_element(const fmo_centres *bra, const fmo_centres *ket,
                              const fmo_centre_caller *i, const fmo_centre_caller *j,
                              int ket_functions, const double *block)

@@ -1,6 +1,5 @@
-/* Products of two primitives of two centres, and blocks of integrals over them: what all integrals
- * have in common that are made product by product (one_electron.c, potentials of charge
- * distributions). */
+/* Products of two primitives on two centres, and blocks of integrals over them: common parts of all
+ * integrals computed product by product (one_electron.c, potentials of charge distributions). */
 #ifndef FMO_PRODUCTS_H
 #define FMO_PRODUCTS_H
 
@@ -12,13 +11,13 @@ typedef struct fmo_product {
     double a, b, p, half;
     double scale; /* exp(-ab/p |AB|^2) (pi/p)^(3/2) */
     double PA[3], PB[3];
-    int la, lb;                /* the largest angular momenta that use it */
-    unsigned kinds_a, kinds_b; /* bit l: those that do */
-    int prim_a, prim_b;        /* of the centres' primitives */
+    int la, lb;                /* largest angular momenta that use it */
+    unsigned kinds_a, kinds_b; /* bit l: angular momentum l uses it */
+    int prim_a, prim_b;        /* numbers of the primitives in their lists */
 } fmo_product;
 
-/* The product of two primitives whose centres are AB apart, R2 the square of that; prim_a and
- * prim_b are the caller's to say. */
+/* Makes the product of two primitives with centres A and B, from A - B and its square R2. The
+ * caller sets prim_a and prim_b. */
 FMO_HD fmo_product fmo_product_make(const fmo_centre_prim *a, const fmo_centre_prim *b,
                                     const double AB[3], double R2)
 {
@@ -41,7 +40,7 @@ FMO_HD fmo_product fmo_product_make(const fmo_centre_prim *a, const fmo_centre_p
     return z;
 }
 
-/* Its integrals by angular momenta, coefficients left out. */
+/* Integrals of a product by angular momenta, without contraction coefficients. */
 typedef double fmo_product_blocks[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT]
                                  [FMO_PAIR_PRODUCTS_MAX];
 
@@ -49,25 +48,26 @@ typedef double fmo_product_blocks[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT]
 extern "C" {
 #endif
 
-/* Calls visit for every product of two centres that is worth it; returns how many there were. */
+/* Calls visit for every product of two centres that is not negligible; returns their number. */
 typedef void fmo_product_visit(void *user, const fmo_product *z);
 int fmo_products_each(const fmo_centres *bra, const fmo_centre *A, const fmo_centres *ket,
                       const fmo_centre *B, fmo_product_visit *visit, void *user);
 
-/* Adds the blocks of a product to those of its centres, times coefficients. */
+/* Adds the blocks of a product, times the contraction coefficients, to the block of its centres. */
 void fmo_product_contract(const fmo_centres *bra, const fmo_centres *ket, const fmo_product *z,
                           int ket_functions, fmo_product_blocks blocks, double *out);
 
-/* Adds the block of two centres to a matrix, in the caller's order and normalisation: with its
- * transpose where there is one basis, and then of a centre with itself the lower triangle. */
+/* Adds the block of two centres to a matrix in the caller's order and normalisation; if bra and ket
+ * are the same basis also its transpose, and for a centre with itself only the lower triangle of
+ * the block. */
 void fmo_centres_add_block(const fmo_centres *bra, const fmo_centres *ket, const fmo_centre *A,
                            const fmo_centre *B, const double *block, double *out);
 
-/* Functions of the largest centre. */
+/* Number of functions of the largest centre. */
 int fmo_centres_largest(const fmo_centres *cs);
 
-/* The blocks that the kinds of a product say, from derivatives R_tuv of a potential at its centre:
- * scale sum_tuv E E E R_tuv. */
+/* Computes the blocks that the shells of a product use from the derivatives R_tuv of a potential at
+ * its centre: scale sum_tuv E E E R_tuv. */
 void fmo_product_potential(const fmo_product *z, double scale, const double *R,
                            fmo_product_blocks out);
 
@@ -75,11 +75,10 @@ void fmo_product_potential(const fmo_product *z, double scale, const double *R,
 }
 #endif
 
-/* Calls CALL(la, lb) with angular momenta that are constants, for each pair of the table in both
- * orders. */
+/* Expands CALL(la, lb) with constant angular momenta, for each pair of the table in both orders. */
 #define FMO_WITH_ANG_MOM(P, name, li, lj, partner) \
     if (z->la == li && z->lb == lj)                \
-        CALL(li, lj) /* and the others: */         \
+        CALL(li, lj) /* the exchanged order: */    \
     else if (z->la == lj && z->lb == li)           \
         CALL(lj, li)                               \
     else

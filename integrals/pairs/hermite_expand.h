@@ -1,6 +1,6 @@
 /* Hermite expansion of the product of two Gaussians in one dimension, after McMurchie and Davidson,
- * J. Comput. Phys. 26, 218 (1978); docs/explanation/theory.md. For two-electron integrals by the
- * rule, their bounds and one-electron integrals. */
+ * J. Comput. Phys. 26, 218 (1978); docs/explanation/theory.md. Used by the McMurchie-Davidson
+ * two-electron integrals, their bounds, and one-electron integrals. */
 #ifndef FMO_HERMITE_EXPAND_H
 #define FMO_HERMITE_EXPAND_H
 
@@ -9,7 +9,7 @@
 
 enum { FMO_HERMITE_POWERS = FMO_ANG_MOM_MAX + 1, FMO_HERMITE_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
 
-/* E[i][j][t], t <= i + j, of x_A^i x_B^j for i <= la, j <= lb; half = 1/2p:
+/* Computes E[i][j][t], t <= i + j, of x_A^i x_B^j for i <= la, j <= lb, with half = 1/2p:
  * E^(i,j+1)_t = half E^(ij)_(t-1) + PB E^(ij)_t + (t+1) E^(ij)_(t+1), and with PA for i. */
 FMO_HD void
 fmo_hermite_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,

@@ -1,4 +1,5 @@
-/* Radix sort, from the lowest digit on; digits that all keys share are passed over. */
+/* Radix sort from the lowest digit up; digits that are equal in all keys are skipped. See
+ * key_sort.h. */
 #include "integrals/pairs/key_sort.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void count_digits(const uint64_t *key, size_t num, uint32_t count[DIGITS]
         for (int d = 0; d < DIGITS; d++) count[d][digit_of(key[n], d)]++;
 }
 
-/* The same of a few. */
+/* Insertion sort for a few keys. */
 static void insert_keys(const uint64_t *key, size_t num, uint32_t *order)
 {
     for (size_t n = 0; n < num; n++) {
@@ -28,6 +29,7 @@ static void insert_keys(const uint64_t *key, size_t num, uint32_t *order)
     }
 }
 
+/* Sorts by one digit after the other, alternating between two arrays. */
 int fmo_sort_keys(const uint64_t *key, size_t num, uint32_t *order)
 {
     enum { FEW = 64 };

@@ -1,5 +1,5 @@
-/* Sorting by keys of 64 bits, digit by digit: shell pairs and what is made of them come by the
- * hundred thousand, and a comparison through a pointer takes longer than all digits. */
+/* Radix sort by 64-bit keys: for the hundreds of thousands of shell pairs of a system it is faster
+ * than sorting with a comparison function. */
 #ifndef FMO_KEY_SORT_H
 #define FMO_KEY_SORT_H
 
@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* order[num]: 0 .. num - 1 by ascending keys, equal ones as they come. Returns 0 without memory. */
+/* Sets order[num] to 0 .. num - 1 sorted by ascending keys; equal keys keep their order. Returns 0
+ * if there is no memory. */
 int fmo_sort_keys(const uint64_t *key, size_t num, uint32_t *order);
 
 #ifdef __cplusplus

@@ -1,14 +1,15 @@
-/* Schwarz bounds of primitive pairs, sqrt(max_ab (ab|ab)) in closed form: with itself, at no
- * distance, F_m = 1/(2m+1), and all odd derivatives vanish (docs/explanation/screening.md, "Schwarz
- * bounds"). One function for each pair class, from A - B and the record of the primitive pair
- * (eri_common.h). */
+/* Schwarz bounds of primitive pairs, sqrt(max_ab (ab|ab)), in closed form: the distance of a pair
+ * from itself is 0, so that F_m = 1/(2m+1) and all odd derivatives vanish
+ * (docs/explanation/screening.md, "Schwarz bounds"). One function for each pair class, from A - B
+ * and the record of the primitive pair (eri_common.h). */
 #ifndef FMO_PRIM_BOUND_H
 #define FMO_PRIM_BOUND_H
 
 #include "integrals/eri/eri_common.h"
 #include "integrals/pairs/hermite_expand.h"
 
-/* What is left of all integrals: `largest` is that of Hermite moments, in units of F_0. */
+/* The bound from the factor common to all integrals and the largest sum of Hermite moments, in
+ * units of F_0. */
 FMO_HD double fmo_prim_bound_of(double largest, const double *prim)
 {
     return fabs(prim[FMO_PAIR_K]) * sqrt(largest / sqrt(2.0 * prim[FMO_PAIR_P]));
@@ -52,8 +53,8 @@ FMO_HD double fmo_prim_bound_pp(const double *AB, const double *prim)
     return fmo_prim_bound_of(largest, prim);
 }
 
-/* The same by the Hermite expansion of the product, whatever the shells: with itself R_tuv is zero
- * but where t, u and v are even, and then a product of one number for each of them and
+/* The bound by the Hermite expansion of the product, for any shells: R_tuv of a pair with itself is
+ * zero unless t, u and v are even; then it is a product of one factor for each of them and
  * (-p)^((t+u+v)/2) / (t+u+v+1). */
 FMO_HD double fmo_prim_bound_md(int l_i, int l_j, const double *AB, const double *prim)
 {
@@ -66,8 +67,8 @@ FMO_HD double fmo_prim_bound_md(int l_i, int l_j, const double *AB, const double
     }
     for (int a = 0; a < fmo_shell_functions(l_i); a++) {
         for (int b = 0; b < fmo_shell_functions(l_j); b++) {
-            /* even[x][s]: over t + t' = 2 s of one dimension, (-1)^t' (2s-1)!! E_t E_t' (-p)^s;
-             * E_t is zero beyond the powers that are multiplied, and so is this */
+            /* even[x][s]: sum over t + t' = 2 s of one dimension of (-1)^t' (2s-1)!! E_t E_t'
+             * (-p)^s; zero for s above the sum of the powers, as E_t is */
             double even[3][N], sum = 0.0;
             int most[3];
             for (int x = 0; x < 3; x++) {

@@ -1,23 +1,23 @@
-/* One primitive pair from two primitives, host and device (shell_pair.h). */
+/* Makes one primitive pair from two primitives, on host and device; see shell_pair.h. */
 #ifndef FMO_PRIM_PAIR_H
 #define FMO_PRIM_PAIR_H
 
 #include "integrals/eri/eri_common.h"
 
-/* Prefactors below this are not worth a look, whatever the threshold (unless it is 0). */
+/* Primitive pairs with smaller prefactors are dropped for any threshold except 0. */
 #define FMO_PAIR_TINY 1e-40
 
-/* Nor are pairs with nothing but exponentials below exp(-this), 1e-50. */
+/* So are shell pairs whose exponentials are all below exp(-this) = 1e-50. */
 #define FMO_PAIR_DECAY_MOST 115.0
 
-/* The exponent of what two primitives at a distance have in common. */
+/* The exponent of the Gaussian product's prefactor, -ab/(a+b) r2. */
 FMO_HD double fmo_prim_pair_decay(double a, double b, double r2)
 {
     return -a * b / (a + b) * r2;
 }
 
-/* prim[FMO_PAIR_FIELDS] of two primitives with their coefficients; `decayed` is exp() of the
- * above. */
+/* Fills prim[FMO_PAIR_FIELDS] from two primitives with their coefficients; `decayed` is exp() of
+ * fmo_prim_pair_decay. */
 FMO_HD void fmo_prim_pair_make(double a, double b, double c_a, double c_b, double decayed,
                                const double *AB, double *prim)
 {
@@ -29,14 +29,15 @@ FMO_HD void fmo_prim_pair_make(double a, double b, double c_a, double c_b, doubl
     prim[FMO_PAIR_HALF] = 0.5 / p;
 }
 
-/* exp(x) for -512 < x <= 0 to half a unit in the last place, and to the bit as glibc (from 2.28 on,
- * on processors with fused multiply-add) has it, so that pairs do not depend on who makes them.
- * Method and constants: exp of Arm's optimized routines. table[k]: 2^(k/128) as a double, and what
- * it lacks, relative (exp_table.inc). */
+/* exp(x) for -512 < x <= 0 with an error of half a unit in the last place, and the same bits as
+ * glibc (from 2.28 on, on processors with fused multiply-add), so that pairs made on host and GPU
+ * are equal. Method and constants: exp of Arm's optimized routines. table[k]: 2^(k/128) rounded to
+ * double, and its relative rounding error (exp_table.inc). */
 FMO_HD double fmo_exp_by_table(const double (*table)[2], double x)
 {
     const double shift = 0x1.8p52, steps = 0x1.71547652b82fep0 * 128;
-    const double high = -0x1.62e42fefa0000p-8, low = -0x1.cf79abc9e3b39p-47; /* of ln 2 / 128 */
+    /* high and low part of ln 2 / 128, negative */
+    const double high = -0x1.62e42fefa0000p-8, low = -0x1.cf79abc9e3b39p-47;
     const double shifted = fma(steps, x, shift);
     const double k = shifted - shift;
     const double r = fma(k, low, fma(k, high, x)), r2 = r * r;

@@ -1,4 +1,4 @@
-/* Making shell pairs: prefactors, Schwarz bounds, pruning, sorting. */
+/* Makes shell pairs: prefactors, Schwarz bounds, pruning, sorting. See shell_pair.h. */
 #include "integrals/pairs/shell_pair.h"
 
 #include "integrals/pairs/key_sort.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* AB = A - B; returns its square. */
+/* Computes AB = A - B; returns its square. */
 static double shell_distance(const fmo_basis *basis, int i, int j, double *AB)
 {
     double r2 = 0.0;
@@ -74,17 +74,19 @@ static int same_exponents(const fmo_basis *basis, const fmo_shell *a, const fmo_
                   (size_t)a->prim_num * sizeof *basis->exponent) == 0;
 }
 
+/* For each pair class with a partner class, finds for every p shell an s shell with the same
+ * exponents; the search resumes where the last one ended if shells are sorted by nucleus. */
 void fmo_sp_partners(const fmo_basis *basis, int *partner)
 {
     for (int i = 0; i < basis->shell_num; i++) partner[i] = -1;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         if (fmo_pair_partner(c) == FMO_PAIR_NONE) continue;
-        /* p and s, in the pairs of today */
+        /* these are p and s in the present table */
         const int high_l = fmo_pair_ang_mom(c, 0), low_l = fmo_pair_ang_mom(fmo_pair_partner(c), 0);
         const int p_begin = fmo_basis_shell_begin(basis, high_l);
         const int s_begin = fmo_basis_shell_begin(basis, low_l);
         const int s_end = s_begin + basis->shell_num_l[low_l];
-        int hint = s_begin; /* mostly the shells of a kind stand nucleus by nucleus */
+        int hint = s_begin; /* -1 if the shells of a kind are not sorted by nucleus */
         for (int s = s_begin + 1; s < s_end && hint >= 0; s++)
             if (basis->shell[s].nucleus < basis->shell[s - 1].nucleus) hint = -1;
         for (int p = p_begin; p < p_begin + basis->shell_num_l[high_l]; p++) {
@@ -102,8 +104,8 @@ void fmo_sp_partners(const fmo_basis *basis, int *partner)
     }
 }
 
-/* sqrt(max_ab (ab|ab)) of n primitives. Those of two primitives, bk and kb, are the same: kets go
- * up to the bra, which counts half, and all of it twice. prim is changed on the way and back. */
+/* sqrt(max_ab (ab|ab)) of n primitives. Integrals of primitives b and k are symmetric, so kets run
+ * up to the bra: terms with b = k are halved and all are doubled. prim is modified and restored. */
 static double schwarz_bound(fmo_pair_class pair_class, const double *center, const double *AB,
                             int n, double *prim)
 {
@@ -126,7 +128,7 @@ static double schwarz_bound(fmo_pair_class pair_class, const double *center, con
     return sqrt(largest);
 }
 
-/* The same of one primitive, in closed form. */
+/* The same for one primitive, in closed form. */
 static double prim_bound(fmo_pair_class pair_class, const double *AB, const double *prim)
 {
     switch (pair_class) {
@@ -140,7 +142,7 @@ static double prim_bound(fmo_pair_class pair_class, const double *AB, const doub
     }
 }
 
-/* What the pairs are made from. */
+/* Input for making pairs. */
 typedef struct pair_source {
     const fmo_basis *basis;
     const int *partner; /* NULL: no sp pairs */
@@ -148,35 +150,36 @@ typedef struct pair_source {
     int prim_max, threads;
 } pair_source;
 
-/* A kept primitive pair. */
+/* A primitive pair that passed pruning. */
 typedef struct kept_prim {
     double prim[FMO_PAIR_FIELDS], ratio, bound;
 } kept_prim;
 
-/* Work space of one thread: the primitive pairs of one shell pair, [prim_max * prim_max]. */
+/* Workspace of one thread: the primitive pairs of one shell pair, [prim_max * prim_max]. */
 typedef struct scratch {
     double AB[3];
-    double *prim, *work; /* all of them; later those kept, one after the other */
+    double *prim, *work; /* prim: all primitive pairs, later the remaining ones; work: for
+                            pair_bound */
     kept_prim *kept;
 } scratch;
 
-/* The partner of shell i whose pair with shell j the pair (ij) carries along, or -1. */
+/* Returns the partner of shell i whose pair with shell j the pair (ij) carries, or -1. */
 static int carried_shell(const pair_source *source, fmo_pair_class pair_class, int i, int j)
 {
     if (!source->partner || fmo_pair_partner(pair_class) == FMO_PAIR_NONE) return -1;
     return source->partner[j] > i ? -1 : source->partner[i];
 }
 
-/* Is a pair carried by one with a partner of i or j? */
+/* Returns 1 if a pair is carried by a pair of a partner of i or j. */
 static int is_carried(const pair_source *source, fmo_pair_class pair_class, int i, int j)
 {
     return source->partner && fmo_pair_carrier(pair_class) != FMO_PAIR_NONE &&
            (source->partner[i] >= 0 || source->partner[j] >= 0);
 }
 
-/* Bound of n primitives with their ratios (every stride-th), as a pair; what is carried along is a
- * pair of the partner class with prefactors times the ratios. prim is changed on the way and back;
- * work has the size of prim. */
+/* Bound of n primitives with their ratios (every stride-th) as a pair. The carried pair is a pair
+ * of the partner class whose prefactors are multiplied by the ratios. prim is modified and
+ * restored; work has the size of prim. */
 static double pair_bound(fmo_pair_class pair_class, const double *center, const double *AB, int n,
                          double *prim, const double *ratio, size_t stride, double *work)
 {
@@ -200,7 +203,8 @@ double fmo_shell_pair_segment_bound(const fmo_basis *basis, fmo_pair_class pair_
                       prim, list->ratio + at, 1, work);
 }
 
-/* Fill s with pair (i,j); returns how many primitive pairs stay, in s->kept, largest first. */
+/* Makes the primitive pairs of pair (i,j) and prunes them. Returns the number that remain, in
+ * s->kept, in descending order of bounds. */
 static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int i, int j,
                       scratch *s)
 {
@@ -225,7 +229,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
         double bound = prim_bound(pair_class, s->AB, prim);
         if (ratio != 0.0) bound = fmax(bound, fabs(ratio) * prim_bound(partner_class, s->AB, prim));
         if (bound < source->threshold) continue;
-        int at = kept++; /* in descending order; equal ones as they came */
+        int at = kept++; /* insertion in descending order; equal ones keep their order */
         for (; at > 0 && s->kept[at - 1].bound < bound; at--) s->kept[at] = s->kept[at - 1];
         memcpy(s->kept[at].prim, prim, sizeof s->kept[at].prim);
         s->kept[at].ratio = ratio;
@@ -234,9 +238,9 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     return kept;
 }
 
-/* The bound of the pair that prune_pair found. With d shells that of one primitive is taken as it
- * is, in closed form, since all integrals of the pair with itself take 100 times as long; those of
- * others have the bits of the GPU's (gpu/pairs/make.cu). */
+/* The bound of the pair in s->kept. For pairs with d shells and one primitive it is the closed
+ * form, since all integrals of the pair with itself take 100 times as long. For other pairs the
+ * calculation is the GPU's (gpu/pairs/make.cu), to give the same bits. */
 static double kept_bound(fmo_pair_class pair_class, const double *center, int kept, scratch *s)
 {
     if (kept == 1 && (int)pair_class >= FMO_PAIR_LOW_L_COUNT) return s->kept[0].bound;
@@ -262,13 +266,13 @@ static int scratch_alloc(scratch *s, int prim_max)
     return s->prim && s->work && s->kept;
 }
 
-/* What one thread keeps of all its pairs, one after the other. */
+/* The remaining primitive pairs of all shell pairs of one thread, consecutively. */
 typedef struct kept_prims {
     kept_prim *prim;
     size_t used, capacity;
 } kept_prims;
 
-/* Appends n primitives; returns 0 without memory. */
+/* Appends n primitive pairs; returns 0 if there is no memory. */
 static int keep_prims(kept_prims *st, const kept_prim *prim, int n)
 {
     if (st->used + (size_t)n > st->capacity) {
@@ -283,7 +287,7 @@ static int keep_prims(kept_prims *st, const kept_prim *prim, int n)
     return 1;
 }
 
-/* A pair before sorting; its primitives are those that a thread kept. */
+/* A pair before sorting; its primitive pairs are number `at` and following of `thread`. */
 typedef struct candidate {
     double bound;
     size_t at;
@@ -295,12 +299,14 @@ static int shells_before(const candidate *a, const candidate *b)
     return a->i != b->i ? a->i < b->i : a->j < b->j;
 }
 
-/* order[num] by descending bounds, of equal ones by shells; 0 without memory. */
+/* Sets order[num] by descending bounds, for equal bounds by shells. Returns 0 if there is no
+ * memory. */
 static int sort_candidates(const candidate *all, size_t num, uint32_t *order)
 {
     uint64_t *const key = malloc((num + 1) * sizeof *key);
     if (!key) return 0;
-    for (size_t n = 0; n < num; n++) { /* bounds are not negative: their bits order like them */
+    for (size_t n = 0; n < num; n++) { /* bounds are not negative, so their bits have the same order
+                                        */
         memcpy(&key[n], &all[n].bound, sizeof key[n]);
         key[n] = ~key[n];
     }
@@ -334,8 +340,8 @@ static int list_alloc(fmo_pair_list *list)
            list->prim_bound && list->ratio;
 }
 
-/* Fewer primitive pairs take less time than it takes to wake a thread; by the rule one takes as
- * long as many others. */
+/* With fewer primitive pairs, waking a thread costs more than it saves; pairs with d shells have a
+ * larger weight. */
 enum { PRIM_PAIRS_PER_THREAD = 4096 };
 
 static int useful_threads(const pair_source *source, int li, int lj)
@@ -350,17 +356,17 @@ static int useful_threads(const pair_source *source, int li, int lj)
     return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
 }
 
-/* All pairs of a class on their way, by a team of threads. */
+/* Pairs of a class being made by a team of threads. */
 typedef struct finding {
     const pair_source *source;
     fmo_pair_class pair_class;
-    int i0, ni, j0, nj, same; /* its shells; both of one kind */
-    candidate *all;           /* of all pairs of the class */
+    int i0, ni, j0, nj, same; /* its ranges of shells; same: both shells are of one kind */
+    candidate *all;           /* all pairs of the class */
     kept_prims *kept_by;      /* [threads] */
     int failed;
 } finding;
 
-/* What each thread of the team does. */
+/* Executed by each thread of the team: prunes pairs, row by row. */
 static void find_pairs(finding *f)
 {
     const pair_source *const source = f->source;
@@ -399,6 +405,8 @@ static void find_pairs(finding *f)
     scratch_free(&s);
 }
 
+/* Makes the list of one pair class: prunes all pairs in parallel, sorts them by bound, and copies
+ * the remaining ones into the list. */
 static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class,
                             fmo_pair_list *list, fmo_error *err)
 {
@@ -414,7 +422,7 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     uint32_t *order = NULL;
     if (!all || !kept_by) failed = 1;
 
-    /* Everything is found out first, then put into the list in its order. */
+    /* Finds the remaining pairs first, then fills the list in sorted order. */
     finding f = {source, pair_class, i0, ni, j0, nj, li == lj, all, kept_by, failed};
     if (failed) {
     } else if (fmo_threads_alone(threads)) {
@@ -487,7 +495,7 @@ static int longest_shell(const fmo_basis *basis)
     return prim_max;
 }
 
-/* Shells of different places that are the same have the same bound. */
+/* Returns 1 if two shells have the same exponents and coefficients, and so the same bound. */
 static int same_shell(const fmo_basis *basis, const fmo_shell *a, const fmo_shell *b)
 {
     const size_t bytes = (size_t)a->prim_num * sizeof *basis->exponent;
@@ -497,10 +505,10 @@ static int same_shell(const fmo_basis *basis, const fmo_shell *a, const fmo_shel
                0;
 }
 
-/* The largest Schwarz bound of a shell with itself. */
+/* Finds the largest Schwarz bound of a shell with itself. */
 static fmo_status find_scale(const fmo_basis *basis, int prim_max, double *scale, fmo_error *err)
 {
-    enum { KNOWN_MAX = 64 }; /* shells of other kinds are computed each time */
+    enum { KNOWN_MAX = 64 }; /* further kinds of shells are computed each time */
     int known[KNOWN_MAX], known_num = 0;
     scratch s = {0};
     if (!scratch_alloc(&s, prim_max)) {
@@ -518,7 +526,7 @@ static fmo_status find_scale(const fmo_basis *basis, int prim_max, double *scale
         if (known_num < KNOWN_MAX) known[known_num++] = i;
         const int n = prune_pair(&whole, pair_class, i, i, &s);
         const double bound = kept_bound(pair_class, basis->shell[i].center, n, &s);
-        if (!(bound <= *scale)) *scale = bound; /* NaN stays */
+        if (!(bound <= *scale)) *scale = bound; /* also if it is NaN */
     }
     scratch_free(&s);
     if (*scale > 0.0 && isfinite(*scale)) return FMO_OK;
@@ -529,7 +537,7 @@ static fmo_status find_scale(const fmo_basis *basis, int prim_max, double *scale
                          *scale);
 }
 
-/* All but the lists. */
+/* Initialises everything but the lists. */
 static fmo_status begin_pairs(const fmo_basis *basis, int sp, double prune, fmo_shell_pairs *pairs,
                               fmo_error *err)
 {

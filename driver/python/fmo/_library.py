@@ -67,6 +67,8 @@ _FUNCTIONS = {
     "fmo_fock_choose_mode": (c_int, [c_void_p, POINTER(Options), POINTER(c_int), c_char_p,
                                      POINTER(ErrorStruct)]),
     "fmo_fock_build_batch": (c_int, [POINTER(Job), c_size_t, POINTER(ErrorStruct)]),
+    "fmo_basis_ao_norm": (POINTER(c_double), [c_void_p]),
+    "fmo_fock_plan_expect": (c_int, [c_void_p, c_double, POINTER(ErrorStruct)]),
     "fmo_fock_build_batch_device": (c_int, [POINTER(Job), c_size_t, POINTER(ErrorStruct)]),
     "fmo_gpu_available": (c_int, [POINTER(ErrorStruct)]),
     "fmo_mode_name": (c_char_p, [c_int]),

@@ -24,10 +24,6 @@ NUMBERS = (*COUNTS, "cutoff")
 # PySCF's own threshold is 1e-13; libfmo's default, 1e-10, suits energies rather than J and K.
 CUTOFF = 1e-12
 
-# Elements of densities in GPU memory that the library takes without preparing for larger ones:
-# fmo_fock_build_device.
-_LARGEST_ON_GPU = 8.0
-
 
 class DensityError(InputError):
     """A density that is none for libfmo; reason: the message without its cure."""
@@ -192,6 +188,7 @@ class Plan(Strict):
         self._side: _cupy.Side | None = None
         self._end: weakref.finalize[Any, Any] | None = None
         self._seconds: float | None = None  # of the last build, a density
+        self._norm = np.ones(self.nao)  # of the functions
         self._make(_cupy.imported())
 
     def _make(self, cupy: Any) -> None:
@@ -202,6 +199,7 @@ class Plan(Strict):
             self._plan = self._side = self._end = None
         basis = _basis_create(self._arrays, self._cartesian)
         options = Options.from_buffer_copy(self._options)
+        self._norm = np.ctypeslib.as_array(LIBRARY.fmo_basis_ao_norm(basis), (self.nao,)).copy()
         try:
             checked(LIBRARY.fmo_fock_choose_mode, basis, ctypes.byref(options), ctypes.byref(mode), None)
             self.mode = names_of("mode")[mode.value]
@@ -237,7 +235,7 @@ class Plan(Strict):
         not wanted.
 
         A density in GPU memory (CuPy, or what has __cuda_array_interface__) gives arrays of CuPy; in
-        mode fused nothing is copied to the host then, unless an element is above 8.
+        mode fused nothing is copied to the host then.
 
         Raises InputError for a shape, a density that is complex, not symmetric or not finite, or on another
         GPU than the plan; DeviceError and OutOfMemoryError.
@@ -264,7 +262,8 @@ class Plan(Strict):
         """J and K of arrays of numpy, by all modes; a call that lasts is made by a thread that Ctrl-C leaves alone."""
         dm = dm.astype(np.float64, copy=False)
         transposed = dm.swapaxes(-1, -2)
-        _check_symmetry(np.abs(dm - transposed).max(initial=0.0), np.abs(dm).max(initial=0.0))
+        scale = np.outer(self._norm, self._norm)
+        _check_symmetry((scale * np.abs(dm - transposed)).max(initial=0.0), (scale * np.abs(dm)).max(initial=0.0))
         density = np.ascontiguousarray(0.5 * (dm + transposed))
         coulomb = np.empty_like(density) if with_j else None
         exchange = np.empty_like(density) if with_k else None
@@ -288,16 +287,19 @@ class Plan(Strict):
         return coulomb, exchange
 
     def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
-        """J and K of arrays of CuPy, queued in mode fused; through the host in other modes and for large elements."""
+        """J and K of arrays of CuPy, queued in mode fused; through the host in other modes, and for what is no number."""
         import cupy  # pylint: disable=import-outside-toplevel
         with cupy.cuda.Device(dm.device.id):
             density = cupy.ascontiguousarray(dm, dtype=np.float64)
             largest = 0.0
             if density.size:
-                found = cupy.stack((abs(density).max(), abs(density - density.swapaxes(-1, -2)).max()))
+                norm = cupy.asarray(self._norm)
+                scale = norm[:, None] * norm
+                found = cupy.stack(((scale * abs(density)).max(),
+                                    (scale * abs(density - density.swapaxes(-1, -2))).max()))
                 largest, asymmetry = found.tolist()
                 _check_symmetry(asymmetry, largest)
-            if self.mode != "fused" or not largest <= _LARGEST_ON_GPU:  # NaN is not
+            if self.mode != "fused" or not np.isfinite(largest):
                 made = self._of_host(cupy.asnumpy(density), with_j, with_k)
                 vj, vk = (None if one is None else cupy.asarray(one) for one in made)
                 return vj, vk
@@ -311,6 +313,7 @@ class Plan(Strict):
                     where = "none of CuPy's" if self._side is None else f"GPU {self._side.device}"
                     raise bad_value(f"dm is on GPU {dm.device.id}, this plan on {where}: make one "
                                     f"with device={dm.device.id}")
+                checked(LIBRARY.fmo_fock_plan_expect, self._plan, largest)
                 jobs = self._jobs(count, *(0 if array is None else array.data.ptr
                                            for array in (density, coulomb, exchange)))
                 with self._side.work():
