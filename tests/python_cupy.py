@@ -23,6 +23,7 @@ def skip(reason):
 
 try:
     import cupy
+    from pyscf import gto
 except ImportError as missing:
     skip(f"no CuPy ({missing})")
 if fmo._library.LIBRARY.fmo_gpu_available(None) != 0:
@@ -162,6 +163,22 @@ class Arrays(Case):
                 cupy.full_like(there, 1e3)  # into memory that is free again
                 for one, expected in zip(got, want):
                     self.assert_same(one, expected, 1e-9)
+
+    def test_large_and_scaled(self):
+        """Densities of any size, and functions of any norm, as those of norm 1 and elements of order 1."""
+        for scale in (1.0, 1e-3, 1e3):
+            mol = molecule("water").copy()
+            mol._env = mol._env.copy()
+            places = {(mol._bas[bas, gto.PTR_COEFF], mol.bas_nprim(bas) * mol.bas_nctr(bas))
+                      for bas in range(mol.nbas)}  # those of one element share them
+            for first, count in places:
+                mol._env[first:first + count] *= scale
+            plan = fmo.Plan(mol)
+            for size in (1.0, 300.0):
+                dm = size * densities(mol.nao, 1)[0] / scale ** 2
+                want = fmo.get_jk(molecule("water"), dm * scale ** 2, mode="cpu")
+                for one, expected in zip(plan.get_jk(cupy.asarray(dm)), want):
+                    self.assert_close(one.get() / scale ** 2, expected, 1e-9 * size)
 
     def test_threads(self):
         mol = molecule("cluster")
