@@ -89,6 +89,20 @@ class FragmentsInputs(driver_helpers.Case):
             with self.subTest(key=key, options=options):
                 self.assertAlmostEqual(energy_of(run(path, "--fmo", "--quiet", *options)), rhf[form], delta=1e-6)
 
+    def test_scaled_basis_set(self):
+        """Contractions of any norm, 0.001 to 1000, are the same functions."""
+        with open(os.path.join(FOLDER, "..", "basis", "sto-3g.json"), encoding="ascii") as file:
+            document = json.load(file)
+        for element in document["elements"].values():
+            for k, shell in enumerate(element["electron_shells"]):
+                shell["coefficients"] = [[repr(float(c) * 10.0 ** (k % 2 * 6 - 3)) for c in column]
+                                         for column in shell["coefficients"]]
+        path = self.path("scaled.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(document, file)
+        self.assertAlmostEqual(energy_of(run(WATER3, "--fmo", "--basis", path, "--quiet")),
+                               energy_of(run(WATER3, "--fmo", "--quiet")), delta=1e-9)
+
     def test_zinc(self):
         """An ion with d shells, spherical ones, and water without: once one part had another order of functions."""
         path = self.path("zn.json")
