@@ -177,7 +177,7 @@ static void keep(fmo_fragment_system *s, int count)
     s->fragment_num = count;
 }
 
-/* Two fragments have nobody around their pair: its energy is RHF's, whatever is cut. */
+/* Two fragments have no neighbours: the energy of their pair is RHF's, whatever is cut. */
 static void check_two_fragments(void)
 {
     fmo_fragment_system *s = read_case("water3_sto-3g");

@@ -35,7 +35,7 @@ foreach(name io_dataset io_scaled io_hdf5 io_hdf5_random io_hdf5_work io_refusal
     target_include_directories(${name} PRIVATE ${HDF5_INCLUDE_DIRS})
 endforeach()
 
-# Our files in the executor of others: one ctest entry per class of io_pyscf.py.
+# Our files read by other programs: one ctest entry per class of io_pyscf.py.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 foreach(part Trexio Molden Basis)
     string(TOLOWER io_pyscf_${part} name)

@@ -43,7 +43,7 @@ class ScfOptions(ctypes.Structure):
 
 
 class ScfResult(ctypes.Structure):
-    """The beginning of fmo_scf_result, up to what nobody reads here."""
+    """The beginning of fmo_scf_result, up to the last field that is read here."""
     _fields_ = [("nao", c_int), ("mo_num", c_int), ("occupied_num", c_int), ("dropped", c_int),
                 ("overlap_smallest", c_double), ("converged", c_int), ("cycles", c_int),
                 ("full_builds", c_int), ("energy", c_double), ("field_energy", c_double),
