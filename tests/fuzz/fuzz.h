@@ -1,4 +1,4 @@
-/* What the fuzz targets share. A target is one function, LLVMFuzzerTestOneInput, that a driver
+/* What the fuzz targets share. A target is one function, LLVMFuzzerTestOneInput, that hands
  * bytes to a reader of the library as a file and checks what every reader promises. libFuzzer
  * drives it, or replay.c with any compiler. How to run: README.md. */
 #ifndef FMO_TESTS_FUZZ_H
