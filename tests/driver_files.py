@@ -19,6 +19,7 @@ from driver_helpers import DATASETS, MAKE_BAD, MEDIUM, SMALL, digest, h5, run
 BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SIGNAL = os.environ.get("FMO_SIGNAL", "")
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
+WATER3 = os.path.join(DATASETS, "fmo2", "water3_sto-3g.json")
 H2 = os.path.join(DATASETS, "xyz", "h2.xyz")
 BENCH_LINE = ["fock", "--geometry", H2, "--basis", "sto-3g", "--mode", "cpu", "--cycles", "0", "--seconds", "0.01"]
 SCF = ["--scf", "--basis", "sto-3g", "--mode", "cpu"]
@@ -330,6 +331,14 @@ class Interrupt(driver_helpers.Case):
                      program="/bin/sh", environment={"LD_PRELOAD": SIGNAL, "FMO_TEST_SIGNALS": "1",
                                                      "ASAN_OPTIONS": "verify_asan_link_order=0"})
         self.assertEqual(result.code, 0, str(result))
+
+    def test_no_memory_for_the_document(self):
+        """All documents on stdout: an error if there is none."""
+        for line in ((SMALL,), (WATER, *SCF), (WATER3, "--fmo", "--mode", "cpu")):
+            result = run(*line, "--profile=json", environment={"LD_PRELOAD": SIGNAL, "FMO_TEST_NO_DOCUMENT": "1",
+                                                               "ASAN_OPTIONS": "verify_asan_link_order=0"})
+            self.assertEqual((result.code, result.out), (5, ""), str(result))
+            self.assertRegex(result.err, r"\Afmo-driver: .*no memory for the profile\n\Z")
 
 
 if __name__ == "__main__":
