@@ -48,7 +48,7 @@ class Replace(driver_helpers.Case):
             file.write("months of work\n")
         self.assertRuns(run(SMALL, "-o", matrices))
         for path in (orbitals, text):
-            self.refused([SMALL, "--output", path], "there already, and is not written by fmo.*: .* --force", path)
+            self.refused([SMALL, "--output", path], "the file exists and is not written by fmo.*: .* --force", path)
             self.refused([WATER, *SCF, "--output", path], "not written by fmo", path)
             self.refused([WATER, *SCF, "--molden", path], "--molden .*not written by fmo", path)
         self.refused([WATER, *SCF, "-o", matrices], "another kind: a result with J and K", matrices)
@@ -131,7 +131,7 @@ class Replace(driver_helpers.Case):
 
     def test_link_that_leads_nowhere(self):
         os.symlink(self.path("nowhere"), self.path("link"))
-        self.refused([SMALL, "-o", self.path("link")], "leads nowhere")
+        self.refused([SMALL, "-o", self.path("link")], "a symbolic link to a file that does not exist")
 
     def test_bench(self):
         line = [*BENCH_LINE, "--quiet"]

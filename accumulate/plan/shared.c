@@ -31,7 +31,7 @@ typedef struct order {
 /* Of the network: no rank can go on. */
 static fmo_status no_network(fmo_error *err)
 {
-    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+    return fmo_error_set(err, FMO_ERR_DEVICE, "communication between the ranks failed");
 }
 
 /* A rank's end of a network, with all that is called of it. */
