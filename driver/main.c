@@ -483,6 +483,8 @@ static int run_systems(const driver_options *options)
         if (!root || json_object_set(root, "systems", systems) != 0) {
             print_error(NULL, "no memory for the profile");
             code = end_ranks(options, fmo_status_exit_code(FMO_ERR_MEMORY));
+            json_decref(systems);
+            systems = NULL;
         }
     }
     for (int i = 0; i < options->dataset_num && code != fmo_status_exit_code(FMO_ERR_MEMORY); i++) {
@@ -493,6 +495,10 @@ static int run_systems(const driver_options *options)
     char *document =
         systems ? driver_json_document(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     if (document) puts(document);
+    if (systems && !document) {
+        print_error(NULL, "no memory for the profile");
+        code = worse(code, fmo_status_exit_code(FMO_ERR_MEMORY));
+    }
     free(document);
     json_decref(systems);
     json_decref(root);

@@ -141,7 +141,7 @@ class Usage(Case):
                              f"{line[0]}.* has no effect in mode {mode}.*: leave it out, or use it with --mode {belongs}$")
         for line in (["--scatter", "fixed"], ["--scatter", "auto"], ["--reduce", "atomic"]):
             self.assertRuns(run(SMALL, "--mode", "cpu", *line))
-        self.assertFails(run(SMALL, "--no-overlap"), 2, "--no-overlap has no effect in mode cpu or fused, of which auto takes one: .* use it with --mode split")
+        self.assertFails(run(SMALL, "--no-overlap"), 2, "--no-overlap has no effect in mode cpu or fused, one of which auto chooses: .* use it with --mode split")
         self.assertFails(run(SMALL, "--mode", "reference", "--cutoff", "1e-8"), 2,
                          "--cutoff has no effect in mode reference: leave it out, or use it with --mode cpu, fused or split")
         self.assertRuns(run(SMALL, "--mode", "reference", "--cutoff", "0"))  # as it is
@@ -150,10 +150,10 @@ class Usage(Case):
         """What auto chose a mode without a use for is said, with --quiet, too."""
         fused = run(SMALL, "--mode", "fused").code == 0
         mode = "fused" if fused else "cpu"
-        cases = [(["--reduce", "atomic"], "--reduce: nothing comes of it")] if fused else \
-            [(["--commit", "cas"], "--commit: nothing comes of it"),
-             (["--scatter", "segmented"], "--scatter: nothing comes of it"),
-             (["--commit", "cas", "--scatter", "native"], "--scatter, --commit: nothing comes of them")]
+        cases = [(["--reduce", "atomic"], "--reduce: no effect")] if fused else \
+            [(["--commit", "cas"], "--commit: no effect"),
+             (["--scatter", "segmented"], "--scatter: no effect"),
+             (["--commit", "cas", "--scatter", "native"], "--scatter, --commit: no effect")]
         for line, says in cases:
             for scf in ([], ["--scf"], ["--scf", "--batch"], ["--batch"]):
                 result = run(SMALL, *scf, *line, "--quiet")

@@ -19,6 +19,7 @@ from driver_helpers import DATASETS, MAKE_BAD, MEDIUM, SMALL, digest, h5, run
 BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SIGNAL = os.environ.get("FMO_SIGNAL", "")
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
+WATER3 = os.path.join(DATASETS, "fmo2", "water3_sto-3g.json")
 H2 = os.path.join(DATASETS, "xyz", "h2.xyz")
 BENCH_LINE = ["fock", "--geometry", H2, "--basis", "sto-3g", "--mode", "cpu", "--cycles", "0", "--seconds", "0.01"]
 SCF = ["--scf", "--basis", "sto-3g", "--mode", "cpu"]
@@ -47,7 +48,7 @@ class Replace(driver_helpers.Case):
             file.write("months of work\n")
         self.assertRuns(run(SMALL, "-o", matrices))
         for path in (orbitals, text):
-            self.refused([SMALL, "--output", path], "there already, and is not written by fmo.*: .* --force", path)
+            self.refused([SMALL, "--output", path], "the file exists and is not written by fmo.*: .* --force", path)
             self.refused([WATER, *SCF, "--output", path], "not written by fmo", path)
             self.refused([WATER, *SCF, "--molden", path], "--molden .*not written by fmo", path)
         self.refused([WATER, *SCF, "-o", matrices], "another kind: a result with J and K", matrices)
@@ -130,7 +131,7 @@ class Replace(driver_helpers.Case):
 
     def test_link_that_leads_nowhere(self):
         os.symlink(self.path("nowhere"), self.path("link"))
-        self.refused([SMALL, "-o", self.path("link")], "leads nowhere")
+        self.refused([SMALL, "-o", self.path("link")], "a symbolic link to a file that does not exist")
 
     def test_bench(self):
         line = [*BENCH_LINE, "--quiet"]
@@ -330,6 +331,14 @@ class Interrupt(driver_helpers.Case):
                      program="/bin/sh", environment={"LD_PRELOAD": SIGNAL, "FMO_TEST_SIGNALS": "1",
                                                      "ASAN_OPTIONS": "verify_asan_link_order=0"})
         self.assertEqual(result.code, 0, str(result))
+
+    def test_no_memory_for_the_document(self):
+        """All documents on stdout: an error if there is none."""
+        for line in ((SMALL,), (WATER, *SCF), (WATER3, "--fmo", "--mode", "cpu")):
+            result = run(*line, "--profile=json", environment={"LD_PRELOAD": SIGNAL, "FMO_TEST_NO_DOCUMENT": "1",
+                                                               "ASAN_OPTIONS": "verify_asan_link_order=0"})
+            self.assertEqual((result.code, result.out), (5, ""), str(result))
+            self.assertRegex(result.err, r"\Afmo-driver: .*no memory for the profile\n\Z")
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ class HeatMap(Case):
         _, picture = self.draw(5, 0)
         self.assertEqual(len(picture.cells), 10)
         self.assertEqual(picture.cells[0, 2][0], "#ffffff")
-        self.assertIn("no number", picture.cells[0, 2][1])
+        self.assertIn("energy not finite", picture.cells[0, 2][1])
         self.assertFalse(picture.bar)
 
     def test_range(self):

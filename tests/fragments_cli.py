@@ -154,10 +154,10 @@ class FragmentsRefusals(driver_helpers.Case):
     def test_options(self):
         self.assertFails(run(WATER3), 2, "add --fmo", WATER3)
         self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent, .inp or .ajf", SMALL)
-        self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf does not go with --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf and --fmo exclude each other")
         self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check has no effect with --fmo: leave it out, or use it with builds")
         self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge has no effect with --fmo: leave it out, or use it with --scf")
-        self.assertFails(run(WATER3, "--fmo", "--mode", "split"), 2, "it takes cpu and fused")
+        self.assertFails(run(WATER3, "--fmo", "--mode", "split"), 2, "use cpu or fused")
         self.assertFails(run(WATER3, "--fmo", "--resume"), 2, "--resume has no effect without --state: add it")
         self.assertFails(run(WATER3, "--fmo", "--densities"), 2, "--densities has no effect without --output: add it")
         self.assertFails(run(SMALL, "--exact-field"), 2, "--exact-field has no effect in a build: leave it out, or use it with --fmo")
@@ -166,7 +166,7 @@ class FragmentsRefusals(driver_helpers.Case):
         self.assertFails(run(WATER3, "--fmo", "-c", "1e-5"), 2, "too loose for --fmo.*at most 1e-06 .*--force")
 
     def test_loose_cutoff(self):
-        says = "cutoff 1e-07: the energy may be off by 2e-06 hartree, and is wanted to 1e-08; choose a cutoff of at most 1e-10"
+        says = "cutoff 1e-07: the energy may have an error of 2e-06 hartree (threshold 1e-08); choose a cutoff of at most 1e-10"
         result = run(WATER3, "--fmo", "-c", "1e-7", "--quiet")
         self.assertEqual((result.code, result.err), (0, f"fmo-driver: {WATER3}: notice: {says}\n"), str(result))
         self.assertIn(f"  notice     {says}\n", run(WATER3, "--fmo", "-c", "1e-7").out)
@@ -174,14 +174,14 @@ class FragmentsRefusals(driver_helpers.Case):
         self.assertEqual(system["notices"], [says])
         result = run(WATER3, "--fmo", "-c", "1e-5", "--force", "--iterations", "2")
         self.assertEqual(result.code, 1, str(result))
-        self.assertIn("allow more iterations, or mind this: cutoff 1e-05: the energy may be off", result.err)
+        self.assertIn("allow more iterations; note also: cutoff 1e-05: the energy may have an error", result.err)
 
     def test_unused_options(self):
         if run(SMALL, "--mode", "fused").code == 0:
             self.skipTest("auto takes the GPU")
         result = run(WATER3, "--fmo", "--commit", "cas", "--quiet")
         self.assertEqual(result.code, 0, str(result))
-        self.assertIn("notice: --commit: nothing comes of it in mode cpu, which auto has chosen", result.err)
+        self.assertIn("notice: --commit: no effect in mode cpu, which auto has chosen", result.err)
 
     def test_fields(self):
         good = self.good
@@ -402,7 +402,7 @@ class FragmentsResume(driver_helpers.Case):
         with open(state, "r+b") as file:
             file.truncate(os.path.getsize(state) - 8)
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3,
-                         "damaged: its bytes are not those that were written")
+                         "damaged: its checksum is wrong")
         with open(state, "wb") as file:
             file.write(b"fmo fragment state 2\n")
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3, "not a state")
@@ -420,7 +420,7 @@ class FragmentsResume(driver_helpers.Case):
             with open(state, "wb") as file:
                 file.write(bad)
             self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3,
-                             "damaged: its bytes are not those that were written")
+                             "damaged: its checksum is wrong")
 
     def test_state_of_other_settings(self):
         """What converged more loosely goes on; what left out functions is another calculation."""

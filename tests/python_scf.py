@@ -269,7 +269,7 @@ class Scf(Case):
     def test_loose_cutoff(self):
         water = gto.M(**MOLECULES["water"], verbose=0)
         mf = fmo.RHF(water, cutoff=1e-6)
-        with self.assertWarnsRegex(fmo.CutoffWarning, "cutoff 1e-06: the energy may be off by [67]e-07"):
+        with self.assertWarnsRegex(fmo.CutoffWarning, "cutoff 1e-06: the energy may have an error of [67]e-07"):
             mf.kernel()
         self.assertRegex(mf.notice, "cutoff 1e-06.*choose a cutoff of at most 1e-09")
         with warnings.catch_warnings():

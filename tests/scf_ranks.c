@@ -124,8 +124,9 @@ static void check_batch_failures(fmo_dataset *const *dataset)
     world.faulty_from = 2;
     run_ranks(&world, h, 3, run_batch);
     for (int r = 0; r < 3; r++) {
-        CHECK(h[r].status == FMO_ERR_DEVICE && strstr(h[r].err.message, "cannot reach"), "%d: %s",
-              r, h[r].err.message);
+        CHECK(h[r].status == FMO_ERR_DEVICE &&
+                  strstr(h[r].err.message, "communication between the ranks failed"),
+              "%d: %s", r, h[r].err.message);
         free_batch(&h[r]);
     }
     ranks_local_close(&world);
@@ -310,11 +311,11 @@ static void check_refusals(void)
     ranks_local_open(&world, 3);
     set_up(h, 3, system, set, 1);
     h[2].set = other;
-    check_ends(&world, h, 3, FMO_ERR_INPUT, "rank 2 on host2: its fragments are not those");
+    check_ends(&world, h, 3, FMO_ERR_INPUT, "rank 2 on host2: its fragments differ from those");
     ranks_local_open(&world, 3); /* in the fields, in SCFs, and in pairs */
     set_up(h, 3, system, set, 1);
     world.faulty_from = 1;
-    check_ends(&world, h, 3, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+    check_ends(&world, h, 3, FMO_ERR_DEVICE, "communication between the ranks failed");
     ranks_local_open(&world, 2); /* of rank 0 alone */
     set_up(h, 2, system, set, 1);
     for (int r = 0; r < 2; r++) h[r].options.state = "/nonexistent/state";

@@ -223,10 +223,10 @@ static void test_cutoff(void)
                  {0.0, 1e-12, ""},
                  {1e-6, 1e-6, ""},
                  {1e-6, 1e-9,
-                  "off by 7e-07 hartree, and is wanted to 1e-09; choose a cutoff of at "
+                  "an error of 7e-07 hartree (threshold 1e-09); choose a cutoff of at "
                   "most 1e-09"},
-                 {1e-4, 1e-7, "off by 7e-05 hartree"},
-                 {0.1, 1e-3, "off by any amount"}};
+                 {1e-4, 1e-7, "an error of 7e-05 hartree"},
+                 {0.1, 1e-3, "an error of any size"}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         /* sums on a GPU differ from build to build: by more than 1e-12, and where a cutoff is too
          * loose by what it leaves out, so that an SCF may not end */

@@ -80,7 +80,7 @@ class ScfSpin(driver_helpers.Case):
         return [text for text in result.err.splitlines() if "notice: " in text]
 
     SAYS = (r"notice: computed as a singlet, a closed shell, but the ground state of {} has unpaired electrons, "
-            r"which cannot be computed here; --multiplicity 1 says that the singlet is meant")
+            r"which cannot be computed here; --multiplicity 1 states that the singlet is intended")
 
     def test_open(self):
         for atoms, charge, name in (("O O", 0, "O2"), ("O", 0, "O"), ("C", 0, "C"), ("Si", 0, "Si"), ("S", 0, "S"),
@@ -113,7 +113,7 @@ class ScfSpin(driver_helpers.Case):
         path = self.path("ions.json")
         symbols, fragment, charge = ["O", "O", "H", "H", "O", "O", "Mg"], [1, 2, 2, 2, 3, 3, 4], [0, 0, 0, 2]
         places = [[0, 0, 0], [6, 0, 0], [6.6, 0.8, 0], [6.6, -0.8, 0], [12, 0, 0], [12, 0, 1.2], [18, 0, 0]]
-        for first, count, says in (("O", 7, "fragment 1 .* ground state of O has unpaired .*; 1 more fragment alike$"),
+        for first, count, says in (("O", 7, "fragment 1 .* ground state of O has unpaired .*; the same holds for 1 more fragment$"),
                                    ("O", 4, "fragment 1 .* ground state of O has unpaired .* computed here$"),
                                    ("Ne", 4, None)):
             with open(path, "w", encoding="ascii") as file:

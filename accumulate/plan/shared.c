@@ -32,7 +32,7 @@ typedef struct order {
 /* The error after a failure of the network: no rank can continue. */
 static fmo_status no_network(fmo_error *err)
 {
-    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+    return fmo_error_set(err, FMO_ERR_DEVICE, "communication between the ranks failed");
 }
 
 /* Checks a network: numbers in range and no function that the library calls NULL. */

@@ -59,8 +59,8 @@ static fmo_status check_place(const driver_file *f, fmo_error *err)
                       S_ISDIR(info.st_mode) ? "is a directory; give a file name"
                                             : "not a regular file; give a file name");
     if (!exists && lstat(f->path, &link) == 0)
-        return OUTPUT(err, "%s %.300s: a symbolic link that leads nowhere; remove it", f->what,
-                      f->path);
+        return OUTPUT(err, "%s %.300s: a symbolic link to a file that does not exist; remove it",
+                      f->what, f->path);
     if (length == 0 || f->path[length - 1] == '/')
         return OUTPUT(err, "%s %.300s: expected the name of a file", f->what, f->path);
     char *copy = strdup(f->path);
@@ -79,11 +79,11 @@ static fmo_status check_kind(const driver_file *f, fmo_error *err)
 {
     const fmo_file_kind there = fmo_file_kind_of(f->path);
     if (there == FMO_FILE_NONE || there == FMO_FILE_EMPTY || there == f->kind) return FMO_OK;
-    return OUTPUT(err,
-                  "%s %.300s: the file is there already, and is %s%s: choose another name, or add "
-                  "--force to replace it",
-                  f->what, f->path,
-                  there == FMO_FILE_OTHER ? "" : "another kind: ", fmo_file_kind_text(there));
+    return OUTPUT(
+        err,
+        "%s %.300s: the file exists and is %s%s: choose another name, or add --force to replace it",
+        f->what, f->path,
+        there == FMO_FILE_OTHER ? "" : "another kind: ", fmo_file_kind_text(there));
 }
 
 /* Compares every output with all other files, then checks its folder and what it would replace. */

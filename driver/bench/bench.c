@@ -332,7 +332,7 @@ static void print_table(const bench_run *run, int first, const char *table, FILE
 {
     static const char *const captions[SHOWS] = {
         "1e9 %s per second (~ extrapolated, ! wrong result, - left out)",
-        "ratio to the plain form of the same commit",
+        "ratio to the plain form with the same atomic update",
         "spread of the repeats, in %% of the median: max - min, beyond ten the middle 80 %%"};
     layout l = {.columns = 0, .rows = 0};
     bool any[SHOWS] = {true, false, false};

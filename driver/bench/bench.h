@@ -22,7 +22,7 @@ extern "C" {
  * between ranks, which print their own rows. X(name, kind, line for --help) */
 #define BENCH_EXPERIMENT_TABLE(X)                                                                 \
     X(histogram, PUBLISHED,                                                                       \
-      "N items into bins: strategies, commits, private bins, CUB; ways to collide")               \
+      "N items into bins: strategies, atomic updates, private bins, CUB; conflict patterns")      \
     X(himeno, PUBLISHED,                                                                          \
       "Poisson equation by Jacobi sweeps in float: six ways to reduce the residual")              \
     X(reduction, PUBLISHED, "one sum of N items: an atomic per item, batches, trees, CUB")        \
@@ -31,7 +31,7 @@ extern "C" {
     X(kmeans, PUBLISHED, "k-means: centroids staged in strips, centroid update as a scatter-add") \
     X(median, PUBLISHED,                                                                          \
       "median filter: window read directly, staged in shared memory, sliding in strips")          \
-    X(fock, BUILDS, "J and K of molecules and of a batch, beside other programs")                 \
+    X(fock, BUILDS, "J and K of molecules and of a batch, compared with other programs")          \
     X(growth, BUILDS, "J and K against size: water clusters and alkanes")                         \
     X(scf, BUILDS, "RHF of many molecules: one by one, in one call, by PySCF")                    \
     X(pingpong, MESSAGES,                                                                         \

@@ -435,7 +435,7 @@ static void measure_mode(bench_run *run, const fock_item *item, fmo_mode mode, b
     if (run->err.status == FMO_OK) make_datasets(run, c, item);
     if (run->err.status != FMO_OK) goto done;
     if (small && (c->nao > SMALL_NAO || c->count > 1)) {
-        bench_leave_out(run, &c->cell, "large, and there is no GPU: --mode cpu runs it");
+        bench_leave_out(run, &c->cell, "large, and there is no GPU: use --mode cpu");
         if (!o->quiet)
             printf("  %-22s left out: %s\n", item->name, run->cell[run->cell_num - 1].left_out);
         goto done;
@@ -528,7 +528,7 @@ fmo_status bench_check_systems(const char *list, const char *(*name)(int), fmo_e
             snprintf(names + used, sizeof names - used, "%s%s", s ? ", " : "", name(s));
         }
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "--systems '%.*s': expected the beginning of one of %s",
+                             "--systems '%.*s': expected a prefix of one of %s",
                              (int)(length < 64 ? length : 64), word, names);
     }
     return FMO_OK;

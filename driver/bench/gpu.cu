@@ -68,8 +68,7 @@ int bench_blocks_for(bench_run *run, int64_t n, int threads)
 {
     const int64_t blocks = (n + threads - 1) / threads;
     if (blocks > INT_MAX) {
-        bench_fail(run, FMO_ERR_ARGUMENT, "%lld blocks are more than a grid has",
-                   (long long)blocks);
+        bench_fail(run, FMO_ERR_ARGUMENT, "%lld blocks: too many for a grid", (long long)blocks);
         return 1;
     }
     return blocks > 1 ? (int)blocks : 1;

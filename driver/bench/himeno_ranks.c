@@ -31,11 +31,11 @@ static void print_percent(double share, int width)
 /* Prints the table: time, rates, and shares of the parts of each form. */
 static void print_cells(const bench_run *run, int first)
 {
-    printf("\nhimeno: sweeps by ranks that are GPUs; pressure compared with one GPU's, bit by bit\n"
-           "  late: the residual of a sweep is known while the next one runs\n"
-           "  peak: of the memory, for 56 B a point; eff.: against the fastest form on one GPU;\n"
-           "  halo, conv.: what the time falls by without these; comp.: what is left without both\n"
-           "  %-30s %8s %8s %7s %6s %6s %6s %6s %6s  %s\n",
+    printf("\nhimeno: sweeps by ranks that are GPUs; pressure compared with one GPU's, bit by "
+           "bit\n  late: the residual of a sweep is known while the next one runs\n  peak: of the "
+           "memory, for 56 B a point; eff.: against the fastest form on one GPU;\n  halo, conv.: "
+           "decrease of the time without these; comp.: time without both\n  %-30s %8s %8s %7s %6s "
+           "%6s %6s %6s %6s  %s\n",
            "", "us/sweep", "GFLOP/s", "GB/s", "peak%", "eff.%", "comp.%", "halo%", "conv.%",
            "registers, local bytes, blocks");
     for (int c = first; c < run->cell_num; c++) {

@@ -213,8 +213,8 @@ void make_reference(experiment *e, himeno_team *t)
     himeno_reference(run, e->edge, ROUGH_SWEEPS, host.data());
     for (int i = 0; i < e->edge[0] && run->err.status == FMO_OK; i++)
         if (host[(size_t)i] != e->want.rough[(size_t)i])
-            bench_fail(run, FMO_ERR_CHECK, "grid %s: the GPU's plane %d has not the CPU's bits",
-                       e->name, i);
+            bench_fail(run, FMO_ERR_CHECK, "grid %s: plane %d differs between GPU and CPU", e->name,
+                       i);
 }
 
 /* ---- forms ----------------------------------------------------------------------------------- */
@@ -379,7 +379,7 @@ void run_form(experiment *e, himeno_team *t, const himeno_form *form)
     const bool good = form->open(t, why, sizeof why);
     if (bench_world_most(&t->world, !good) > 0.0) {
         bench_cell cell = make_cell(e, t, form, false);
-        bench_leave_out(run, &cell, "%s", *why ? why : "another process could not");
+        bench_leave_out(run, &cell, "%s", *why ? why : "not available in another process");
     } else {
         shape(t, form);
         for (int late = 0; late < 2 && agreed(run, &t->world); late++) measure(e, t, form, late);

@@ -41,12 +41,12 @@ static void print_head(const bench_run *run)
     driver_host_cpu(cpu, sizeof cpu);
     printf("fmo-bench %s (%s)\nCPU: %s, %d threads%s\n", FMO_VERSION_STRING,
            revision ? revision : "revision not known", cpu, run->threads,
-           run->cpu ? "" : "; CPU parts not asked for");
+           run->cpu ? "" : "; CPU parts not requested");
     if (run->gpu)
         printf("GPU: %s, %d multiprocessors, driver %d, CUDA %d\n", run->device.name,
                run->device.sms, run->device.driver, run->device.runtime);
     else
-        printf("GPU parts left out: %s\n", *run->no_gpu ? run->no_gpu : "not asked for");
+        printf("GPU parts left out: %s\n", *run->no_gpu ? run->no_gpu : "not requested");
 }
 
 /* Runs the requested experiments, and prints their tables. */

@@ -71,11 +71,12 @@ static void show_grid(const cli_option *row, const void *defaults, FILE *stream)
 #define AT(field) offsetof(bench_options, field)
 static const cli_option option_table[] = {
     {"where", 'w', CLI_SET, "SET", AT(places), .choices = &places, .commands = PUBLISHED | MESSAGES,
-     .value = "cpu,gpu", .section = "What runs", .help = "which parts run"},
+     .value = "cpu,gpu", .section = "What runs",
+     .help = "run the CPU parts, the GPU parts, or both"},
     {"scatter", 's', CLI_SET, "SET", AT(scatters), .choices = &scatters, .commands = PUBLISHED,
      .value = "all", .help = "strategies of the GPU parts"},
     {"commit", 0, CLI_SET, "SET", AT(commits), .choices = &commits, .commands = PUBLISHED,
-     .value = "all", .help = "how one atomic is done"},
+     .value = "all", .help = "how an atomic update is made"},
     {"items", 'N', CLI_WHOLE, "N", AT(items), .high = 1e12,
      .commands = BIT(histogram) | BIT(reduction) | BIT(strip),
      .section = "Sizes and forms of the published experiments", .help = "items"},
@@ -87,23 +88,23 @@ static const cli_option option_table[] = {
     {"input", 0, CLI_SET, "SET", AT(inputs), .choices = &inputs, .commands = BIT(histogram),
      .value = "doubles", .help = "items: numbers in [0,1) or bin numbers (int32)"},
     {"pattern", 'p', CLI_SET, "SET", AT(patterns), .choices = &patterns, .commands = BIT(histogram),
-     .value = "uniform", .help = "how bins repeat; replay needs --dataset"},
+     .value = "uniform", .help = "distribution of the items over the bins; replay needs --dataset"},
     {"zipf", 0, CLI_REAL, "S", AT(zipf), .high = 10, .commands = BIT(histogram), .value = "1",
-     .help = "zipf: bin k is hit like 1/(k+1)^S"},
+     .help = "zipf: the probability of bin k is proportional to 1/(k+1)^S"},
     {"run-length", 0, CLI_WHOLE, "N", AT(run_length), .low = 1, .high = 1e9,
-     .commands = BIT(histogram), .value = "8", .help = "runs: neighbours that share a bin"},
+     .commands = BIT(histogram), .value = "8", .help = "runs: consecutive items in the same bin"},
     {"dataset", 'd', CLI_TEXT, "FILE", AT(dataset), .commands = BIT(histogram),
-     .what = "the name of a file", .help = "replay: data set whose Fock build is walked"},
+     .what = "the name of a file", .help = "replay: data set whose Fock build is replayed"},
     {"blocks", 0, CLI_LIST, "LIST", AT(blocks), .high = 1e9,
      .commands = BIT(histogram) | BIT(reduction),
-     .help = "GPU grid in blocks; 0: what is resident"},
+     .help = "GPU grid in blocks; 0: as many as are resident"},
     {"batch", 0, CLI_LIST, "LIST", AT(batches), .low = 1, .high = 1e9, .commands = BIT(reduction),
-     .value = "16,256", .help = "items of a thread before its one atomic"},
+     .value = "16,256", .help = "items that a thread sums before its atomic"},
     {"grid", 'g', CLI_SET, "SET", AT(grids), .choices = &grids, .commands = BIT(himeno),
-     .show = show_grid, .help = "grid sizes; S64 and XL with --gpus"},
+     .show = show_grid, .help = "grid sizes; S64 and XL only with --gpus"},
     {"sweeps", 0, CLI_WHOLE, "N", AT(sweeps), .high = 1e6, .commands = BIT(himeno) | BIT(kmeans),
      .show = show_sweeps,
-     .help = "sweeps (iterations) before the one that is timed; with --gpus those that are"},
+     .help = "sweeps (iterations) before the timed one; with --gpus the number of timed sweeps"},
     {"strip", 0, CLI_LIST, "LIST", AT(strips), .low = 1, .high = 1e6,
      .commands = BIT(strip) | BIT(kmeans) | BIT(median), .value = "5,10,20,50,100,200,500,1000",
      .help = "strip lengths"},
@@ -124,43 +125,43 @@ static const cli_option option_table[] = {
      .section = "Messages", .help = "lengths of messages"},
     {"mode", 'm', CLI_SET, "SET", AT(modes), .choices = &modes, .commands = BUILDS | BIT(scf),
      .section = "Fock builds",
-     .help = "where to build; without it fused if a GPU answers, else cpu, which leaves out what "
-             "is large"},
+     .help = "where to build; default: fused if there is a GPU, else cpu without large systems"},
     {"gpus", 0, CLI_WHOLE, "N", AT(gpus), .low = 1, .high = FMO_DEVICES_MAX,
      .commands = BIT(fock) | BIT(himeno),
-     .help = "fock: GPUs that share each build, or whose the fragments of a batch are [1]; himeno: "
-             "sweeps by 1, 2, 4 to N GPUs"},
+     .help = "fock: number of GPUs that share each build, or among which a batch is distributed "
+             "[1]; himeno: sweeps by 1, 2, 4 to N GPUs"},
     {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock) | BIT(scf),
-     .what = "names of systems", .help = "beginnings of systems' names, such as water008,batch"},
+     .what = "names of systems", .help = "prefixes of system names, such as water008,batch"},
     {"geometry", 0, CLI_TEXT, "FILE", AT(geometry), .commands = BIT(fock),
      .what = "the name of a file", .help = "a .xyz file instead of the systems; needs --basis"},
     {"basis", 0, CLI_TEXT, "NAME", AT(basis), .commands = BUILDS, .what = "a name",
-     .help = "its basis set, a name such as 6-31g, or a file; of growth [STO-3G and 6-31G]"},
+     .help =
+         "basis set of --geometry, a name such as 6-31g, or a file; for growth [STO-3G and 6-31G]"},
     {"geometries", 0, CLI_TEXT, "DIR", AT(geometries), .commands = BIT(fock) | BIT(scf),
      .value = FMO_XYZ_DIR, .what = "the name of a folder",
      .help = "where the systems' .xyz files are"},
     {"fragments", 0, CLI_WHOLE, "N", AT(fragments), .low = 1, .high = 1e5,
      .commands = BIT(fock) | BIT(scf),
-     .help = "displaced copies in one call: of the batch [1000], or of --geometry [1]; of scf "
-             "[1000 and 10000, cpu 200 and 400]"},
+     .help = "displaced copies in one call: for the batch [1000], --geometry [1], or scf [1000 and "
+             "10000, cpu 200 and 400]"},
     {"python", 0, CLI_TEXT, "FILE", AT(python), .commands = BIT(scf), .value = "python3",
-     .what = "the name of a program", .help = "Python whose PySCF runs beside ours"},
+     .what = "the name of a program", .help = "Python with PySCF, for comparison"},
     {"waters", 0, CLI_LIST, "LIST", AT(waters), .low = 1, .high = 10, .commands = BIT(growth),
      .value = "1,2,3,4,5,6,8", .help = "edges of the cubes of waters"},
     {"carbons", 0, CLI_LIST, "LIST", AT(carbons), .low = 1, .high = 1000, .commands = BIT(growth),
      .value = "5,10,20,40,60,80,100,120", .help = "lengths of the alkanes"},
     {"cutoff", 'c', CLI_REAL, "X", AT(cutoff), .high = 1, .commands = BUILDS, .value = "1e-10",
-     .help = "quartets estimated below are dropped"},
+     .help = "drop quartets estimated below X hartree"},
     {"cycles", 0, CLI_WHOLE, "N", AT(cycles), .high = 100, .commands = BUILDS, .value = "3",
-     .help = "SCF cycles that the densities come from; 0: atoms' densities"},
+     .help = "SCF cycles to obtain the densities; 0: atomic densities"},
     {"threads", 't', CLI_WHOLE, "N", AT(threads), .low = 1, .high = 4096, .section = "Measuring",
      .help = "CPU threads"},
     {"repeat", 'n', CLI_WHOLE, "N", AT(repeat), .low = 1, .high = 1000, .show = show_repeat,
-     .help = "timed runs of a cell; more of those that take microseconds"},
+     .help = "timed runs of a cell; more if a run takes microseconds"},
     {"seconds", 0, CLI_REAL, "X", AT(seconds), .low = 1e-3, .high = 1e6, .show = show_seconds,
-     .help = "time for a cell; of the others what takes longer is extrapolated, and marked"},
+     .help = "time for a cell; longer cells of the other experiments are extrapolated, and marked"},
     {"seed", 0, CLI_WHOLE, "N", AT(seed), .high = 1e15, .value = "2013",
-     .help = "of the random numbers"},
+     .help = "seed of the random numbers"},
     {"json", 'j', CLI_TEXT, "FILE", AT(json), .what = "the name of a file", .section = "Results",
      .help = "write the results as JSON (docs/reference/bench.md)"},
     {"force", 0, CLI_FLAG, NULL, AT(force), .help = "replace a file that fmo did not write"},
@@ -222,14 +223,14 @@ static fmo_status set_himeno(bench_options *options, fmo_error *err)
         if (options->grids < 0) options->grids = all & ~(1 << BENCH_GRID_XS);
         if (!(options->places >> BENCH_ON_GPU & 1))
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                                 "himeno --gpus measures GPUs alone: --where cpu leaves nothing");
+                                 "himeno --gpus measures only GPUs: leave out --where cpu");
         return FMO_OK;
     }
     if (options->sweeps < 0) options->sweeps = BENCH_SWEEPS;
     if (options->grids < 0 || options->grids == all) options->grids = all & ~ranks;
     if (options->grids & ranks)
         return fmo_error_set(
-            err, FMO_ERR_ARGUMENT, "--grid %s goes with --gpus",
+            err, FMO_ERR_ARGUMENT, "--grid %s requires --gpus",
             bench_grid_name(options->grids >> BENCH_GRID_XL & 1 ? BENCH_GRID_XL : BENCH_GRID_S64));
     return FMO_OK;
 }
@@ -265,8 +266,8 @@ static fmo_status check_options(const bench_options *options, const bool *given,
     const cli_option *row =
         cli_misplaced(&program, given, all ? (unsigned)PUBLISHED : 1u << (unsigned)e);
     if (row)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s does not take --%s",
-                             all ? "all" : bench_experiment_name(e), row->name);
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--%s has no effect in %s: leave it out",
+                             row->name, all ? "all" : bench_experiment_name(e));
     if (check_companions(options, given, err) != FMO_OK) return err->status;
     const bool histogram = e == BENCH_histogram || e == BENCH_EXPERIMENT_COUNT;
     if (histogram && (options->patterns >> BENCH_REPLAY & 1) && !options->dataset)
@@ -281,9 +282,9 @@ static fmo_status check_options(const bench_options *options, const bool *given,
                             err) != FMO_OK)
         return err->status;
     if (strchr(options->python, '\''))
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--python: a name without quotes");
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--python: the name must not contain quotes");
     if (options->geometry && options->systems)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry does not go with --systems");
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry and --systems exclude each other");
     if (options->window % 2 == 0)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--window %d: expected an odd number",
                              (int)options->window);
@@ -331,17 +332,15 @@ void bench_options_help(int experiment, FILE *stream)
                 "Options of this experiment; fmo-bench --help has all (docs/reference/bench.md).\n",
                 bench_experiment_name(experiment), bench_experiment_text(experiment));
     else
-        fputs("Usage: fmo-bench EXPERIMENT [OPTION]...\n"
-              "       fmo-bench EXPERIMENT --help\n"
-              "Run a published experiment on conflicting updates again, or time Fock builds: check "
+        fputs("Usage: fmo-bench EXPERIMENT [OPTION]...\n       fmo-bench EXPERIMENT --help\nRepeat "
+              "a published experiment on conflicting updates, or time Fock builds: check "
               "the\nresults, print tables (docs/reference/bench.md).\n\n",
               stream);
     if (!one) print_experiments(stream);
     cli_print_options(&program, one ? 1u << experiment : ALL, !one, NULL, stream);
-    fputs("\nA LIST or SET has commas between its values; a number may be written 1e7 or 2^28.\n"
-          "Exit codes: 0 done, 1 a result was wrong, 2 usage, 3 unusable input or output, 4 no GPU "
-          "where\n"
-          "only GPU parts were asked for, or a GPU fault, 5 out of memory.\n",
+    fputs("\nThe values of a LIST or SET are separated by commas; a number may be written 1e7 or "
+          "2^28.\nExit codes: 0 done, 1 a result was wrong, 2 usage, 3 unusable input or output, 4 "
+          "no GPU where\nonly GPU parts were requested, or a GPU error, 5 out of memory.\n",
           stream);
     if (one) return;
     fputs("\nExamples: fmo-bench histogram --items 1e6 --bins 1,1000,1e6 --json histogram.json\n"

@@ -60,7 +60,7 @@ bench_nccl *bench_nccl_open(const bench_world *w, int ranks, const int *devices,
     bench_nccl_end(n);
     if (bench_world_most(w, n->code != ncclSuccess) == 0.0) return n;
     if (n->code == ncclSuccess)
-        snprintf(why, size, "another process could not");
+        snprintf(why, size, "not available in another process");
     else
         snprintf(why, size, "NCCL: %.100s", n->ncclGetErrorString(n->code));
     delete n;

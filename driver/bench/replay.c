@@ -150,8 +150,8 @@ int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64
     out.nao = basis->function_num;
     *bins = 2 * (int64_t)out.nao * out.nao;
     if (*bins > INT32_MAX) {
-        bench_fail(run, FMO_ERR_INPUT, "%s: %d functions are more than a replay takes (32767)",
-                   path, out.nao);
+        bench_fail(run, FMO_ERR_INPUT, "%s: %d functions: a replay supports at most 32767", path,
+                   out.nao);
         goto out;
     }
     out.most = *all < most ? *all : most;

@@ -269,7 +269,7 @@ static void keep(bench_run *run, const scf_case *c, int way, double seconds)
 {
     bench_cell cell = cell_of(run, c, way);
     if (isnan(seconds)) {
-        bench_leave_out(run, &cell, "no PySCF: --python names a Python that has it");
+        bench_leave_out(run, &cell, "no PySCF: select a Python that has it with --python");
         return;
     }
     cell.items = c->count;

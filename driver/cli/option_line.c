@@ -122,7 +122,7 @@ static fmo_status refuse_sign(const cli_option *row, const char *value, fmo_erro
 {
     const char *const between = row->without ? "" : " ";
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                         "-%c=%.64s: a letter takes its value without a sign: did you mean "
+                         "-%c=%.64s: the value of a short option follows without =: did you mean "
                          "-%c%s%.64s, or --%s=%.64s?",
                          row->letter, value, row->letter, between, value, row->name, value);
 }

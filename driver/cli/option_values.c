@@ -90,8 +90,8 @@ static fmo_status refuse_whole(const cli_option *row, const char *value, fmo_err
     return fmo_error_set(
         err, FMO_ERR_ARGUMENT, "--%s '%.64s': expected %s from %g to %g, such as 1000, 1e7 or 2^28",
         row->name, value,
-        row->kind == CLI_LIST ? "whole numbers, with commas between them," : "a whole number",
-        row->low, row->high);
+        row->kind == CLI_LIST ? "whole numbers, separated by commas," : "a whole number", row->low,
+        row->high);
 }
 
 static fmo_status set_whole(const cli_option *row, const char *value, void *options, fmo_error *err)
@@ -212,7 +212,7 @@ static fmo_status set_set(const cli_option *row, const char *value, void *option
             cli_choice_list(row->choices, ", ", list, sizeof list);
             return fmo_error_set(
                 err, FMO_ERR_ARGUMENT,
-                "--%s '%.64s': expected, with commas between them, some of all, %s", row->name,
+                "--%s '%.64s': expected one or more of all, %s, separated by commas", row->name,
                 value, list);
         }
         read |= found;

@@ -15,7 +15,7 @@ static const char *profile_name(driver_profile_format format)
 static const char *profile_text(driver_profile_format format)
 {
     static const char *const texts[DRIVER_PROFILE_FORMAT_COUNT] = {
-        "no profile", "lines for people, after the report (as --profile alone)",
+        "no profile", "text after the report (same as --profile)",
         "only JSON on stdout (docs/reference/profile-json.md)"};
     return texts[format];
 }
@@ -72,12 +72,12 @@ static void show_threads(const cli_option *row, const void *defaults, FILE *stre
 static void show_memory(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
-    fputs("what is free", stream);
+    fputs("all free memory", stream);
 }
 static void show_charge(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
-    fputs("what a data set or a comment (charge=) says, else 0", stream);
+    fputs("from the data set or the comment (charge=), else 0", stream);
 }
 static void show_convergence(const cli_option *row, const void *defaults, FILE *stream)
 {
@@ -100,7 +100,7 @@ static void show_gradient(const cli_option *row, const void *defaults, FILE *str
 static void show_stability(const cli_option *row, const void *defaults, FILE *stream)
 {
     cli_show_field(row, defaults, stream);
-    fprintf(stream, "; %s where no value is given", row->without);
+    fprintf(stream, "; %s if no value is given", row->without);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -115,94 +115,96 @@ static const cli_option option_table[] = {
      * for "1e-10". */
     {"cutoff", 'c', CLI_REAL, "X", AT(fock.cutoff), .high = 1.0, .what = "1e-10",
      .given = AT(cutoff_given), .show = show_cutoff, .modes = MODE(CPU) | MODE(FUSED) | MODE(SPLIT),
-     .help = "drop quartets estimated below X; 0: none"},
+     .help = "drop quartets estimated below X hartree; 0: drop none"},
     {"threads", 't', CLI_COUNT, "N", AT(fock.threads), .low = 1, .high = 4096, .show = show_threads,
      .help = "CPU threads"},
     {"reduce", 0, CLI_CHOICE, "HOW", AT(fock.reduce), .choices = &reduces, .show = cli_show_field,
-     .modes = MODE(CPU) | MODE(SPLIT), .help = "how CPU threads add into J and K"},
+     .modes = MODE(CPU) | MODE(SPLIT), .help = "how CPU threads accumulate J and K"},
     {"scatter", 's', CLI_CHOICE, "HOW", AT(fock.scatter), .choices = &scatters,
      .show = cli_show_field, .modes = MODE(FUSED) | MODE(CPU),
-     .help = "how GPU threads add into J and K; fixed: CPU threads, too"},
+     .help = "how GPU threads accumulate J and K; fixed: CPU threads also"},
     {"commit", 0, CLI_CHOICE, "HOW", AT(fock.commit), .choices = &commits, .show = cli_show_field,
-     .modes = MODE(FUSED), .help = "how one atomic is done"},
+     .modes = MODE(FUSED), .help = "how an atomic update is made"},
     {"integrals", 0, CLI_CHOICE, "HOW", AT(fock.integrals), .choices = &integrals,
      .given = AT(integrals_given), .show = show_integrals, .modes = MODE(CPU) | MODE(FUSED),
-     .help = "whether integrals are kept between builds"},
+     .help = "whether integrals are stored between builds"},
     {"coulomb", 0, CLI_CHOICE, "HOW", AT(fock.coulomb), .choices = &coulombs,
      .show = cli_show_field, .modes = MODE(CPU) | MODE(FUSED),
-     .help = "how J of far pairs is made"},
+     .help = "how J of well-separated pairs is computed"},
     {"no-overlap", 0, CLI_SWITCH, NULL, AT(fock.no_overlap), .modes = MODE(SPLIT),
-     .help = "GPU and CPU take turns"},
+     .help = "do not run GPU and CPU concurrently"},
     {"gpus", 0, CLI_TEXT, "N", AT(gpus), .what = "a number, or all", .alone = true,
      .modes = MODE(FUSED) | MODE(SPLIT),
-     .help =
-         "GPUs that share every build, or whose the data sets of a batch are; all: all of them"},
+     .help = "number of GPUs that share each build, or among which a batch is distributed; all: "
+             "all GPUs"},
     {"memory", 0, CLI_SIZE, "SIZE", AT(fock.memory), .show = show_memory,
-     .help = "work space a build may take, such as 500M or 8G"},
+     .help = "maximum workspace of a build, such as 500M or 8G"},
 
     {"repeat", 'n', CLI_COUNT, "N", AT(repeat), .low = 1, .high = 100000, .commands = ANY_BUILD,
      .show = cli_show_field, .section = "Builds of a data set's density",
      .help = "build N times; report min, median and max"},
     {"batch", 0, CLI_FLAG, NULL, AT(batch), .commands = ANY_BUILD | ANY_SCF,
-     .help = "build all data sets in one call: side by side on the GPU (fused); with --scf all "
-             "molecules side by side on the CPU"},
+     .help = "build all data sets in one call: concurrently on the GPU (fused); with --scf all "
+             "molecules concurrently on the CPU"},
     {"check", 0, CLI_FLAG, NULL, AT(check), .commands = ANY_BUILD,
-     .help = "compare with the file's reference values, else with --mode reference"},
+     .help = "compare with the file's reference values or, if it has none, with --mode reference"},
 
     {"output", 'o', CLI_TEXT, "FILE", AT(output), .what = "the name of a file",
      .section = "Results",
-     .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --batch, "
-             "too, all molecules (HDF5); with --fmo energies, charges and pairs (HDF5)"},
+     .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --scf "
+             "--batch all molecules (HDF5); with --fmo energies, charges and pairs (HDF5)"},
     {"keep", 0, CLI_SET, "SET", AT(keep), .choices = &keeps, .commands = SCF_BATCH,
-     .needs = "output",
-     .help = "what --scf --batch --output writes of a molecule beside its energy"},
+     .needs = "output", .help = "what to write for each molecule besides its energy"},
     {"force", 0, CLI_FLAG, NULL, AT(force),
-     .help = "replace a file that fmo did not write; run a data set that contradicts itself"},
+     .help = "replace a file that fmo did not write; run an inconsistent data set"},
     {"profile", 'p', CLI_CHOICE, "FORMAT", AT(profile), .choices = &profiles, .without = "table",
-     .help = "say where the time went"},
+     .help = "report where the time was spent"},
 
     {"scf", 0, CLI_FLAG, NULL, AT(scf), .section = "SCF",
      .help = "converge the closed-shell SCF (RHF) of each data set or .xyz file"},
     {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = ANY_SCF | FRAGMENTS,
      .inputs = GEOMETRY | SYSTEM | PDB,
-     .help = "basis set of .xyz files, or another one for fragments: a name such as 6-31g, or a "
-             ".json or .gbs file"},
+     .help = "basis set of .xyz files, or to replace the basis set of a system of fragments: a "
+             "name such as 6-31g, or a .json or .gbs file"},
     {"functions", 0, CLI_CHOICE, "FORM", AT(functions), .choices = &functions,
      .commands = ANY_SCF | FRAGMENTS, .inputs = GEOMETRY | SYSTEM | PDB, .show = cli_show_field,
-     .help = "what the d functions of --basis are, or of the basis set that a system names"},
+     .help = "form of the d functions of the basis set"},
     {"charge", 0, CLI_SIGNED, "Q", AT(charge), .high = 100000, .given = AT(charge_given),
      .commands = ANY_SCF, .show = show_charge, .help = "charge of the molecule"},
     {"multiplicity", 0, CLI_COUNT, "M", AT(multiplicity), .low = 1, .high = 1000,
      .commands = ANY_SCF, .given = AT(multiplicity_given), .show = cli_show_field,
-     .help = "2 S + 1; only 1 can be done, and 1 says that a closed shell is meant"},
+     .help = "2 S + 1; only 1 is supported; 1 states that a closed shell is intended"},
     {"guess", 'g', CLI_CHOICE, "HOW", AT(scf_options.guess), .choices = &guesses,
-     .commands = ANY_SCF, .show = cli_show_field, .help = "the first density"},
+     .commands = ANY_SCF, .show = cli_show_field, .help = "initial density"},
     {"max-cycles", 0, CLI_COUNT, "N", AT(scf_options.max_cycles), .low = 1, .high = 100000,
      .commands = ANY_SCF | FRAGMENTS, .given = AT(max_cycles_given), .show = show_max_cycles,
-     .help = "Fock builds allowed"},
+     .help = "maximum number of Fock builds"},
     {"convergence", 0, CLI_REAL, "X", AT(scf_options.energy_convergence), .low = 1e-14, .high = 1.0,
      .what = "1e-9", .commands = ANY_SCF | FRAGMENTS, .given = AT(convergence_given),
      .show = show_convergence,
-     .help = "of the energy, hartree: its last change, or what is estimated to be left"},
+     .help = "threshold of the energy, hartree: its last change, or the estimated remaining error"},
     {"gradient-convergence", 0, CLI_REAL, "X", AT(scf_options.gradient_convergence), .low = 1e-10,
      .high = 1.0, .what = "3e-5", .commands = ANY_SCF | FRAGMENTS, .given = AT(gradient_given),
-     .show = show_gradient, .help = "norm of the orbital gradient, hartree"},
+     .show = show_gradient, .help = "threshold of the norm of the orbital gradient, hartree"},
     {"level-shift", 0, CLI_REAL, "X", AT(scf_options.level_shift), .high = 100.0, .what = "0.3",
      .commands = ANY_SCF | FRAGMENTS, .show = cli_show_field,
-     .help = "added to empty orbitals, hartree"},
+     .help = "shift of the virtual orbitals, hartree"},
     {"diis-size", 0, CLI_COUNT, "N", AT(scf_options.diis_size), .low = 1, .high = FMO_SCF_DIIS_MAX,
      .commands = ANY_SCF | FRAGMENTS, .show = cli_show_field,
-     .help = "Fock matrices kept for extrapolation; 1: none"},
+     .help = "Fock matrices used in extrapolation; 1: no extrapolation"},
     {"rebuild-cycles", 0, CLI_COUNT, "N", AT(scf_options.rebuild_cycles), .high = 100000,
      .commands = ANY_SCF | FRAGMENTS, .show = cli_show_field,
-     .help = "builds in a row from the change of the density; 0: none"},
+     .help = "consecutive builds from the change of the density before a full build; 0: only full "
+             "builds"},
     {"linear-dependence", 0, CLI_REAL, "X", AT(scf_options.linear_dependence), .high = 0.1,
      .what = "1e-7", .commands = ANY_SCF | FRAGMENTS, .show = cli_show_field,
-     .help = "least eigenvalue of the overlap that is kept"},
+     .help = "smallest eigenvalue of the overlap matrix that is not dropped"},
     {"solver", 0, CLI_CHOICE, "HOW", AT(scf_options.solver), .choices = &solvers,
-     .commands = ANY_SCF, .show = cli_show_field, .help = "from the Fock matrix to the density"},
+     .commands = ANY_SCF, .show = cli_show_field,
+     .help = "how to obtain the density from the Fock matrix"},
     {"stability", 0, CLI_CHOICE, "WHAT", AT(scf_options.stability), .choices = &stabilities,
-     .without = "follow", .commands = ANY_SCF, .show = show_stability, .help = "is it a minimum?"},
+     .without = "follow", .commands = ANY_SCF, .show = show_stability,
+     .help = "test whether the solution is a minimum"},
     {"molden", 0, CLI_TEXT, "FILE", AT(molden), .what = "the name of a file", .commands = SCF,
      .help = "write the orbitals for viewers (Molden)"},
 
@@ -210,22 +212,23 @@ static const cli_option option_table[] = {
      .help = "FMO2-RHF of each system of fragments (.json, .inp, .ajf, .pdb)"},
     {"per-fragment", 0, CLI_COUNT, "N", AT(per_fragment), .low = 1, .high = 1000,
      .commands = FRAGMENTS, .inputs = PDB, .show = cli_show_field,
-     .help = "residues a fragment, of PDB files"},
+     .help = "residues per fragment, for PDB files"},
     {"exact-field", 0, CLI_FLAG, NULL, AT(exact_field), .commands = FRAGMENTS,
-     .help = "exact fields of far fragments, too, and an SCF of every pair"},
+     .help = "exact fields also of distant fragments, and an SCF of every pair"},
     {"iterations", 0, CLI_COUNT, "N", AT(fragment_options.max_iterations), .low = 1, .high = 100000,
-     .commands = FRAGMENTS, .show = cli_show_field, .help = "iterations of the monomers allowed"},
+     .commands = FRAGMENTS, .show = cli_show_field, .help = "maximum number of monomer iterations"},
     {"field-convergence", 0, CLI_REAL, "X", AT(fragment_options.convergence), .low = 1e-14,
      .high = 1.0, .what = "1e-8", .commands = FRAGMENTS, .show = cli_show_field,
-     .help = "change of the monomers' energy, hartree; fields within ten times that"},
+     .help =
+         "threshold of the change of the monomers' energy, hartree; ten times that for the fields"},
     {"hybrids", 0, CLI_TEXT, "FILE", AT(fragment_options.hybrids), .what = "the name of a file",
-     .commands = FRAGMENTS, .help = "hybrid orbitals at cut bonds, in place of the shipped ones"},
+     .commands = FRAGMENTS, .help = "hybrid orbitals at cut bonds, instead of the shipped ones"},
     {"state", 0, CLI_TEXT, "FILE", AT(fragment_options.state), .what = "the name of a file",
-     .commands = FRAGMENTS, .help = "keep the state of every iteration of the monomers"},
+     .commands = FRAGMENTS, .help = "write the state after every monomer iteration"},
     {"resume", 0, CLI_FLAG, NULL, AT(resume), .commands = FRAGMENTS, .needs = "state",
-     .help = "go on from the state in --state"},
+     .help = "continue from the state in --state"},
     {"densities", 0, CLI_FLAG, NULL, AT(densities), .commands = FRAGMENTS, .needs = "output",
-     .help = "densities of the fragments into --output, too"},
+     .help = "also write the fragments' densities to --output"},
     {"pairs", 0, CLI_TEXT, "FILE", AT(pairs), .what = "the name of a file", .commands = FRAGMENTS,
      .help = "write the energies of all pairs as a table (tab-separated)"},
     {"heat-map", 0, CLI_TEXT, "FILE", AT(map), .what = "the name of a file", .commands = FRAGMENTS,
@@ -313,11 +316,11 @@ void driver_options_help(FILE *stream)
           "converge the closed-shell SCF of each data set or geometry (docs/reference/scf.md);\n"
           "or compute the energy of each system of fragments by FMO2-RHF\n"
           "(docs/reference/fmo.md).\n\n"
-          "Options may stand anywhere on the line.\n",
+          "Options may appear anywhere.\n",
           stream);
     cli_print_options(&driver_program, ~0u, true, &defaults, stream);
     fputs("\nExit codes: 0 done, 1 check failed or not possible, or SCF not converged, 2 usage,\n"
-          "3 unusable input or output, 4 no GPU or a GPU fault, 5 out of memory; the worst one of\n"
+          "3 unusable input or output, 4 no GPU or a GPU error, 5 out of memory; the worst one of\n"
           "several data sets.\n\n"
           "Examples: fmo-driver datasets/h2o8_6-31g.h5 --check\n"
           "          fmo-driver datasets/xyz/water008.xyz --basis 6-31g --scf\n"

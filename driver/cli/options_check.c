@@ -130,14 +130,15 @@ static fmo_status refuse_mode(const driver_options *options, const cli_option *r
     char list[64], taken[64];
     list_modes(row->modes, list, sizeof list);
     if (options->fragments && !(row->modes & (MODE(CPU) | MODE(FUSED))))
-        return REFUSE("--%s has no effect with --fmo, which takes mode cpu or fused: leave it out",
-                      row->name);
+        return REFUSE(
+            "--%s has no effect with --fmo, which supports only modes cpu and fused: leave it out",
+            row->name);
     if (options->fock.mode != FMO_MODE_AUTO)
         return REFUSE("--%s has no effect in mode %s: leave it out, or use it with --mode %s",
                       row->name, fmo_mode_name(options->fock.mode), list);
     list_modes(possible_modes(options), taken, sizeof taken);
-    return REFUSE("--%s has no effect in mode %s, of which auto takes one: leave it out, or use it "
-                  "with --mode %s",
+    return REFUSE("--%s has no effect in mode %s, one of which auto chooses: leave it out, or use "
+                  "it with --mode %s",
                   row->name, taken, list);
 }
 
@@ -174,10 +175,10 @@ static fmo_status check_row(const driver_options *options, const bool *given, co
 static fmo_status check_use(const driver_options *options, const bool *given, fmo_error *err)
 {
     if (options->scf && options->fragments)
-        return REFUSE("--scf does not go with --fmo: a system of fragments or one molecule");
+        return REFUSE("--scf and --fmo exclude each other: leave out one of them");
     if (options->fragments && options->fock.mode != FMO_MODE_AUTO &&
         options->fock.mode != FMO_MODE_CPU && options->fock.mode != FMO_MODE_FUSED)
-        return REFUSE("--mode %s does not go with --fmo: it takes cpu and fused",
+        return REFUSE("--mode %s cannot be used with --fmo: use cpu or fused",
                       fmo_mode_name(options->fock.mode));
     for (int i = 0; i < driver_program.option_num; i++) {
         const cli_option *row = &driver_program.option[i];
@@ -185,7 +186,7 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
         if (status != FMO_OK) return status;
     }
     if (options->fock.mode == FMO_MODE_CPU && is_gpu_scatter(options))
-        return REFUSE("--scatter %s has no effect in mode cpu, which takes fixed alone: leave it "
+        return REFUSE("--scatter %s has no effect in mode cpu, which supports only fixed: leave it "
                       "out, or use it with --mode fused",
                       fmo_scatter_name(options->fock.scatter));
     if (options->quiet && options->profile == DRIVER_PROFILE_TABLE)
@@ -209,9 +210,8 @@ void driver_options_unused(const driver_options *options, fmo_mode mode, char *t
             (size_t)snprintf(text + used, size - used, "%s--%s", count++ ? ", " : "", row->name);
     }
     if (count && used < size)
-        snprintf(text + used, size - used,
-                 ": nothing comes of %s in mode %s, which auto has chosen",
-                 count > 1 ? "them" : "it", fmo_mode_name(mode));
+        snprintf(text + used, size - used, ": no effect in mode %s, which auto has chosen",
+                 fmo_mode_name(mode));
 }
 
 fmo_status driver_options_check_ranks(const driver_options *options, fmo_error *err)

@@ -261,12 +261,13 @@ static void put_cell(const map *m, const fmo_fragment_pair *p)
     fputs(" – ", m->stream);
     put_fragment(m, p->j, FMO_FRAGMENT_NAME);
     fputs(p->is_bonded ? "\ncut bond between them, not comparable: " : "\n", m->stream);
-    if (isfinite(p->total))
+    if (isfinite(p->total)) {
         put_number(m, fmo_pair_kcal(p), 3);
-    else
-        fputs("no number of", m->stream);
-    fprintf(m->stream, " kcal/mol\n%s, distance %.2f</title></path>\n",
-            p->is_scf ? "SCF" : "electrostatic", p->distance);
+        fputs(" kcal/mol", m->stream);
+    } else
+        fputs("energy not finite", m->stream);
+    fprintf(m->stream, "\n%s, distance %.2f</title></path>\n", p->is_scf ? "SCF" : "electrostatic",
+            p->distance);
 }
 
 /* Writes the background, the diagonal, all cells and the lines between them. */

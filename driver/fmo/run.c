@@ -85,11 +85,11 @@ static fmo_status check_table(const fmo_fragments *f, size_t pairs, fmo_error *e
         sizeof *f->result->pair + sizeof *f->pair_done + sizeof *f->mine + 2 * sizeof *f->distance;
     const double bytes = (double)pairs * (double)one, there = (double)fmo_free_memory();
     if (bytes <= there) return FMO_OK;
-    return fmo_error_set(err, FMO_ERR_MEMORY,
-                         "what is kept of the %zu pairs of %d fragments takes %.3g GB, and %.3g "
-                         "are free; make fragments larger (of a PDB file --per-fragment), or take "
-                         "a smaller system",
-                         pairs, f->system->fragment_num, 1e-9 * bytes, 1e-9 * there);
+    return fmo_error_set(
+        err, FMO_ERR_MEMORY,
+        "the data of the %zu pairs of %d fragments need %.3g GB, and %.3g GB are free; make "
+        "fragments larger (with a PDB file --per-fragment), or use a smaller system",
+        pairs, f->system->fragment_num, 1e-9 * bytes, 1e-9 * there);
 }
 
 /* Allocates the result and all arrays by fragment or pair. */
@@ -271,8 +271,8 @@ static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
     free(all);
     if (status == FMO_OK) status = fmo_fragment_allocate(f, err);
     return driver_agree_on(f->ranks, status, status == FMO_OK ? fmo_fragments_identity(f) : 0,
-                           "its fragments are not those of rank 0: every rank reads the files "
-                           "itself, so all hosts need the same",
+                           "its fragments differ from those of rank 0: every rank reads the files "
+                           "itself, so all hosts need the same files",
                            err);
 }
 
@@ -354,7 +354,7 @@ static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
                              o->projector);
     if (o->resume && !o->state)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_fragment_run: resume = %d without a state file to go on from",
+                             "fmo_fragment_run: resume = %d without a state file to continue from",
                              o->resume);
     return fmo_scf_check_options(&o->scf, err);
 }

@@ -141,13 +141,13 @@ static fmo_status not_converged(const fmo_fragments *f, double far, fmo_error *e
                              "the monomers are not converged after %d iteration%s; allow more "
                              "iterations",
                              f->result->iterations, f->result->iterations == 1 ? "" : "s");
-    return fmo_error_set(err, FMO_ERR_CHECK,
-                         "the monomers are not converged after %d iterations: the sum of their "
-                         "energies changed by %.1e (wanted %.0e), fields are off by %.1e (wanted "
-                         "%.0e); allow more iterations%s%s",
-                         f->result->iterations, f->result->energy_change, f->o.convergence, far,
-                         far_enough * f->o.convergence,
-                         *f->result->notice ? ", or mind this: " : "", f->result->notice);
+    return fmo_error_set(
+        err, FMO_ERR_CHECK,
+        "the monomers are not converged after %d iterations: the sum of their energies changed by "
+        "%.1e (wanted %.0e), residual of the fields %.1e (wanted %.0e); allow more iterations%s%s",
+        f->result->iterations, f->result->energy_change, f->o.convergence, far,
+        far_enough * f->o.convergence, *f->result->notice ? "; note also: " : "",
+        f->result->notice);
 }
 
 /* Sets the initial densities: guessed, or read from the state file by rank 0. */

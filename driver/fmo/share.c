@@ -14,7 +14,7 @@ fmo_status fmo_fragment_agree(const fmo_fragments *f, fmo_status status, fmo_err
 
 fmo_status fmo_fragment_no_network(fmo_error *err)
 {
-    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+    return fmo_error_set(err, FMO_ERR_DEVICE, "communication between the ranks failed");
 }
 
 int fmo_fragment_is_first(const fmo_fragments *f)

@@ -144,7 +144,8 @@ static void put_pairs(const fmo_fragments *f, int count, char *at)
 static fmo_status damaged(const fmo_fragments *f, const char *what, fmo_error *err)
 {
     return fmo_error_set(err, FMO_ERR_INPUT,
-                         "%.200s: damaged: %s; leave out --resume to begin anew", f->o.state, what);
+                         "%.200s: damaged: %s; leave out --resume to start again", f->o.state,
+                         what);
 }
 
 /* Reads the pairs behind the monomers, if they were computed with the same thresholds. */
@@ -156,7 +157,7 @@ static fmo_status get_pairs(fmo_fragments *f, const char *at, size_t size, fmo_e
     if (size < sizeof h) return damaged(f, "it ends within its pairs", err);
     memcpy(&h, at, sizeof h);
     if (h.count < 1 || h.count > f->result->pair_num || size != pairs_size(f, (int)h.count))
-        return damaged(f, "it has not as many pairs as it says", err);
+        return damaged(f, "the number of pairs does not match its size", err);
     if (h.identity != pairs_identity(f)) return FMO_OK;
     at += sizeof h;
     for (int64_t k = 0; k < h.count; k++, at += sizeof(saved_pair)) {
@@ -164,7 +165,7 @@ static fmo_status get_pairs(fmo_fragments *f, const char *at, size_t size, fmo_e
         memcpy(&saved, at, sizeof saved);
         if (saved.pair < 0 || saved.pair >= f->result->pair_num || f->pair_done[saved.pair] ||
             !isfinite(saved.internal) || !isfinite(saved.transfer) || !isfinite(saved.total))
-            return damaged(f, "a pair makes no sense", err);
+            return damaged(f, "a pair has invalid values", err);
         fmo_fragment_pair *p = &f->result->pair[saved.pair];
         f->pair_done[saved.pair] = 1;
         p->cycles = saved.cycles;
@@ -219,8 +220,7 @@ static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, si
     FILE *file = fopen(f->o.state, "rb");
     if (!file)
         return fmo_error_set(err, FMO_ERR_INPUT,
-                             "%.200s: %s: there is no state to go on from; "
-                             "leave out --resume",
+                             "%.200s: %s: no state to continue from; leave out --resume",
                              f->o.state, strerror(errno));
     *bytes = malloc(most);
     *size = *bytes ? fread(*bytes, 1, most, file) : 0;
@@ -233,10 +233,10 @@ static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, si
     if (*size < sizeof c || c.identity != fmo_fragments_identity(f))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: is the state of another calculation: system, basis set, "
-                             "hybrids, thresholds and cutoff have to be the same",
+                             "hybrids, thresholds and cutoff must be the same",
                              f->o.state);
     if (*size < expected || c.sum != sum_of(c, *bytes, *size))
-        return damaged(f, "its bytes are not those that were written", err);
+        return damaged(f, "its checksum is wrong", err);
     return FMO_OK;
 }
 

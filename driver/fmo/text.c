@@ -22,19 +22,19 @@ static fmo_status check(const fmo_text_source *source, const char *call, fmo_err
     const fmo_fragment_result *r = source->result;
     const int64_t n = r->fragment_num;
     if (n < 1 || n != source->system->fragment_num)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "%s: the result is not one of this system: fragment_num = %d, in the "
-                             "system %d",
-                             call, r->fragment_num, source->system->fragment_num);
+        return fmo_error_set(
+            err, FMO_ERR_ARGUMENT,
+            "%s: the result does not belong to this system: fragment_num = %d, in the system %d",
+            call, r->fragment_num, source->system->fragment_num);
     if (r->pair_num != n * (n - 1) / 2 || (r->pair_num && !r->pair))
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "%s: the result is not one of this system: pair_num = %d of %d "
-                             "fragments%s",
-                             call, r->pair_num, r->fragment_num, r->pair ? "" : ", pair is NULL");
+        return fmo_error_set(
+            err, FMO_ERR_ARGUMENT,
+            "%s: the result does not belong to this system: pair_num = %d of %d fragments%s", call,
+            r->pair_num, r->fragment_num, r->pair ? "" : ", pair is NULL");
     for (int k = 0; k < r->pair_num; k++)
         if (r->pair[k].i < 0 || r->pair[k].i >= r->pair[k].j || r->pair[k].j >= n)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                                 "%s: the result is not one of this system: pair[%d] is of "
+                                 "%s: the result does not belong to this system: pair[%d] is of "
                                  "fragments %d and %d of %d",
                                  call, k, r->pair[k].i, r->pair[k].j, r->fragment_num);
     return FMO_OK;

@@ -145,7 +145,7 @@ static void print_results(const driver_options *options, const driver_result *re
 static void print_phase(FILE *stream, const char *name, double seconds, double total)
 {
     if (isnan(seconds))
-        fprintf(stream, "  %-12s not counted apart\n", name);
+        fprintf(stream, "  %-12s not measured separately\n", name);
     else
         fprintf(stream, "  %-12s %.6f s, %.1f %% of the build\n", name, seconds,
                 total > 0.0 ? 100.0 * seconds / total : 0.0);
@@ -343,7 +343,7 @@ void driver_report_batch(const driver_batch *batch, FILE *stream)
 void driver_report_deal(const driver_deal *deal, int ranks, FILE *stream)
 {
     fprintf(stream,
-            "\n  batch      %d data sets on %d ranks: %.6f s, builds %.6f s on the longest\n",
+            "\n  batch      %d data sets on %d ranks: %.6f s, builds %.6f s on the slowest rank\n",
             deal->built, ranks, deal->wall_seconds, deal->seconds.median);
 }
 
@@ -394,7 +394,7 @@ void driver_report_scf_batch(const driver_options *options, const driver_scf_tot
     const long done = totals->molecules - totals->failed;
     fprintf(stream, "\n  batch      %ld molecule%s", done, done == 1 ? "" : "s");
     if (totals->ranks > 1) fprintf(stream, " on %d ranks", totals->ranks);
-    fprintf(stream, " in %.6f s: %.4g a second", totals->seconds,
+    fprintf(stream, " in %.6f s: %.4g per second", totals->seconds,
             totals->seconds > 0.0 ? (double)done / totals->seconds : 0.0);
     if (totals->unconverged) fprintf(stream, "; %ld of them not converged", totals->unconverged);
     if (totals->failed) fprintf(stream, "; %ld failed", totals->failed);

@@ -41,7 +41,7 @@ static fmo_status no_memory(fmo_error *err)
 
 static fmo_status no_network(fmo_error *err)
 {
-    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+    return fmo_error_set(err, FMO_ERR_DEVICE, "communication between the ranks failed");
 }
 
 /* Makes the distribution on rank 0: the largest files first. A piece is one data set on CPUs; with

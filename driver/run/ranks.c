@@ -71,7 +71,7 @@ static fmo_status open_network(driver_ranks *ranks, int size, fmo_error *err)
     const int known = ranks->net.size;
     driver_ranks_close(ranks);
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                         "started as %d processes, but MPI knows of %d: fmo was built with another "
+                         "started as %d processes, but MPI reports %d: fmo was built with another "
                          "MPI than this mpirun's",
                          size, known);
 }
@@ -117,8 +117,8 @@ fmo_status driver_ranks_agree(const driver_ranks *ranks, const driver_options *o
     for (int k = 0; k < DRIVER_DIGEST_MOST; k++)
         if (own[k] != first[k])
             fmo_error_set(err, FMO_ERR_ARGUMENT,
-                          "%s%s: not as rank 0 has it; all ranks need the same command line, but "
-                          "for --threads",
+                          "%s%s: not the same as on rank 0; all ranks need the same command line, "
+                          "except --threads",
                           k == DRIVER_DIGEST_MOST - 1 ? "" : "--", driver_options_digest_name(k));
     status = err->status;
     return driver_agree(&ranks->net, status, err);

@@ -24,11 +24,11 @@ fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule 
         snprintf(result->geometry_notice, sizeof result->geometry_notice, "%s", molecule->notice);
     result->singlet_is_meant = molecule->multiplicity == 1;
     if (molecule->multiplicity > 1 && !options->multiplicity_given)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "%.200s: %sthe comment says multiplicity %d: only closed shells "
-                             "(multiplicity 1) can be done; correct the comment, or add "
-                             "--multiplicity 1",
-                             molecule->path, frame, molecule->multiplicity);
+        return fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%.200s: %sthe comment says multiplicity %d: only closed shells (multiplicity 1) are "
+            "supported; correct the comment, or add --multiplicity 1",
+            molecule->path, frame, molecule->multiplicity);
     const int charge = options->charge_given ? options->charge : molecule->charge;
     return fmo_dataset_create(molecule, set, charge, &result->dataset, err);
 }
@@ -97,8 +97,7 @@ fmo_status driver_scf_input(const driver_options *options, driver_result *result
                              .density = fmo_dataset_density(dataset)};
     if (input->electron_num < 0)
         return fmo_error_set(err, FMO_ERR_INPUT,
-                             "the data set does not say how many electrons there are: give "
-                             "--charge");
+                             "the data set does not contain the number of electrons: add --charge");
     result->electrons = input->electron_num;
     if (!options->multiplicity_given && !result->singlet_is_meant && result->electrons % 2 == 0)
         driver_note_spin(dataset, result->electrons, result->spin_notice,
@@ -115,11 +114,11 @@ fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *s
     scf->fock.integrals = driver_integrals(options);
     scf->auto_in_fused = options->integrals_given; /* only an explicit auto is used in mode fused */
     if (options->multiplicity != 1)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "multiplicity %d: only closed shells (multiplicity 1) can be done; "
-                             "leave out --multiplicity, and choose --charge so that the number of "
-                             "electrons is even",
-                             options->multiplicity);
+        return fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "multiplicity %d: only closed shells (multiplicity 1) are supported; leave out "
+            "--multiplicity, and choose --charge so that the number of electrons is even",
+            options->multiplicity);
     return FMO_OK;
 }
 

@@ -160,7 +160,8 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
 /* Sets the error of the molecules that no rank could run. */
 static void name_left(batch *b, int jobs, fmo_error *why)
 {
-    fmo_error_set(why, FMO_ERR_DEVICE, "no rank has run it"); /* keeps an earlier reason */
+    fmo_error_set(why, FMO_ERR_DEVICE,
+                  "no rank computed this molecule"); /* keeps an earlier reason */
     for (int k = 0; k < jobs; k++) {
         driver_scf_one *one = &b->one[b->number[k]];
         if (one->result.scf || one->err.status != FMO_OK) continue;

@@ -29,8 +29,8 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
     }
     const fmo_status status =
         driver_agree_on(ranks, FMO_OK, sum,
-                        "it has read other molecules than rank 0: every rank reads the files "
-                        "itself, so all hosts need the same, and no pipes",
+                        "its molecules differ from those of rank 0: every rank reads the files "
+                        "itself, so all hosts need the same files, and no pipes",
                         &differs);
     if (status == FMO_OK) return status;
     /* If a rank ran out of memory for a molecule, that is the reason. */

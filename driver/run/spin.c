@@ -130,11 +130,11 @@ void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, siz
         !is_open(formula, nuclei, number, q))
         return;
     char name[FORMULA_SIZE + 32];
-    snprintf(text, size,
-             "computed as a singlet, a closed shell, but the ground state of %s has unpaired "
-             "electrons, which cannot be computed here; --multiplicity 1 says that the singlet is "
-             "meant",
-             name_of(formula, q, name));
+    snprintf(
+        text, size,
+        "computed as a singlet, a closed shell, but the ground state of %s has unpaired electrons, "
+        "which cannot be computed here; --multiplicity 1 states that the singlet is intended",
+        name_of(formula, q, name));
 }
 
 /* Writes the Hill formula of a few nuclei. */
@@ -189,6 +189,6 @@ void driver_note_fragment_spins(const fmo_fragment_system *s, char *text, size_t
     }
     const size_t used = strlen(text);
     if (open > 1)
-        snprintf(text + used, size - used, "; %d more fragment%s alike", open - 1,
+        snprintf(text + used, size - used, "; the same holds for %d more fragment%s", open - 1,
                  open > 2 ? "s" : "");
 }

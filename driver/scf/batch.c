@@ -105,7 +105,7 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int as
         snprintf(job->result->fock_profile.mode_reason,
                  sizeof job->result->fock_profile.mode_reason, "%s",
                  b->soon ? fmo_scf_soon_reason
-                         : "many molecules this small are faster on the CPU's threads");
+                         : "many molecules of this size are faster on the CPU");
     fmo_scf_batch_note_end(b, k, aside);
     fmo_scf_batch_release(b, k);
 }
@@ -403,7 +403,7 @@ static void run(batch *b)
 
 static fmo_status no_network(fmo_error *err)
 {
-    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+    return fmo_error_set(err, FMO_ERR_DEVICE, "communication between the ranks failed");
 }
 
 /* Collective: agrees that all ranks can start, distributes rank 0's list and lockstep batches, and
@@ -472,8 +472,8 @@ static fmo_status check_call(const fmo_scf_job *jobs, size_t count, const fmo_sc
     if (!deal) return status;
     if (status == FMO_OK && options->fock.ranks)
         status = fmo_error_set(err, FMO_ERR_ARGUMENT,
-                               "fmo_scf_run_batch: options.deal deals out whole SCFs, so it needs "
-                               "options.fock.ranks to be NULL");
+                               "fmo_scf_run_batch: options.deal distributes whole SCFs among the "
+                               "ranks: set options.fock.ranks to NULL");
     return driver_agree_on(deal, status, status == FMO_OK ? call_digest(jobs, count, options) : 0,
                            FMO_SCF_OTHER_OPTIONS, err);
 }

@@ -54,8 +54,8 @@ FMO_INNER fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_e
 /* Returns a hash of all options that must agree on ranks that share SCFs; threads, memory, GPUs and
  * callbacks may differ. The text below is the error message if they do not agree. */
 FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
-#define FMO_SCF_OTHER_OPTIONS                                                                    \
-    "its options or molecules are not those of rank 0: every rank makes the same call, but for " \
-    "threads, memory and GPUs"
+#define FMO_SCF_OTHER_OPTIONS                                                                  \
+    "its options or molecules differ from those of rank 0: make the same call on every rank, " \
+    "except for threads, memory and GPUs"
 
 #endif

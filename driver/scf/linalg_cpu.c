@@ -211,7 +211,8 @@ static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
     if (failed(la)) return;
     if (n <= FMO_SMALL_MOST) {
         if (!fmo_small_eigen(n, A, values))
-            fmo_error_set(&la->error, FMO_ERR_CHECK, "eigenvalues of %d functions: no end", n);
+            fmo_error_set(&la->error, FMO_ERR_CHECK,
+                          "the eigenvalues of %d functions did not converge", n);
         return;
     }
     blas_begin(la, (double)n * n * n);

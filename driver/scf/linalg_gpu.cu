@@ -53,8 +53,7 @@ static int blas_ok(fmo_linalg *la, cublasStatus_t code, const char *what)
     if (failed(la)) return 0;
     if (code == CUBLAS_STATUS_SUCCESS) return 1;
     fmo_error_set(&la->error, code == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
-                  "SCF on the GPU, %s: cuBLAS says %s", what,
-                  fmo_nvidia.cublasGetStatusString(code));
+                  "SCF on the GPU, %s: cuBLAS: %s", what, fmo_nvidia.cublasGetStatusString(code));
     return 0;
 }
 

@@ -144,7 +144,7 @@ static void want(fmo_linalg *la, fmo_request request)
         const size_t capacity = 2 * m->capacity + 32;
         fmo_request *const more = realloc(m->queue, capacity * sizeof *more);
         if (!more) {
-            fmo_error_set(&la->error, FMO_ERR_MEMORY, "no memory for what an SCF wants");
+            fmo_error_set(&la->error, FMO_ERR_MEMORY, "no memory for the tasks of an SCF");
             return;
         }
         m->queue = more;

@@ -82,7 +82,7 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
     if (fmo_scf_stays_unstable(o, r))
         snprintf(r->verdict, sizeof r->verdict,
                  "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
-                 "Hessian %.1e; following it %d time%s has led to none that is stable",
+                 "Hessian %.1e; no stable solution found by following it %d time%s",
                  r->cycles, r->hessian_lowest, r->descents, r->descents == 1 ? "" : "s");
     else if (r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE)
         snprintf(r->verdict, sizeof r->verdict,
@@ -102,8 +102,8 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
              fabs(r->energy_change) < o->energy_convergence) {
         advise(o, "other distances", sizeof advice, advice);
         snprintf(r->verdict, sizeof r->verdict,
-                 "not converged in %d cycles: electrons jump between like centres in each of them, "
-                 "as these are far apart; %s",
+                 "not converged in %d cycles: in each cycle electrons move between equivalent "
+                 "centres that are far apart; %s",
                  r->cycles, advice);
     } else {
         char change[12] = "not known";

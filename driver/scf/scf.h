@@ -17,7 +17,7 @@ extern "C" {
 #define FMO_SCF_GUESS_TABLE(X)                                                 \
     X(FMO_SCF_GUESS_SAD, "sad", "superposition of spherically averaged atoms") \
     X(FMO_SCF_GUESS_CORE, "core", "orbitals of the core Hamiltonian")          \
-    X(FMO_SCF_GUESS_READ, "read", "a density that is given (the one in the data set)")
+    X(FMO_SCF_GUESS_READ, "read", "density of the input (that of the data set)")
 
 /* How a density is computed from a Fock matrix. X(enumerator, name, description) */
 #define FMO_SCF_SOLVER_TABLE(X)                                                                \
@@ -27,10 +27,11 @@ extern "C" {
       "density by matrix products, orbitals at the end; diagonalise where that fails")
 
 /* Treatment of the internal stability of the solution. X(enumerator, name, description) */
-#define FMO_SCF_STABILITY_TABLE(X)                                                               \
-    X(FMO_SCF_STABILITY_NONE, "none", "nothing")                                                 \
-    X(FMO_SCF_STABILITY_CHECK, "check", "the lowest eigenvalue of the orbital Hessian is found") \
-    X(FMO_SCF_STABILITY_FOLLOW, "follow", "and its direction followed down until it is positive")
+#define FMO_SCF_STABILITY_TABLE(X)                                                              \
+    X(FMO_SCF_STABILITY_NONE, "none", "no test")                                                \
+    X(FMO_SCF_STABILITY_CHECK, "check", "compute the lowest eigenvalue of the orbital Hessian") \
+    X(FMO_SCF_STABILITY_FOLLOW, "follow",                                                       \
+      "also follow its direction to lower energies until it is not negative")
 
 #define FMO_ENUM_ROW(e, name, text) e,
 /** Source of the initial density. */

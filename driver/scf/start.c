@@ -20,7 +20,7 @@ enum { PURIFY_FROM = 48 };
  * GPU as on the CPU (docs/log/scf.md, "Few functions"). */
 static const double soon_cubes = 2e5;
 
-const char fmo_scf_soon_reason[] = "so few functions need no GPU";
+const char fmo_scf_soon_reason[] = "too few functions for a GPU";
 
 int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
 {

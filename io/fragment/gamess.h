@@ -66,7 +66,7 @@ typedef struct fmo_gamess {
     int ngauss, ndfunc, npfunc, diffsp, diffs;
     bool other_basis; /* a basis set whose name is not known here */
     fmo_gamess_hybrids hybrids[FMO_GAMESS_SETS];
-    int hybrids_num, used; /* number of sets; `used` is never set */
+    int hybrids_num;
     char used_name[FMO_GAMESS_WORD];
 } fmo_gamess;
 

@@ -205,7 +205,6 @@ static fmo_h5_code read_layout(fmo_h5_file *file, const fmo_h5_message *message,
         return leave(d, version < 3 ? "a storage layout of before HDF5 1.6.3" CURE
                                       ", if it is not damaged"
                                     : "a storage layout of a newer HDF5" CURE);
-    d->wide = version == 5;
     switch (class) {
     case COMPACT:
         return read_compact(file, d, b, bytes);

@@ -47,7 +47,6 @@ typedef struct fmo_h5_dataset {
     uint64_t stored;                      /* number of bytes in the file; 0: never written */
     const unsigned char *compact;
     unsigned index;
-    bool wide;            /* layout version 5: chunk sizes take 8 bytes */
     uint64_t single_size; /* stored size of a single chunk with filters */
     uint32_t single_mask;
     uint64_t chunk_dim[FMO_H5_RANK_MOST], grid[FMO_H5_RANK_MOST];
