@@ -12,7 +12,7 @@ void fmo_h5_heap_free(fmo_h5_heap *heap)
     for (size_t i = 0; i < heap->block_num; i++) free(heap->block[i].bytes);
     free(heap->block);
     heap->block = NULL;
-    heap->block_num = heap->block_workspace = 0;
+    heap->block_num = heap->block_capacity = 0;
 }
 
 static uint64_t row_size(const fmo_h5_heap *heap, uint64_t row)
@@ -41,12 +41,12 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
     unsigned char *bytes = NULL;
     if (heap->block_num == BLOCKS_MOST)
         return FMO_H5_UNKNOWN(file, "a heap of very many blocks; h5repack IN OUT converts it");
-    if (heap->block_num == heap->block_workspace) {
-        size_t capacity = 2 * heap->block_workspace + 16;
+    if (heap->block_num == heap->block_capacity) {
+        size_t capacity = 2 * heap->block_capacity + 16;
         fmo_h5_block *block = realloc(heap->block, capacity * sizeof *block);
         if (!block) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         heap->block = block;
-        heap->block_workspace = capacity;
+        heap->block_capacity = capacity;
     }
     fmo_h5_code code = fmo_h5_load(file, address, size, "a block of a heap", &bytes);
     if (code != FMO_H5_OK) return code;
