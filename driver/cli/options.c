@@ -174,7 +174,7 @@ static const cli_option option_table[] = {
      .commands = ANY_SCF, .show = show_charge, .help = "charge of the molecule"},
     {"multiplicity", 0, CLI_COUNT, "M", AT(multiplicity), .low = 1, .high = 1000,
      .commands = ANY_SCF, .given = AT(multiplicity_given), .show = cli_show_field,
-     .help = "2 S + 1; only 1 can be done, and 1 says that a closed shell is meant"},
+     .help = "2 S + 1; only 1 is supported, and 1 says that a closed shell is meant"},
     {"guess", 'g', CLI_CHOICE, "HOW", AT(scf_options.guess), .choices = &guesses,
      .commands = ANY_SCF, .show = cli_show_field, .help = "the first density"},
     {"max-cycles", 0, CLI_COUNT, "N", AT(scf_options.max_cycles), .low = 1, .high = 100000,

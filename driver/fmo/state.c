@@ -164,7 +164,7 @@ static fmo_status get_pairs(fmo_fragments *f, const char *at, size_t size, fmo_e
         memcpy(&saved, at, sizeof saved);
         if (saved.pair < 0 || saved.pair >= f->result->pair_num || f->pair_done[saved.pair] ||
             !isfinite(saved.internal) || !isfinite(saved.transfer) || !isfinite(saved.total))
-            return damaged(f, "a pair makes no sense", err);
+            return damaged(f, "the data of a pair are invalid", err);
         fmo_fragment_pair *p = &f->result->pair[saved.pair];
         f->pair_done[saved.pair] = 1;
         p->cycles = saved.cycles;

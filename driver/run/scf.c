@@ -26,7 +26,7 @@ fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule 
     if (molecule->multiplicity > 1 && !options->multiplicity_given)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: %sthe comment says multiplicity %d: only closed shells "
-                             "(multiplicity 1) can be done; correct the comment, or add "
+                             "(multiplicity 1) are supported; correct the comment, or add "
                              "--multiplicity 1",
                              molecule->path, frame, molecule->multiplicity);
     const int charge = options->charge_given ? options->charge : molecule->charge;
@@ -116,7 +116,7 @@ fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *s
     scf->auto_in_fused = options->integrals_given; /* only an explicit auto is used in mode fused */
     if (options->multiplicity != 1)
         return fmo_error_set(err, FMO_ERR_INPUT,
-                             "multiplicity %d: only closed shells (multiplicity 1) can be done; "
+                             "multiplicity %d: only closed shells (multiplicity 1) are supported; "
                              "leave out --multiplicity, and choose --charge so that the number of "
                              "electrons is even",
                              options->multiplicity);

@@ -41,7 +41,7 @@ fmo_h5_code fmo_h5_sort_chunks(fmo_h5_file *file, fmo_h5_dataset *d)
     qsort(d->chunk, d->chunks_there, sizeof *d->chunk, compare_places);
     for (size_t i = 1; i < d->chunks_there; i++)
         if (d->chunk[i].at == d->chunk[i - 1].at)
-            return FMO_H5_BAD(file, "chunk %llu is there twice",
+            return FMO_H5_BAD(file, "chunk %llu is stored twice",
                               (unsigned long long)d->chunk[i].at);
     return FMO_H5_OK;
 }
