@@ -555,7 +555,7 @@ static void check_memory(const fmo_basis *basis, const double *D)
     const double n = fmo_basis_ao_num(basis);
     fmo_fock_options o = options_of(FMO_MODE_REFERENCE, 1);
     o.memory = 1;
-    refused(basis, &o, FMO_ERR_MEMORY, "mode reference keeps all");
+    refused(basis, &o, FMO_ERR_MEMORY, "mode reference stores all");
     o.memory = (size_t)(8 * n * n * n * n); /* just the tensor, without the tenth kept free */
     refused(basis, &o, FMO_ERR_MEMORY, "use mode cpu");
     o.memory = (size_t)(8 * n * n * n * n * 1.2);
@@ -566,7 +566,7 @@ static void check_memory(const fmo_basis *basis, const double *D)
     system_random(&s, 100, 0, 250, 1, 100.0, &seed);
     fmo_basis *large = system_basis(&s);
     o.memory = 0;
-    if (large) refused(large, &o, FMO_ERR_MEMORY, "mode reference keeps all 750^4 integrals");
+    if (large) refused(large, &o, FMO_ERR_MEMORY, "mode reference stores all 750^4 integrals");
     fmo_basis_destroy(large);
 }
 

@@ -166,7 +166,7 @@ static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
 
     world.faulty_from = 5; /* the counter does not answer any more */
     CHECK(fmo_fock_build(plan, m->D, m->J, NULL, &err) == FMO_ERR_DEVICE &&
-              strstr(err.message, "counter of work"),
+              strstr(err.message, "work counter"),
           "%s", err.message);
     world.faulty_from = -1;
     err = (fmo_error){FMO_OK, ""};

@@ -251,7 +251,7 @@ class Pdb(Reader):
         self.refused("ACE 1 of chain A caps no chain", [l for l in good if "ACE" in l])
         self.refused("hydrogen HA3 of GLY 3 of chain A is farther than 1.5 angstrom",
                      [line[:30] + "  90.000" + line[38:] if line[12:26] == " HA3 GLY A   3" else line for line in good])
-        self.refused("is there twice", good[:2] + [good[2]] + [good[2][:30] + "  50.000" + good[2][38:]] + good[3:])
+        self.refused("is given twice", good[:2] + [good[2]] + [good[2][:30] + "  50.000" + good[2][38:]] + good[3:])
         self.refused("GLY 1 of chain A has 4 hydrogens at N; expected 2 or 3: remove hydrogens",
                      residue("GLY", 1, "N:4 CA:2 C:0 O:0 OXT:0"))
         self.refused("more than 64 atoms", [atom("C", "C", "GLY", 1, "A", 3.0 * i, 0, 0) for i in range(70)])
@@ -366,11 +366,11 @@ class Gamess(Reader):
                 ("$BASIS: NGAUSS(2) goes on at element 2; expected 1", "NGAUSS=3", "NGAUSS(2)=3"),
                 ("FRGNAM(2) goes on at element 2; expected 1", "FRGNAM(1)", "FRGNAM(2)"),
                 ("$BASIS: POLAR=HONDO7; only COMMON is done with GBASIS=STO", "NGAUSS=3", "NGAUSS=3 POLAR=HONDO7"),
-                ("$SYSTEM is there twice; keep one", "$SYSTEM MWORDS=10", "$SYSTEM $END $SYSTEM MWORDS=10"),
+                ("$SYSTEM is given twice; keep one", "$SYSTEM MWORDS=10", "$SYSTEM $END $SYSTEM MWORDS=10"),
                 ("$CONTRL: RUNTYP=GRADIENT; only ENERGY", "ENERGY", "GRADIENT"),
                 ("$CONTRL: MPLEVL=2; only 0", "SCFTYP=RHF", "MPLEVL=2"),
-                ("$CONTRL: UNITS is there twice; keep one", "UNITS=ANGS", "UNITS=ANGS UNITS=BOHR"),
-                ("$CONTRL is there twice; keep one", "$SYSTEM MWORDS=10", "$CONTRL UNITS=BOHR"),
+                ("$CONTRL: UNITS is given twice; keep one", "UNITS=ANGS", "UNITS=ANGS UNITS=BOHR"),
+                ("$CONTRL is given twice; keep one", "$SYSTEM MWORDS=10", "$CONTRL UNITS=BOHR"),
                 ("UNITS=MILES: expected ANGS or BOHR", "ANGS", "MILES"),
                 ("NFRAG=0: expected 1", "NFRAG=4", "NFRAG=0"),
                 ("ICHARG has 4 values, NFRAG=5", "NFRAG=4", "NFRAG=5"),
@@ -390,7 +390,7 @@ class Gamess(Reader):
                 ("both atoms are in fragment 1", "-9 12", "-9 11"),
                 ("the hybrids STO-3G of the file are not those", "0.850774", "0.840774"),
                 ("the hybrids STO-3G of the file are not those", "0.802107", "0.702107"),
-                ("$FMOHYB: 'x' where a coefficient", "0.850774", "x"),
+                ("$FMOHYB: expected a coefficient of STO-3G, not 'x'", "0.850774", "x"),
                 ("$FMOHYB: expected a name, up to", "STO-3G 5 5", "STO-3G 5 99"),
                 ("$FMOHYB: 0 orbitals of STO-3G begin with 1 0; expected one", " 1 0  -0.117784", " 0 1  -0.117784"),
                 ("$FMOHYB: 4 orbitals of STO-3G begin with 1 0; expected one", " 0 1  -0.117787", " 1 0  -0.117787"),
@@ -400,7 +400,7 @@ class Gamess(Reader):
                 ("$DATA: 'O-1' with a charge of 7; expected 8", "O-1 8", "O-1 7"),
                 ("expected a label, an element", "1.0900", ""), ("'1.x' is no coordinate", "1.0900", "1.x"),
                 ("expected C1 behind the title", "C1", "CNV 2"), ("the group $PCM is not known", "$SYSTEM", "$PCM"),
-                ("'3' where a key and = should stand", "GBASIS=STO NGAUSS=3", "3")):
+                ("expected KEY = VALUE, not '3'", "GBASIS=STO NGAUSS=3", "3")):
             with self.subTest(words=words):
                 self.refused(words, self.changed(old, new))
         flags = [line.replace(" 1 0  -0.117784", " 0 1  -0.117784").replace(" 0 1   1.003621", " 1 0   1.003621")
@@ -502,7 +502,7 @@ class AbinitMp(Reader):
                 ("&CNTRL: Charge=1, but the charges in &FRAGMENT sum up to 0", "Charge=0", "Charge=1"),
                 ("&CNTRL: Charge=x: expected an integer", "Charge=0", "Charge=x"),
                 ("&CNTRL: AJFVER='4'; only '3' is done here: only inputs of version 3", "Nprint=3", "AJFVER=4"),
-                ("&CNTRL: NPRINT is there twice; keep one", "Nprint=3", "Nprint=3 nprint=2"),
+                ("&CNTRL: NPRINT is given twice; keep one", "Nprint=3", "Nprint=3 nprint=2"),
                 ("&SCF: the key MAXFUN is not known", "MaxSCFcyc", "MaxFun"),
                 ("&FMOCNTRL: PAIRS='1-2'; only '' is done here", "NP=2", "Pairs='1-2'"),
                 ("&FMOCNTRL: READ_SCC='x'; only '' is done here: results of other runs are not read", "NP=2", "Read_SCC='x'"),
@@ -528,7 +528,7 @@ class AbinitMp(Reader):
                 ("the group &OPTION is of older versions of ABINIT-MP", "&MFMO", "&OPTION"),
                 ("the group &QMMM is not known", "&MFMO", "&QMMM"),
                 ("&MFMO: the key LAYER is not known", "&MFMO", "&MFMO Layer=2"),
-                ("&FMOCNTRL: 'NBODY' where a key and = should stand", "NBody=2", "NBody 2"),
+                ("&FMOCNTRL: expected KEY = VALUE, not 'NBODY'", "NBody=2", "NBody 2"),
                 ("&FMOCNTRL: NBODY has no value", "NBody=2", "NBody=/"),
                 ("&FMOCNTRL: NBODY has no value; write one, or remove it", "NBody=2", "NBody =")):
             with self.subTest(words=words):
@@ -552,7 +552,7 @@ class AbinitMp(Reader):
         self.refused("&CNTRL has no /", self.good[:4])
         self.refused("&FRAGMENT is empty", self.good[:self.good.index("&FRAGMENT") + 1] + ["/"])
         self.refused("&FRAGMENT is missing", self.good[:self.good.index("&FRAGMENT")])
-        self.refused("&FRAGMENT is there twice", self.good + ["&FRAGMENT", "/"])
+        self.refused("&FRAGMENT is given twice", self.good + ["&FRAGMENT", "/"])
         self.refused("&FRAGMENT has 1 numbers; NF=5", self.good[:self.good.index("&FRAGMENT") + 1] + ["6", "/"])
 
     def test_refused_geometry(self):
@@ -571,14 +571,14 @@ class AbinitMp(Reader):
         self.assertNotIn("error", self.read(self.good))
         for words, old, new in (
                 ("ReadGeom and atoms in &XYZ; which of them count is not documented", "Natom=33", "ReadGeom='gly5.pdb'"),
-                ("line 17: &XYZ: atom 3 stands where atom 2 should", "     2 C ", "     3 C "),
+                ("line 17: &XYZ: expected atom 2, but the line has atom 3", "     2 C ", "     3 C "),
                 ("&XYZ: 'Q' is no element", " 2 C ", " 2 Q "),
-                ("&XYZ: 2 where a 1 should stand", "0.0000    1.0900    0.0000 1", "0.0000    1.0900    0.0000 2"),
-                ("&XYZ: 7 where a 1 should stand", " 2 C  1 ", " 2 C  7 "),
+                ("&XYZ: expected 1, not 2", "0.0000    1.0900    0.0000 1", "0.0000    1.0900    0.0000 2"),
+                ("&XYZ: expected 1, not 7", " 2 C  1 ", " 2 C  7 "),
                 ("&XYZ: expected a number, an element", "1.0900    0.0000 1", "1.0900"),
                 ("&XYZ: more than 7 words", "1.0900    0.0000 1", "1.0900    0.0000 1 1"),
                 ("y = 1e+09 is too far away", "1.0900", "1e9"),
-                ("&XYZ: '=' where a number", "1.0900", "= 1")):
+                ("&XYZ: expected a number, not '='", "1.0900", "= 1")):
             with self.subTest(words=words):
                 self.refused(words, self.changed(old, new))
         self.assertNotIn("error", self.read([line[:-2] if line.endswith(" 1") and "." in line else line for line in self.good]))

@@ -449,7 +449,7 @@ static void check_refusals(void)
     refused(s, "bohr apart; expected a bond");
     s = read_case("gly4_sto-3g");
     s->bond[2] = s->bond[0], s->bond[3] = s->bond[1];
-    refused(s, "is there twice");
+    refused(s, "is given twice");
     s = read_case("gly4_sto-3g");
     s->coord[3] = s->coord[0], s->coord[4] = s->coord[1], s->coord[5] = s->coord[2];
     refused(s, "atoms 1 (H) and 2 (C) are closer");

@@ -206,7 +206,7 @@ class FragmentsRefusals(driver_helpers.Case):
         self.refused("bonds[0]: expected an array of 2 integers", bonds=[[9]])
         self.refused("= 99: expected 1 to 33", bonds=[[9, 99]])
         self.refused("both atoms are in fragment 1", bonds=[[2, 5]])
-        self.refused("bonds[1] = [9, 12] is there twice", bonds=[good["bonds"][0], good["bonds"][0]])
+        self.refused("bonds[1] = [9, 12] is given twice", bonds=[good["bonds"][0], good["bonds"][0]])
         self.refused("bonds[0] = [9, 19]: the atoms are", bonds=[[9, 19]])
         self.refused("atoms 1 (H) and 2 (C) are closer than 0.001 bohr",
                      angstrom=[good["angstrom"][1]] + good["angstrom"][1:])
@@ -319,7 +319,7 @@ class FragmentsHybrids(driver_helpers.Case):
         with open(path, "w", encoding="ascii") as file:
             json.dump(document, file)
         self.assertFails(run(path, "--fmo"), 3, "no hybrid orbitals of Ge in basis set STO-3G, and a bond of such an atom "
-                         "is cut; there are none of Ge at all: cut another bond")
+                         "is cut; there are none of Ge in any basis set: cut another bond")
 
 
 class FragmentsFiles(driver_helpers.Case):

@@ -517,7 +517,7 @@ void check_refusals(int devices)
     const int apart[3] = {0, 1, 0};
     options.ranks = 3, options.devices = apart;
     CHECK(fmo_gmpi_create(&options, &g, &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, "side by side"),
+              strstr(err.message, "consecutive"),
           "%s", err.message);
     err = {FMO_OK, ""};
     options.ranks = 1, options.devices = nullptr, options.heap_bytes = 1000;

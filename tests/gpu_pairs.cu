@@ -30,11 +30,11 @@ template <class T> static T *down(const T *from, size_t num)
 }
 
 /* A segment of a pair as make_list of gpu/pairs/stage.cu would have it. */
-static void compare_part(const fmo_fock_plan *plan, const fmo_pair_list *list, int pair_class,
-                         const host_share *segment, int n, int stride, const int4 *at,
-                         const fmo_gpu_screen_data *rule, const double *center,
-                         const double2 *record, const unsigned *record_at, const double2 *prim,
-                         const unsigned *prim_at, size_t *other_bits)
+static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list, int pair_class,
+                            const host_share *segment, int n, int stride, const int4 *at,
+                            const fmo_gpu_screen_data *data, const double *center,
+                            const double2 *record, const unsigned *record_at, const double2 *prim,
+                            const unsigned *prim_at, size_t *other_bits)
 {
     const fmo_gpu_functions *const f = &plan->gpu->functions;
     const fmo_basis *const b = plan->basis;
@@ -51,13 +51,13 @@ static void compare_part(const fmo_fock_plan *plan, const fmo_pair_list *list, i
               at[n].y == fmo_gpu_first_function(f, b, j) && at[n].z == prims && at[n].w == stride,
           "segment %d: functions %d %d, %d primitives, stride %d", n, at[n].x, at[n].y, at[n].z,
           at[n].w);
-    CHECK(rule[n].set.x == segment->rank.i && rule[n].set.y == segment->rank.j &&
-              rule[n].counts == counts,
-          "segment %d: sets %d %d, counts %x, expected %d %d %x", n, rule[n].set.x, rule[n].set.y,
-          rule[n].counts, segment->rank.i, segment->rank.j, counts);
-    CHECK((double)rule[n].bound >= segment->bound * (1.0 - 1e-13) &&
-              fabsf(rule[n].bound - bound) <= 1.3e-7f * bound,
-          "segment %d: bound %.9g, expected %.9g", n, rule[n].bound, bound);
+    CHECK(data[n].set.x == segment->rank.i && data[n].set.y == segment->rank.j &&
+              data[n].counts == counts,
+          "segment %d: sets %d %d, counts %x, expected %d %d %x", n, data[n].set.x, data[n].set.y,
+          data[n].counts, segment->rank.i, segment->rank.j, counts);
+    CHECK((double)data[n].bound >= segment->bound * (1.0 - 1e-13) &&
+              fabsf(data[n].bound - bound) <= 1.3e-7f * bound,
+          "segment %d: bound %.9g, expected %.9g", n, data[n].bound, bound);
     for (int x = 0; x < 3; x++)
         CHECK(center[(size_t)x * num + n] == b->shell[i].center[x] &&
                   center[(size_t)(3 + x) * num + n] == list->AB[3 * (size_t)segment->pair + x],
@@ -124,7 +124,7 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
         return;
     }
     int4 *const at = down(pairs->first, num);
-    fmo_gpu_screen_data *const rule = down(pairs->rule, num);
+    fmo_gpu_screen_data *const data = down(pairs->screen, num);
     double *const center = down(pairs->center, 6 * num);
     double2 *const record = down(pairs->record, twos), *const prim = down(pairs->prim, twos);
     unsigned *const record_at = down(pairs->record_at, num);
@@ -133,18 +133,18 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
     for (int first = 0, end; first < n; first = end) {
         for (end = first; end < n && segment[end].rank.prims == segment[first].rank.prims;) end++;
         for (int k = first; k < end; k++)
-            compare_part(plan, list, pair_class, &segment[k], k, end - first, at, rule, center,
-                         record, record_at, prim, prim_at, other_bits);
+            compare_segment(plan, list, pair_class, &segment[k], k, end - first, at, data, center,
+                            record, record_at, prim, prim_at, other_bits);
     }
     for (size_t t = 0; t < tiles; t++) {
         float largest = 0.0f;
         for (size_t k = t * FMO_GPU_TILE_PAIRS; k < (t + 1) * FMO_GPU_TILE_PAIRS && k < num; k++)
-            largest = fmaxf(largest, rule[k].bound);
+            largest = fmaxf(largest, data[k].bound);
         CHECK(tile[t] == largest, "tile %zu: %g, expected %g", t, tile[t], largest);
     }
     free(segment);
     free(at);
-    free(rule);
+    free(data);
     free(center);
     free(record);
     free(prim);

@@ -261,11 +261,11 @@ static void other_storage(const char *in)
 static void refused_files(void)
 {
     static const char *const cases[][2] = {
-        {"btree_selfchild_segv", "a B-tree does not hold together"},   /* recursion without end */
+        {"btree_selfchild_segv", "a B-tree is inconsistent"},          /* recursion without end */
         {"layout_v2_sigfpe", "a storage layout of before HDF5 1.6.3"}, /* division by zero */
         {"missing_chunk_silent", "/fmo/density: a chunk is out of its shape"}, /* read as zeros */
         {"short_chunk_segv", "/fmo/density: a chunk does not inflate to its 2000000 bytes"},
-        {"userblock_attr_read", "an attribute does not hold together"}, /* reads past its end */
+        {"userblock_attr_read", "an attribute is inconsistent"}, /* reads past its end */
         {"userblock_heap_loop", "the names of a group do not fit the file"}, /* loop, 8 GB */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -383,8 +383,9 @@ static void skipped_filters(void)
         H5Sclose(space);
         H5Fclose(file);
         if (masks[m] & SHUFFLE)
-            check_refused(made, "ao_1e_int/core_hamiltonian: a chunk went without a filter that is "
-                                "not gzip; h5repack -f NONE IN OUT");
+            check_refused(made, "ao_1e_int/core_hamiltonian: a chunk was stored without one of its "
+                                "filters, and that filter is not gzip; rewrite the file with "
+                                "h5repack -f NONE IN OUT");
         else
             check_equal(masks[m] ? "chunk without gzip" : "chunk with all filters", good, made);
     }

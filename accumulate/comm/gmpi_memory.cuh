@@ -119,8 +119,8 @@ struct fmo_gmpi_buf {
      * arrived, see fmo_gmpi_synchronise_blocks. */
     fmo_gmpi_flag barrier_line;
     unsigned barrier, barrier_unused[31];
-    unsigned interactions; /* barriers of several blocks so far, counted by thread 0 of the first
-                            * block */
+    unsigned barriers; /* barriers of several blocks so far, counted by thread 0 of the first
+                        * block */
     unsigned next_slot;
     unsigned spare; /* one caller at a time: slot + 1 of the receive completed last, or 0 */
     unsigned unused2;
@@ -374,8 +374,8 @@ FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks
     const bool first = fmo_gmpi_block(b) == 0;
     unsigned old, add = 1;
     if (first) {
-        const unsigned turn = fmo_gmpi_own(b->interactions);
-        fmo_gmpi_keep(b->interactions, turn + 1);
+        const unsigned turn = fmo_gmpi_own(b->barriers);
+        fmo_gmpi_keep(b->barriers, turn + 1);
         add = 0x80000000u - (blocks - 1);
         if (job) {
             fmo_gmpi_job *board = &b->job[turn & 1];

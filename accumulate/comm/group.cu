@@ -121,7 +121,7 @@ fmo_status check_devices(fmo_gmpi *g, fmo_error *err)
     int count = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
         (void)cudaGetLastError();
-        return fmo_error_set(err, FMO_ERR_NO_DEVICE, "gmpi: no NVIDIA GPU answers");
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE, "gmpi: no NVIDIA GPU found; check nvidia-smi");
     }
     for (int r = 0; r < g->here; r++) {
         int cooperative = 0;
@@ -130,12 +130,13 @@ fmo_status check_devices(fmo_gmpi *g, fmo_error *err)
                                               : r;
         if (device < 0 || device >= count)
             return fmo_error_set(err, FMO_ERR_NO_DEVICE,
-                                 "gmpi: rank %d wants device %d, and there are %d", r, device,
-                                 count);
+                                 "gmpi: rank %d: no device %d; expected 0 to %d", r, device,
+                                 count - 1);
         TRY(cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device), "device");
         if (!cooperative)
-            return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                                 "gmpi: device %d has no cooperative launch", device);
+            return fmo_error_set(
+                err, FMO_ERR_UNSUPPORTED,
+                "gmpi: device %d does not support cooperative launch; use another GPU", device);
         g->rank[r].device = device;
     }
     return FMO_OK;
@@ -189,8 +190,9 @@ fmo_status make_memory(fmo_gmpi *g, fmo_error *err)
             TRY(cudaMalloc((void **)&l->buf, (size_t)count * sizeof *l->buf), "memory");
             for (int k = 0; k < count; k++) g->rank[r + k].host.ranks_on_device = count;
         }
-        if (g->options.transport == FMO_GMPI_PROXY && make_mover(l, err) != FMO_OK)
-            return FMO_ERR_DEVICE;
+        const fmo_status status =
+            g->options.transport == FMO_GMPI_PROXY ? make_mover(l, err) : FMO_OK;
+        if (status != FMO_OK) return status;
         TRY(cudaDeviceSynchronize(), "memory");
     }
     return FMO_OK;
@@ -207,8 +209,8 @@ fmo_status enable_peers(fmo_gmpi *g, fmo_error *err)
             TRY(cudaDeviceCanAccessPeer(&can, from, to), "peer access");
             if (!can)
                 return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                                     "gmpi: device %d cannot reach the memory of device %d: use "
-                                     "the transport proxy",
+                                     "gmpi: device %d cannot access the memory of device %d; use "
+                                     "transport = proxy",
                                      from, to);
             TRY(cudaSetDevice(from), "device");
             const cudaError_t code = cudaDeviceEnablePeerAccess(to, 0);
@@ -242,26 +244,30 @@ fmo_status synchronise_processes(fmo_gmpi *g, fmo_status status, fmo_error *err)
     }
     mine.fault = status != FMO_OK;
     if (net->exchange(net->user, &mine, all, sizeof mine) != 0)
-        return fmo_error_set(err, FMO_ERR_DEVICE, "gmpi: the network failed at the start");
+        return fmo_error_set(
+            err, FMO_ERR_DEVICE,
+            "gmpi: the ranks could not exchange their addresses; check the network");
     for (int r = 0; r < g->size; r++) {
         if (all[r].fault && status == FMO_OK)
-            return fmo_error_set(err, FMO_ERR_DEVICE, "gmpi: rank %d could not start", r);
+            return fmo_error_set(err, FMO_ERR_DEVICE,
+                                 "gmpi: rank %d could not start; see its own error message", r);
         if (status != FMO_OK) return status;
         if (all[r].heap_bytes != mine.heap_bytes || all[r].transport != mine.transport)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                                 "gmpi: ranks %d and %d have different transports or heap_bytes", r,
-                                 g->first);
+                                 "gmpi: ranks %d and %d have different options; give all ranks the "
+                                 "same transport and heap_bytes",
+                                 r, g->first);
         const bool here = strcmp(all[r].machine, mine.machine) == 0;
         if (r != g->first && here && memcmp(&all[r].gpu, &mine.gpu, sizeof mine.gpu) == 0)
             return fmo_error_set(
                 err, FMO_ERR_UNSUPPORTED,
-                "gmpi: ranks %d and %d are two processes on one GPU, whose kernels "
-                "need not run at the same time: start one, with two ranks",
+                "gmpi: ranks %d and %d are two processes on one GPU, where their kernels may not "
+                "run concurrently; start one process with two ranks instead",
                 r, g->first);
         if (r != g->first && !here && g->options.transport == FMO_GMPI_PEER)
             return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                                 "gmpi: ranks %d and %d are on different machines (%.60s, %.60s): "
-                                 "use the transport proxy",
+                                 "gmpi: ranks %d and %d are on different machines (%.60s, %.60s); "
+                                 "use transport = proxy",
                                  r, g->first, all[r].machine, mine.machine);
     }
     for (int r = 0; r < g->size && g->options.transport == FMO_GMPI_PEER; r++)
@@ -316,7 +322,9 @@ fmo_status start_proxies(fmo_gmpi *g, fmo_error *err)
         const fmo_mover mover = {&l->mover, mover_start, mover_test};
         l->proxy = fmo_proxy_create(l->page, l->pieces, &g->net[r], &mover, g->options.cuda_aware);
         if (!l->proxy || fmo_proxy_start(l->proxy, mover_prepare, &l->mover) != 0)
-            return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no thread for a proxy");
+            return fmo_error_set(err, FMO_ERR_MEMORY,
+                                 "gmpi: cannot start the thread of a proxy; reduce the number of "
+                                 "processes or threads, or raise their limit (ulimit -u)");
     }
     return FMO_OK;
 }
@@ -364,7 +372,7 @@ fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fm
     if (g) g->local = fmo_local_create(options->ranks);
     if (!g || !g->local) {
         free(g);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory");
+        return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory for a group");
     }
     g->options = *options;
     g->size = g->here = options->ranks;
@@ -389,7 +397,7 @@ fmo_status fmo_gmpi_create_over(const fmo_gmpi_options *options, const fmo_gmpi_
     fmo_gmpi *g = new_group();
     if (!g) {
         net->destroy(net->user);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory");
+        return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory for a group");
     }
     g->options = *options;
     g->over = true;
@@ -462,10 +470,11 @@ fmo_status fmo_gmpi_alloc(fmo_gmpi *g, size_t bytes, size_t *offset, fmo_error *
     FMO_COMM_NEED(offset);
     const size_t at = (g->used + 255) / 256 * 256;
     if (at > g->options.heap_bytes || bytes > g->options.heap_bytes - at)
-        return fmo_error_set(
-            err, FMO_ERR_MEMORY,
-            "gmpi: %zu bytes do not fit into what is left of heap_bytes = %zu: %zu", bytes,
-            g->options.heap_bytes, at > g->options.heap_bytes ? 0 : g->options.heap_bytes - at);
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "gmpi: cannot allocate %zu bytes, only %zu of heap_bytes = %zu are "
+                             "free; increase heap_bytes",
+                             bytes, at > g->options.heap_bytes ? 0 : g->options.heap_bytes - at,
+                             g->options.heap_bytes);
     *offset = at;
     g->used = at + bytes;
     return FMO_OK;
@@ -480,14 +489,16 @@ fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t byt
     device_keeper keeper;
     size_t offset = 0;
     if (source < 0 || source >= g->size || dest < 0 || dest >= g->size || source == dest)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "gmpi: channel from rank %d to rank %d: expected two of 0 to %d",
-                             source, dest, g->size - 1);
+        return fmo_error_set(
+            err, FMO_ERR_ARGUMENT,
+            "gmpi: channel from rank %d to rank %d: expected two different ranks from 0 to %d",
+            source, dest, g->size - 1);
     if (bytes == 0 || bytes >> 31)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "gmpi: channel of %zu bytes: expected 1 to 2^31 - 1", bytes);
     if (g->channels == FMO_GMPI_CHANNELS_MAX)
-        return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: more than %d channels",
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "gmpi: more than %d channels; use messages with tags instead",
                              (int)FMO_GMPI_CHANNELS_MAX);
     const size_t half = (bytes + 255) / 256 * 256;
     const size_t halves = g->options.transport == FMO_GMPI_PEER ? 2 : 4;

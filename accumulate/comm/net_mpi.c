@@ -146,14 +146,14 @@ fmo_status fmo_gmpi_net_mpi(fmo_gmpi_net *net, fmo_error *err)
     if (initialized && !finalized) MPI_Query_thread(&level);
     if (level < MPI_THREAD_SERIALIZED)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "gmpi: call MPI_Init_thread with MPI_THREAD_MULTIPLE, or at least "
-                             "MPI_THREAD_SERIALIZED, first: its proxy is a thread of its own");
+                             "gmpi: the proxy thread calls MPI; first call MPI_Init_thread with "
+                             "MPI_THREAD_MULTIPLE or MPI_THREAD_SERIALIZED");
     mpi_net *n = calloc(1, sizeof *n);
-    if (!n) return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory");
+    if (!n) return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory for its network");
     MPI_Comm_rank(MPI_COMM_WORLD, &n->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n->size);
     if (n->size > FMO_GMPI_RANKS_MAX) {
-        fmo_error_set(err, FMO_ERR_ARGUMENT, "gmpi: %d processes, at most %d", n->size,
+        fmo_error_set(err, FMO_ERR_ARGUMENT, "gmpi: %d processes: expected at most %d", n->size,
                       FMO_GMPI_RANKS_MAX);
         free(n);
         return FMO_ERR_ARGUMENT;

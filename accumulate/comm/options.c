@@ -30,22 +30,24 @@ fmo_status fmo_comm_check_options(const fmo_gmpi_options *options, int over, fmo
                              (int)options->transport);
     if (over && options->ranks != 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "gmpi: ranks = %d: between processes each has 1", options->ranks);
+                             "gmpi: ranks = %d: expected 1, because each process is one rank",
+                             options->ranks);
     if (options->ranks < 1 || options->ranks > FMO_GMPI_RANKS_MAX)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "gmpi: ranks = %d: expected 1 to %d",
                              options->ranks, FMO_GMPI_RANKS_MAX);
     if (!(options->timeout > 0.0 && options->timeout <= 1e6))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "gmpi: timeout = %g: expected seconds, more than 0, at most 1e6",
+                             "gmpi: timeout = %g: expected seconds above 0, at most 1e6",
                              options->timeout);
     for (int r = 2; options->devices && r < options->ranks; r++)
         for (int s = 0; s < r - 1; s++)
             if (options->devices[s] == options->devices[r] &&
                 options->devices[r - 1] != options->devices[r])
-                return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                                     "gmpi: devices[%d] = %d = devices[%d]: ranks of one device "
-                                     "stand side by side",
-                                     r, options->devices[r], s);
+                return fmo_error_set(
+                    err, FMO_ERR_ARGUMENT,
+                    "gmpi: devices[%d] = %d = devices[%d]: ranks on the same device must "
+                    "be consecutive",
+                    r, options->devices[r], s);
     return FMO_OK;
 }
 

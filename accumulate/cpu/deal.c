@@ -52,7 +52,9 @@ fmo_status fmo_cpu_deal_work(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_er
     const fmo_ranks *ranks = plan->options.ranks;
     double *const load = calloc((size_t)ranks->size * FMO_ERI_CLASS_COUNT, sizeof *load);
     int kept = 0;
-    if (!load) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to deal out work");
+    if (!load)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to distribute work among %d ranks",
+                             ranks->size);
     for (int n = 0; n < s->work.num; n++) {
         const fmo_task task = s->work.task[n];
         double *const of_class = load + (size_t)ranks->size * (size_t)task.eri_class;

@@ -161,7 +161,7 @@ fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
     j->arrays = calloc((size_t)threads, sizeof *j->arrays);
     j->own = calloc((size_t)threads, sizeof *j->own);
     if (!j->workers || !j->arrays || !j->own) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads", threads);
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads; use fewer", threads);
         goto done;
     }
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
@@ -173,11 +173,13 @@ fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
         run_team(j, &failed);
     }
     if (j->fault)
-        status = fmo_error_set(err, FMO_ERR_DEVICE, "the ranks' counter of work does not answer");
+        status = fmo_error_set(err, FMO_ERR_DEVICE,
+                               "the work counter that the ranks share failed; check that all ranks "
+                               "are running");
     if (failed) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
-                               "no memory for %d copies of the Fock matrix and %d threads; give a "
-                               "limit in options.memory, or use fewer threads",
+                               "no memory for %d copies of the Fock matrix and %d threads; set "
+                               "options.memory to a limit, or use fewer threads",
                                j->copies, threads);
     }
     if (status != FMO_OK) goto done;

@@ -111,21 +111,22 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
     if (plan->options.memory || all > always_there) {
         const size_t allowed = fmo_plan_memory(plan), least = n.all + n.thread + n.sums;
         if (least > allowed)
-            return fmo_error_set(err, FMO_ERR_MEMORY,
-                                 "mode cpu needs %.3f MB of work space with 1 thread, %.3f may be "
-                                 "used; allow more memory, or use a GPU (mode fused)",
-                                 1e-6 * (double)least, 1e-6 * (double)allowed);
+            return fmo_error_set(
+                err, FMO_ERR_MEMORY,
+                "mode cpu needs %.3f MB of work space with 1 thread, but may use only %.3f MB; "
+                "increase options.memory, or use a GPU (mode fused)",
+                1e-6 * (double)least, 1e-6 * (double)allowed);
         const size_t left = allowed - n.all - n.sums; /* with one set of sums */
         if (threads > left / n.thread) threads = left / n.thread;
         const size_t fit = 1 + (left - threads * n.thread) / n.sums;
         if (copies > fit) copies = fit;
         if (copies > threads) copies = threads;
         if (threads < asked || copies < wanted)
-            fmo_plan_note(plan,
-                          "%zu of %zu threads and %zu of %zu copies of the Fock matrix, which "
-                          "together would take %.3f MB of %.3f",
-                          threads, asked, copies, wanted, 1e-6 * (double)all,
-                          1e-6 * (double)allowed);
+            fmo_plan_note(
+                plan,
+                "memory suffices for %zu of %zu threads and %zu of %zu copies of the Fock matrix; "
+                "all need %.3f MB, %.3f MB may be used",
+                threads, asked, copies, wanted, 1e-6 * (double)all, 1e-6 * (double)allowed);
     }
     s->threads = (int)threads;
     s->copies = (int)copies;

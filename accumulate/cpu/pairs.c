@@ -183,11 +183,11 @@ fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_er
     const char second = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 1));
     const int of_pairs = pairs > most;
     if (!of_pairs && rows <= most) return FMO_OK;
-    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                         "mode cpu: %zu %s pairs of %c and %c shells, and at most %zu can be "
-                         "indexed; use a GPU (mode fused), a larger cutoff or smaller fragments",
-                         of_pairs ? pairs : rows, of_pairs ? "shell" : "primitive", first, second,
-                         most);
+    return fmo_error_set(
+        err, FMO_ERR_UNSUPPORTED,
+        "mode cpu: %zu %s pairs of %c and %c shells are more than its limit of %zu; "
+        "use a GPU (mode fused), a larger cutoff or smaller fragments",
+        of_pairs ? pairs : rows, of_pairs ? "shell" : "primitive", first, second, most);
 }
 
 /* Makes the list of a class. Returns FMO_OK, FMO_ERR_UNSUPPORTED, or FMO_ERR_MEMORY without a

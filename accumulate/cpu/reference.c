@@ -74,8 +74,8 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
     const size_t free_bytes = fmo_plan_memory(plan);
     if (!bytes || bytes > free_bytes - free_bytes / 10)
         return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "mode reference keeps all %zu^4 integrals, %.3g GB, and %.3g GB are "
-                             "free, of which it takes nine tenths at most; use mode cpu",
+                             "mode reference stores all %zu^4 integrals (%.3g GB), but may use "
+                             "only 90 %% of the available %.3g GB; use mode cpu",
                              n, 8e-9 * pow((double)n, 4), 1e-9 * (double)free_bytes);
     return FMO_OK;
 }
@@ -126,8 +126,9 @@ static fmo_status fold_symmetric(const char *name, size_t n, double final, const
             const double upper = M[j * n + i], lower = M[i * n + j];
             if (!(fabs(lower - upper) <= 1e-12 * largest))
                 return fmo_error_set(err, FMO_ERR_CHECK,
-                                     "mode reference: the triangles of %s differ by %.3g", name,
-                                     fabs(lower - upper));
+                                     "mode reference: %s is not symmetric, its triangles differ by "
+                                     "%.3g; report this with the input",
+                                     name, fabs(lower - upper));
             M[i * n + j] = M[j * n + i] = 0.25 / final * (lower + upper);
         }
     }
@@ -147,8 +148,10 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     if (!T || !weight) {
         free(T);
         free(weight);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for all %zu^4 integrals (%.3g GB)", n,
-                             8e-9 * pow((double)n, 4));
+        return fmo_error_set(
+            err, FMO_ERR_MEMORY,
+            "mode reference: no memory for %zu^4 integrals (%.3g GB); use mode cpu", n,
+            8e-9 * pow((double)n, 4));
     }
     primitive_weights(b, weight);
     const int rows = b->shell_num * (b->shell_num + 1) / 2;

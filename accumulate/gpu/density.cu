@@ -90,10 +90,10 @@ __global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
     if (product == 0) {
         float largest = 0.0f, D = 0.0f;
         if (n < pairs.num) {
-            const fmo_gpu_screen_data rule = pairs.rule[n];
-            D = a.coulomb_weight * a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
-            if (a.with_J) largest = rule.bound * (float)fmo_screen_coulomb(D, 0.0);
-            pairs.rule[n].coulomb_estimate = largest;
+            const fmo_gpu_screen_data data = pairs.screen[n];
+            D = a.coulomb_weight * a.block_max[(size_t)data.set.x * a.sets + data.set.y];
+            if (a.with_J) largest = data.bound * (float)fmo_screen_coulomb(D, 0.0);
+            pairs.screen[n].coulomb_estimate = largest;
         }
         for (int offset = 16; offset; offset /= 2) {
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));

@@ -44,18 +44,19 @@ extern "C" fmo_status fmo_gpu_probe(int *device, fmo_error *err)
                              CUDART_VERSION / 1000);
     if (code == cudaErrorNoDevice || (code == cudaSuccess && devices == 0))
         return fmo_error_set(err, FMO_ERR_NO_DEVICE, "no NVIDIA GPU found");
-    FMO_GPU_CHECK(code, "looking for GPUs", err);
+    FMO_GPU_CHECK(code, "counting the GPUs", err);
     if (*device >= devices)
         return fmo_error_set(err, FMO_ERR_NO_DEVICE, "no GPU %d: there are %d, counted from 0",
                              *device, devices);
-    if (*device < 0) FMO_GPU_CHECK(cudaGetDevice(device), "asking for the thread's GPU", err);
+    if (*device < 0) FMO_GPU_CHECK(cudaGetDevice(device), "querying the current GPU", err);
     FMO_GPU_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, *device),
-                  "asking the GPU", err);
+                  "querying the compute capability", err);
     FMO_GPU_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, *device),
-                  "asking the GPU", err);
+                  "querying the compute capability", err);
     if (10 * major + minor < 75)
         return fmo_error_set(err, FMO_ERR_NO_DEVICE,
-                             "the GPU has compute capability %d.%d, 7.5 is needed", major, minor);
+                             "GPU %d has compute capability %d.%d, but 7.5 or later is required",
+                             *device, major, minor);
     return FMO_OK;
 }
 

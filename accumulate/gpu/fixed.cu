@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const double functions = fmo_pair_products(c, a.sp);
         for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
-            const fmo_gpu_screen_data rule = a.pairs[c].rule[n];
+            const fmo_gpu_screen_data data = a.pairs[c].screen[n];
             coulomb +=
-                functions * rule.bound * a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
+                functions * data.bound * a.block_max[(size_t)data.set.x * a.sets + data.set.y];
         }
     }
     for (int j = 0; j < a.sets; j++) {

@@ -15,7 +15,7 @@ static size_t rows_bytes(const fmo_gpu_state *g)
 
 static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
 {
-    const screen_pairs pairs = {from->rule,   from->tile_bound, from->tile_coulomb_estimate,
+    const screen_pairs pairs = {from->screen, from->tile_bound, from->tile_coulomb_estimate,
                                 from->sphere, from->reach,      from->fit,
                                 from->num};
     return pairs;

@@ -40,7 +40,7 @@ static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0
 
 /* The fields of fmo_gpu_pairs that screening reads. */
 typedef struct screen_pairs {
-    const fmo_gpu_screen_data *rule;
+    const fmo_gpu_screen_data *screen;
     const float *tile_bound, *tile_coulomb_estimate;
     const float4 *sphere, *reach;
     const fmo_far_fit *fit;
@@ -108,7 +108,7 @@ __device__ __forceinline__ unsigned lanes_below()
 /* Screening data of a ket, read by one load, with its sets also as indices; the compiler would make
  * two loads and twice as many shifts of it. */
 typedef struct screen_ket {
-    fmo_gpu_screen_data rule;
+    fmo_gpu_screen_data screen;
     unsigned i, j;
 } screen_ket;
 
@@ -155,7 +155,7 @@ __device__ unsigned warp_sum(unsigned value)
 /* Data of the block's bra pair. */
 typedef struct screen_bra {
     int pair;
-    fmo_gpu_screen_data rule;
+    fmo_gpu_screen_data screen;
     float most;           /* most * (bound of a ket) is an upper bound on the estimate for K */
     float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
     fmo_far_fit fit;
@@ -250,18 +250,18 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 #pragma unroll
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
         const bool here = open & 1u << r;
-        const screen_ket read = read_ket(task.ket.rule + min(first + r * 32, block_end - 1));
-        const fmo_gpu_screen_data &rule = read.rule;
-        in_J[r] = fmo_gpu_in_J(bra.rule, rule);
+        const screen_ket read = read_ket(task.ket.screen + min(first + r * 32, block_end - 1));
+        const fmo_gpu_screen_data &data = read.screen;
+        in_J[r] = fmo_gpu_in_J(bra.screen, data);
         if (BOXES && here && !bit_of(near.leaves, near.ket_leaf[first + r * 32])) in_J[r] = 0.0f;
         if (ROWS) {
-            in_K[r] = fmo_gpu_in_K(bra.rule, rule, fmaxf(rows[read.i], rows[read.j]));
+            in_K[r] = fmo_gpu_in_K(bra.screen, data, fmaxf(rows[read.i], rows[read.j]));
         } else {
-            in_K[r] = bra.most * rule.bound;
+            in_K[r] = bra.most * data.bound;
             if (here && fmaxf(in_J[r], in_K[r]) >= a.cutoff)
                 in_K[r] = fmo_gpu_in_K(
-                    bra.rule, rule,
-                    fmo_gpu_exchange_of(a.block_max, a.stride, bra.rule.set, rule.set));
+                    bra.screen, data,
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra.screen.set, data.set));
         }
         ballots[r] = __ballot_sync(0xffffffffu, here & (fmaxf(in_J[r], in_K[r]) >= a.cutoff));
         mine += __popc(ballots[r]);
@@ -293,13 +293,13 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
     screen_queue<QUEUE> *const queue = &shared->queue;
     const unsigned lane = threadIdx.x % 32, below = lanes_below();
     const bool far_exchanges = FAR && fmo_gpu_far_exchanges(task.eri_class);
-    const float log_Q = fmo_far_log2(bra.rule.bound), log_cutoff = fmo_far_log2(a.cutoff);
+    const float log_Q = fmo_far_log2(bra.screen.bound), log_cutoff = fmo_far_log2(a.cutoff);
     unsigned coded = a.coded ? ~0u : FMO_GPU_PAIRS_MAX - 1u;
-    unsigned counting = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PAIRS)
+    unsigned counting = fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_PAIRS)
                             ? ~0u
                             : (1u << FMO_GPU_TALLY_PAIRS) - 1u;
     int diagonal =
-        task.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
+        task.same && fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
     unsigned tally = 0;
     static_assert((SCREEN_ROUNDS + 1) * LARGE_SLABS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
@@ -314,9 +314,9 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             const float2 in = queue->in[e];
             const float in_J = in.x, in_K = in.y;
             exchange_only = BOXES && in_J == 0.0f;
-            const fmo_gpu_screen_data rule = task.ket.rule[ket];
+            const fmo_gpu_screen_data data = task.ket.screen[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
-            unsigned code = factor_code(log_size - log_Q - fmo_far_log2(rule.bound));
+            unsigned code = factor_code(log_size - log_Q - fmo_far_log2(data.bound));
             bool exchanges = in_K >= a.cutoff;
             list = FMO_GPU_NEAR;
             if (FAR) {
@@ -337,7 +337,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             }
             queue->in[e].x = __uint_as_float(
                 (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
-            tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
+            tally += (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
         if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
@@ -417,9 +417,9 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     const int block_end = min(block_begin + a.slabs * SCREEN_KETS, all_kets);
     if (block_begin >= block_end) return;
 
-    bra.rule = task.bra.rule[bra.pair];
-    const ushort2 ij = bra.rule.set;
-    bra.most = bra.rule.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
+    bra.screen = task.bra.screen[bra.pair];
+    const ushort2 ij = bra.screen.set;
+    bra.most = bra.screen.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     screen_near near = {};
     if constexpr (BOXES) {
@@ -442,15 +442,15 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         bool may = tile <= last;
         if (BOXES) {
             if (may)
-                may = bra.rule.bound * fmaxf(near.exchange[0][tile], near.exchange[1][tile]) >=
+                may = bra.screen.bound * fmaxf(near.exchange[0][tile], near.exchange[1][tile]) >=
                           a.cutoff ||
                       (bit_of(near.tiles, tile) &&
-                       fmaxf(bra.rule.coulomb_estimate * task.ket.tile_bound[tile],
-                             bra.rule.bound * task.ket.tile_coulomb_estimate[tile]) >= a.cutoff);
+                       fmaxf(bra.screen.coulomb_estimate * task.ket.tile_bound[tile],
+                             bra.screen.bound * task.ket.tile_coulomb_estimate[tile]) >= a.cutoff);
         } else {
             const int at = min(tile, last);
-            may &= fmaxf(fmaxf(bra.most, bra.rule.coulomb_estimate) * task.ket.tile_bound[at],
-                         bra.rule.bound * task.ket.tile_coulomb_estimate[at]) >= a.cutoff;
+            may &= fmaxf(fmaxf(bra.most, bra.screen.coulomb_estimate) * task.ket.tile_bound[at],
+                         bra.screen.bound * task.ket.tile_coulomb_estimate[at]) >= a.cutoff;
         }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         any |= may;
@@ -516,7 +516,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     }
     __syncthreads();
     if (threadIdx.x == 0 && counted->prims) {
-        const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
+        const unsigned bra_prims = fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_PRIMS);
         atomicAdd(&a.counters->screened_in_num[task.eri_class],
                   (unsigned long long)counted->screened_in_num);
         atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
@@ -526,7 +526,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         atomicAdd(&a.counters->prim_quartets[task.eri_class],
                   (unsigned long long)counted->prims * bra_prims);
         fmo_gpu_count(a.counters->quartets, task.eri_class,
-                      fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
+                      fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
                       counted->carried);
     }
 }

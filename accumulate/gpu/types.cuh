@@ -104,8 +104,8 @@ static __host__ __device__ inline unsigned fmo_gpu_tally(unsigned word, int what
 typedef struct fmo_gpu_pairs {
     int num;
     const int4 *first; /* [num] first functions of i and j; number of primitives; stride in prim */
-    fmo_gpu_screen_data *rule; /* [num] screening data */
-    const unsigned *prim_at;   /* [num] index of the first value in prim */
+    fmo_gpu_screen_data *screen; /* [num] screening data */
+    const unsigned *prim_at;     /* [num] index of the first value in prim */
     /* [num/FMO_GPU_TILE_PAIRS, rounded up] maxima over the pairs of each tile: bounds; Coulomb
      * estimates */
     const float *tile_bound;

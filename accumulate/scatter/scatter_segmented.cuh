@@ -150,7 +150,7 @@ enum { FMO_RUN_SHUFFLED_MAX = 8 };
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     static constexpr bool block_wide = false;
-    static constexpr bool takes_runs = true; /* has add_runs and add_separation */
+    static constexpr bool takes_runs = true; /* add_runs, add_single */
     static constexpr int span = 32;
 
     template <typename T>
@@ -203,9 +203,8 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     }
     /* The same if no lane is known to have the address of the lane below it: no sums over runs. */
     template <int Rows, int Columns>
-    __device__ __forceinline__ unsigned add_separation(unsigned mask, double *address,
-                                                       size_t stride, const double *value,
-                                                       double least) const
+    __device__ __forceinline__ unsigned add_single(unsigned mask, double *address, size_t stride,
+                                                   const double *value, double least) const
     {
         const bool adds = mask >> fmo_lane() & 1u;
         if (adds) commit_some<Rows, Columns>(address, stride, value, least);

@@ -54,14 +54,14 @@ void driver_progress_update(double fraction, void *user)
     fraction = isnan(fraction) ? 0.0 : fmin(fmax(fraction, 0.0), 1.0);
 
     struct winsize window = {0};
-    int capacity = COLUMNS_DEFAULT;
+    int window_columns = COLUMNS_DEFAULT;
     if (ioctl(fileno(progress->stream), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
-        capacity = window.ws_col;
-    if (capacity > LINE_MAX_COLUMNS) capacity = LINE_MAX_COLUMNS;
+        window_columns = window.ws_col;
+    if (window_columns > LINE_MAX_COLUMNS) window_columns = LINE_MAX_COLUMNS;
     char line[LINE_MAX_COLUMNS + 1], tail[32], bar[BAR_MAX + 1];
     snprintf(tail, sizeof tail, " %3d %%  %.0f s", (int)(100.0 * fraction), now - progress->start);
     /* The last column stays free, because writing there would wrap the line. */
-    int width = capacity - 4 - (int)strlen(progress->label) - (int)strlen(tail);
+    int width = window_columns - 4 - (int)strlen(progress->label) - (int)strlen(tail);
     if (width > BAR_MAX) width = BAR_MAX;
     if (width < BAR_MIN) return;
     int filled = (int)(fraction * width);

@@ -58,7 +58,7 @@ FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2,
 /* Coefficient of element (i, j) of the matrix M in a d function r^T M r. Spherical functions have
  * traceless matrices, on which those of a shell are orthogonal; Cartesian functions span all
  * symmetric matrices. */
-static double form_part(int size, int m, int i, int j)
+static double form_coefficient(int size, int m, int i, int j)
 {
     const int c = i == 0 ? j : i + j + 1; /* i <= j: xx xy xz yy yz zz */
     return fmo_caller_coefficient(size == fmo_shell_functions(2), 2, m, c) * (i == j ? 1.0 : 0.5);
@@ -71,7 +71,7 @@ static void turn_d(int size, double R[3][3], const double *local, double *turned
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int m = 0; m < size; m++)
-                M[i][j] += local[m] * form_part(size, m, i < j ? i : j, i < j ? j : i);
+                M[i][j] += local[m] * form_coefficient(size, m, i < j ? i : j, i < j ? j : i);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++) half[i][j] += R[i][k] * M[k][j];
@@ -82,9 +82,9 @@ static void turn_d(int size, double R[3][3], const double *local, double *turned
         double in = 0.0, norm = 0.0;
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) {
-                const double subsystem = form_part(size, m, i < j ? i : j, i < j ? j : i);
-                in += subsystem * T[i][j];
-                norm += subsystem * subsystem;
+                const double coefficient = form_coefficient(size, m, i < j ? i : j, i < j ? j : i);
+                in += coefficient * T[i][j];
+                norm += coefficient * coefficient;
             }
         turned[m] = in / norm;
     }

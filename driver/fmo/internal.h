@@ -55,7 +55,7 @@ typedef struct fmo_fragments {
     int shares;             /* 1: each rank always has the same monomers, whose plans it caches */
     char *mine;             /* [fragment_num + pair_num] by index: 1 if this rank computed it */
     int *order;             /* [fragment_num] fragments by size, the largest first */
-    char *capacity;         /* buffer for broadcasting arrays of all monomers */
+    char *buffer;           /* buffer for broadcasting arrays of all monomers */
     fmo_scf_job *job;       /* [fragment_num] SCFs of the monomers */
     fmo_batch_cache *kept;  /* cache of their plans between iterations, or NULL */
     double *distance;       /* [fragment_num][fragment_num] relative distances */

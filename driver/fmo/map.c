@@ -50,10 +50,10 @@ typedef struct map {
     const fmo_text_source *source;
     int n;
     double cell, left, top, side, width, height;
-    int font;        /* font size of names */
-    double capacity; /* width of the longest name */
-    int step;        /* every step-th fragment has its name on the axes */
-    bool turned;     /* names below the map are vertical */
+    int font;          /* font size of names */
+    double name_width; /* width of the longest name */
+    int step;          /* every step-th fragment has its name on the axes */
+    bool turned;       /* names below the map are vertical */
     fmo_map_scale scale;
 } map;
 
@@ -163,12 +163,13 @@ static void lay_out(map *m)
         if (count > longest) longest = count;
     }
     if (longest > AXIS_CHARACTERS) longest = AXIS_CHARACTERS;
-    m->capacity = letter * m->font * longest;
-    m->turned = m->capacity > m->step * m->cell - 6;
-    m->left = MARGIN + m->capacity + 10;
+    m->name_width = letter * m->font * longest;
+    m->turned = m->name_width > m->step * m->cell - 6;
+    m->left = MARGIN + m->name_width + 10;
     m->top = HEAD;
     m->width = fmax(WIDTH_LEAST, m->left + m->side + BAR_WIDTH + MARGIN);
-    m->height = m->top + fmax(m->side, BAR_LEAST) + 12 + (m->turned ? m->capacity : m->font) + FOOT;
+    m->height =
+        m->top + fmax(m->side, BAR_LEAST) + 12 + (m->turned ? m->name_width : m->font) + FOOT;
 }
 
 /* Writes the start of the file and the title. */
@@ -179,7 +180,7 @@ static void put_head(const map *m)
     const char *slash = s->path ? strrchr(s->path, '/') : NULL;
     const char *of = s->name ? s->name : slash ? slash + 1 : s->path ? s->path : "";
     char name[200], basis[64];
-    const int capacity = (int)((m->width - 2 * MARGIN) / (letter * 17));
+    const int title_width = (int)((m->width - 2 * MARGIN) / (letter * 17));
     snprintf(name, sizeof name, "%s", of);
     fmo_text_harmless(name);
     snprintf(basis, sizeof basis, "%s", m->source->basis ? m->source->basis : "");
@@ -192,7 +193,7 @@ static void put_head(const map *m)
                          "<text x=\"%d\" y=\"36\" font-size=\"17\" font-weight=\"bold\">",
             m->width, m->height, m->width, m->height, MARGIN);
     fputs(*name ? "Pair interactions: " : "Pair interactions", m->stream);
-    put_text(m, name, capacity - 19);
+    put_text(m, name, title_width - 19);
     fprintf(m->stream,
             "</text>\n<g font-size=\"%d\" fill=\"#555555\">\n<text x=\"%d\" y=\"57\">FMO2-RHF",
             FONT, MARGIN);

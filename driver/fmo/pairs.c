@@ -48,7 +48,7 @@ typedef struct task {
     double work; /* estimated work */
     double internal, transfer;
     size_t populations,
-        capacity; /* range in pair_list.population: first entry, number of entries */
+        population_num; /* range in pair_list.population: first entry, number of entries */
 } task;
 
 /* Pairs that have an SCF, the largest first. */
@@ -87,7 +87,7 @@ static fmo_status find_populations(const fmo_subsystem *pair, const double *chan
     double *const electrons = malloc((size_t)pair->atom_num * sizeof *electrons);
     if (!electrons) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
     fmo_subsystem_populations(pair, change, electrons);
-    for (size_t a = 0; a < t->capacity; a++)
+    for (size_t a = 0; a < t->population_num; a++)
         to[a] = a < (size_t)pair->atom_num ? (population){pair->atom[a], electrons[a]}
                                            : (population){-1, 0.0};
     free(electrons);
@@ -231,7 +231,7 @@ static void add_up(fmo_fragments *f, const pair_list *list, int begin, int count
         p->transfer = t->transfer;
         p->total = p->internal + p->transfer;
         f->pair_done[t->pair] = 1;
-        for (size_t a = t->populations; a < t->populations + t->capacity; a++)
+        for (size_t a = t->populations; a < t->populations + t->population_num; a++)
             if (list->population[a].atom >= 0)
                 f->pair_charge[list->population[a].atom] -= list->population[a].change;
     }
@@ -273,7 +273,7 @@ static void piece_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BL
     (void)f;
     b[0] = (fmo_block){(void *)(uintptr_t)first, (size_t)(last + 1 - first) * sizeof *first};
     b[1] = (fmo_block){r->list->population + first->populations,
-                       (last->populations + last->capacity - first->populations) *
+                       (last->populations + last->population_num - first->populations) *
                            sizeof *r->list->population};
 }
 
@@ -417,8 +417,9 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
     for (int t = 0; t < list->count; t++) {
         const fmo_fragment_pair *p = &r->pair[list->task[t].pair];
         list->task[t].populations = populations;
-        list->task[t].capacity = (size_t)(f->monomer[p->i].atom_num + f->monomer[p->j].atom_num);
-        populations += list->task[t].capacity;
+        list->task[t].population_num =
+            (size_t)(f->monomer[p->i].atom_num + f->monomer[p->j].atom_num);
+        populations += list->task[t].population_num;
     }
     list->population = malloc((populations + 1) * sizeof *list->population);
     if (!list->population) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");

@@ -142,7 +142,7 @@ static void release(fmo_fragments *f)
     free(f->mine);
     free(f->order);
     free(f->job);
-    free(f->capacity);
+    free(f->buffer);
     free(f->distance);
     free(f->monomer);
     free(f->exact);

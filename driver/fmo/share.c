@@ -116,12 +116,12 @@ fmo_status fmo_fragment_allocate(fmo_fragments *f, fmo_error *err)
     size_t bytes = 0;
     if (!f->ranks) return FMO_OK;
     for (int k = 0; k < f->system->fragment_num; k++) {
-        const size_t subsystem = size_of(f, k, fmo_subsystem_blocks, f->monomer);
+        const size_t own = size_of(f, k, fmo_subsystem_blocks, f->monomer);
         const size_t field = size_of(f, k, fmo_subsystem_field_blocks, f->monomer);
-        bytes += subsystem > field ? subsystem : field;
+        bytes += own > field ? own : field;
     }
-    f->capacity = malloc(bytes);
-    return f->capacity
+    f->buffer = malloc(bytes);
+    return f->buffer
                ? FMO_OK
                : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fragments of all ranks");
 }
@@ -133,10 +133,10 @@ fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *
     if (!f->ranks) return FMO_OK;
     for (int k = 0; k < count; k++) size += size_of(f, k, blocks, f->monomer);
     for (int k = 0; k < count && f->ranks->rank == 0; k++)
-        at += copy(f, k, blocks, f->monomer, f->capacity + at, 1);
-    const fmo_status status = fmo_fragment_tell(f, f->capacity, size, err);
+        at += copy(f, k, blocks, f->monomer, f->buffer + at, 1);
+    const fmo_status status = fmo_fragment_tell(f, f->buffer, size, err);
     for (int k = 0; k < count && f->ranks->rank > 0 && status == FMO_OK; k++)
-        at += copy(f, k, blocks, f->monomer, f->capacity + at, 0);
+        at += copy(f, k, blocks, f->monomer, f->buffer + at, 0);
     return status;
 }
 

@@ -47,26 +47,26 @@ int fmo_block_workspace_functions(int device)
     return 0;
 }
 
-fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err)
+fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **workspace, fmo_error *err)
 {
-    (void)device, (void)capacity;
+    (void)device, (void)workspace;
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
 }
 
-void fmo_block_workspace_close(fmo_block_workspace *capacity)
+void fmo_block_workspace_close(fmo_block_workspace *workspace)
 {
-    (void)capacity;
+    (void)workspace;
 }
 
-const char *fmo_block_workspace_device(const fmo_block_workspace *capacity)
+const char *fmo_block_workspace_device(const fmo_block_workspace *workspace)
 {
-    (void)capacity;
+    (void)workspace;
     return "";
 }
 
-size_t fmo_block_workspace_bytes(const fmo_block_workspace *capacity)
+size_t fmo_block_workspace_bytes(const fmo_block_workspace *workspace)
 {
-    (void)capacity;
+    (void)workspace;
     return 0;
 }
 
@@ -76,10 +76,10 @@ size_t fmo_block_task_bytes(int n, int diis_size)
     return 0;
 }
 
-fmo_status fmo_block_workspace_run(fmo_block_workspace *capacity, const fmo_block_task *task,
+fmo_status fmo_block_workspace_run(fmo_block_workspace *workspace, const fmo_block_task *task,
                                    size_t num, const struct fmo_block_settings *settings,
                                    double cutoff, int threads, fmo_error *err)
 {
-    (void)capacity, (void)task, (void)num, (void)settings, (void)cutoff, (void)threads;
+    (void)workspace, (void)task, (void)num, (void)settings, (void)cutoff, (void)threads;
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
 }

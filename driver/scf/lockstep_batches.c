@@ -373,7 +373,7 @@ static int keep_all(const batch *b, int lockstep_batches, size_t most)
 
 /* Empties the cache if a job found too little memory, or if it would occupy more than a quarter of
  * the GPU's memory. */
-static void leave_capacity(const batch *b, double bytes)
+static void limit_cache(const batch *b, double bytes)
 {
     double memory = 0.0;
     int short_of_it = 0;
@@ -437,7 +437,7 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockst
         b->kept->executor[c] = worker[c].executor;
         worker[c].executor = NULL;
     }
-    if (keeps) leave_capacity(b, bytes);
+    if (keeps) limit_cache(b, bytes);
     /* Closes the executors after all threads have ended. This thread's is closed last, and restores
      * the GPU that was current. */
     for (int c = lockstep_batches - 1; c >= 0; c--)

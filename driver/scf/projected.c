@@ -178,9 +178,9 @@ fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_er
     const size_t n = (size_t)s->n, most = PROJECTED_MOST;
     if (!in->projector) return FMO_OK;
     turning w = {.P = in->projector, .n = s->n, .m = s->m};
-    double *const capacity = malloc(4 * n * most * sizeof *capacity);
-    if (!capacity) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector");
-    w.L = capacity;
+    double *const work = malloc(4 * n * most * sizeof *work);
+    if (!work) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector");
+    w.L = work;
     w.V = w.L + n * most;
     w.Y = w.V + n * most;
     w.W = w.Y + n * most;
@@ -188,7 +188,7 @@ fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_er
     fmo_status status =
         w.failed ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector") : FMO_OK;
     if (status == FMO_OK && w.k > 0) turn(s, &w);
-    free(capacity);
+    free(work);
     return status;
 }
 

@@ -73,7 +73,7 @@ static fmo_status read_list(fmo_abinitmp *a)
     char quote[FMO_QUOTE_SIZE];
     fmo_word word = {NULL, 0};
     long value = 0;
-    if (a->list_line) return INPUT(a, "&FRAGMENT is there twice; keep one");
+    if (a->list_line) return INPUT(a, "&FRAGMENT is given twice; keep one");
     a->list_line = a->text->line;
     for (;;) {
         const fmo_abinitmp_token token = fmo_abinitmp_next(a, &word);
@@ -126,10 +126,13 @@ static fmo_status take_atom(fmo_abinitmp *a, const fmo_word *words, int num, int
     if (!atom.number)
         return LINE(a, line, "&XYZ: '%s' is no element", fmo_text_quote(words[1], quote));
     if (number != a->atoms + 1)
-        return LINE(a, line, "&XYZ: atom %ld stands where atom %d should", number, a->atoms + 1);
+        return LINE(
+            a, line,
+            "&XYZ: expected atom %d, but the line has atom %ld; number the atoms consecutively",
+            a->atoms + 1, number);
     if (one != 1 || last != 1)
         return LINE(a, line,
-                    "&XYZ: %ld where a 1 should stand; what other values mean is not documented",
+                    "&XYZ: expected 1, not %ld; the meaning of other values is not documented",
                     one != 1 ? one : last);
     return fmo_abinitmp_add_atom(a->text, line, a, atom);
 }
@@ -140,13 +143,13 @@ static fmo_status read_atoms(fmo_abinitmp *a)
     char quote[FMO_QUOTE_SIZE];
     fmo_word words[ATOM_WORDS], word = {NULL, 0};
     fmo_status status = FMO_OK;
-    if (a->xyz_line) return INPUT(a, "&XYZ is there twice; keep one");
+    if (a->xyz_line) return INPUT(a, "&XYZ is given twice; keep one");
     a->xyz_line = a->text->line;
     for (int line = 0, num = 0; status == FMO_OK;) {
         const fmo_abinitmp_token token = fmo_abinitmp_next(a, &word);
         if (token == FMO_ABINITMP_FILE_END) return INPUT(a, "&XYZ has no / behind its atoms");
         if (token == FMO_ABINITMP_EQUALS || token == FMO_ABINITMP_QUOTED)
-            return INPUT(a, "&XYZ: '%s' where a number should stand", fmo_text_quote(word, quote));
+            return INPUT(a, "&XYZ: expected a number, not '%s'", fmo_text_quote(word, quote));
         if (num && (token == FMO_ABINITMP_END || a->text->line != line)) {
             status = take_atom(a, words, num, line);
             num = 0;

@@ -105,7 +105,7 @@ fmo_status fmo_abinitmp_keys(fmo_abinitmp *a, const char *group)
         if (token == FMO_ABINITMP_FILE_END) return INPUT(a, "&%s has no /", group);
         fmo_abinitmp_capitals(word, key);
         if (token != FMO_ABINITMP_WORD || fmo_abinitmp_next(a, &word) != FMO_ABINITMP_EQUALS)
-            return INPUT(a, "&%s: '%s' where a key and = should stand", group, key);
+            return INPUT(a, "&%s: expected KEY = VALUE, not '%s'", group, key);
         token = fmo_abinitmp_next(a, &word);
         fmo_word behind = a->rest;
         while (behind.size && (*behind.at == ' ' || *behind.at == '\t')) behind.at++, behind.size--;
@@ -114,7 +114,7 @@ fmo_status fmo_abinitmp_keys(fmo_abinitmp *a, const char *group)
             return INPUT(a, "&%s: %s has no value; write one, or remove it", group, key);
         for (int k = 0; k < keys; k++)
             if (strcmp(seen[k], key) == 0)
-                return INPUT(a, "&%s: %s is there twice; keep one", group, key);
+                return INPUT(a, "&%s: %s is given twice; keep one", group, key);
         if (keys < KEYS) memcpy(seen[keys++], key, sizeof key);
         status = fmo_keys_find(a->text, table, group, key, &row);
         if (status == FMO_OK)

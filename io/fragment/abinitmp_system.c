@@ -145,11 +145,12 @@ static fmo_status take_charges(const fmo_abinitmp *a, const parts *p, fmo_fragme
         s->charge[f] = charge;
         total += charge;
         if (status == FMO_OK && (protons[f] - charge) % 2)
-            status = LINE(a, p->charge[f].line,
-                          "&FRAGMENT: fragment %d has %d protons and charge %d, so an odd number "
-                          "of electrons; only closed shells can be done. Its charge counts +1 for "
-                          "each cut bond whose electrons are elsewhere, -1 for each that it has",
-                          f + 1, protons[f], charge);
+            status =
+                LINE(a, p->charge[f].line,
+                     "&FRAGMENT: fragment %d has %d protons and charge %d, so an odd number "
+                     "of electrons; only closed shells are supported. Its charge counts +1 for "
+                     "each cut bond whose electrons are elsewhere, -1 for each that it has",
+                     f + 1, protons[f], charge);
     }
     free(protons);
     for (int b = 0; b < s->bond_num; b++) {

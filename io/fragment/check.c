@@ -80,7 +80,8 @@ static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, f
         for (int c = 0; c < b; c++) {
             const int *other = s->bond + 2 * c;
             if ((other[0] == bda && other[1] == baa) || (other[0] == baa && other[1] == bda))
-                return INPUT("%sbonds[%d] = [%d, %d] is there twice", label, b, bda + 1, baa + 1);
+                return INPUT("%sbonds[%d] = [%d, %d] is given twice; remove one", label, b, bda + 1,
+                             baa + 1);
         }
     }
     return FMO_OK;
@@ -134,7 +135,7 @@ static fmo_status check_fragments(const fmo_fragment_system *s, const char *labe
                          f + 1, electrons, s->charge[f]);
         if (electrons % 2)
             return INPUT("%sfragment %d has %d electrons with charge %d, which is odd: only closed "
-                         "shells can be done; check charge[%d], its atoms and its cut bonds",
+                         "shells are supported; check charge[%d], its atoms and its cut bonds",
                          label, f + 1, electrons, s->charge[f], f);
     }
     return FMO_OK;

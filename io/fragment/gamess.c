@@ -128,7 +128,7 @@ static fmo_status read_keys(fmo_gamess *g, const char *name)
                                        "$SCF", "$INTGRL", "$FMOPRP", "$GUESS",  NULL};
     for (int i = 0; once[i]; i++) {
         if (strcmp(name, once[i]) != 0) continue;
-        if (g->seen >> i & 1u) return INPUT(g, "%s is there twice; keep one", name);
+        if (g->seen >> i & 1u) return INPUT(g, "%s is given twice; keep one", name);
         g->seen |= 1u << i;
     }
     return fmo_gamess_keys(g, name);

@@ -69,8 +69,8 @@ fmo_status fmo_gamess_hybrids_read(fmo_gamess *g)
         }
         for (int i = 0; i < n; i++, got++)
             if (got >= all || !fmo_text_real(g->text, w[i], &h->coefficient[got]))
-                return INPUT(g, "$FMOHYB: '%s' where a coefficient of %s should stand",
-                             fmo_text_quote(w[i], quote), h->name);
+                return INPUT(g, "$FMOHYB: expected a coefficient of %s, not '%s'", h->name,
+                             fmo_text_quote(w[i], quote));
         const fmo_status status = got == all ? sort_rows(g, h) : FMO_OK;
         if (status != FMO_OK) return status;
     }

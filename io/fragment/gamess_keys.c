@@ -173,7 +173,7 @@ fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
         while (behind.size && (*behind.at == ' ' || *behind.at == '\t')) behind.at++, behind.size--;
         if (!behind.size || *behind.at != '=') {
             if (!*a.key || *word.at == '=')
-                return INPUT(g, "%s: '%s' where a key and = should stand", group,
+                return INPUT(g, "%s: expected KEY = VALUE, not '%s'", group,
                              fmo_text_quote(word, quote));
             status = take_value(g, &a, word);
             continue;
@@ -183,7 +183,7 @@ fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
         const bool once = !memchr(word.at, '(', word.size); /* an index continues a list */
         for (int k = 0; once && k < keys; k++)
             if (strcmp(seen[k], a.key) == 0)
-                return INPUT(g, "%s: %s is there twice; keep one", group, a.key);
+                return INPUT(g, "%s: %s is given twice; keep one", group, a.key);
         if (once && keys < KEYS) memcpy(seen[keys++], a.key, sizeof a.key);
         fmo_gamess_word(g, &word); /* the "=" */
     }

@@ -94,7 +94,7 @@ static fmo_status find(const fmo_text *text, const json_t *document, const char 
     if (!*known)
         return INPUT(text,
                      "no hybrid orbitals of %s in basis set %s, and a bond of such an atom is cut; "
-                     "there are none of %s at all: cut another bond",
+                     "there are none of %s in any basis set: cut another bond",
                      symbol, fmo_json_quote(basis, quote), symbol);
     return INPUT(text, "no hybrid orbitals of %s in basis set %s; there are: %s", symbol,
                  fmo_json_quote(basis, quote), known);

@@ -82,7 +82,7 @@ static fmo_status take_atoms(const fmo_pdb *pdb, const fmo_pdb_residue *r, form 
                          atom->name, fmo_element_symbol(atom->number), fmo_pdb_label(r, label),
                          strcmp(atom->name, "OXT") == 0 ? " inside a chain" : "");
         if (s->atom >= 0)
-            return INPUT(pdb, atom->line, "atom %s of %s is there twice; remove one", atom->name,
+            return INPUT(pdb, atom->line, "atom %s of %s is given twice; remove one", atom->name,
                          fmo_pdb_label(r, label));
         s->atom = a;
     }

@@ -27,7 +27,7 @@ static fmo_h5_code decode(fmo_h5_file *file, fmo_bytes b, const char *name, bool
     fmo_bytes space = fmo_bytes_cut(&b, pad ? padded(space_size) : space_size);
     if (b.bad || version < 1 || version > 3 || !name_size ||
         memchr(text.at, 0, (size_t)name_size) != text.at + name_size - 1)
-        return FMO_H5_BAD(file, "an attribute does not hold together");
+        return FMO_H5_BAD(file, "an attribute is inconsistent");
     if (strcmp((const char *)text.at, name) != 0) return FMO_H5_OK;
     if (*found) return FMO_H5_BAD(file, "two attributes have one name");
     *found = true;
@@ -68,7 +68,7 @@ static fmo_h5_code visit(fmo_h5_file *file, const unsigned char *record, size_t 
 {
     dense *d = data;
     fmo_bytes attribute;
-    if (size != d->heap.id_bytes + 9u) return FMO_H5_BAD(file, "a B-tree does not hold together");
+    if (size != d->heap.id_bytes + 9u) return FMO_H5_BAD(file, "a B-tree is inconsistent");
     if (record[d->heap.id_bytes] & FLAG_SHARED)
         return FMO_H5_UNKNOWN(file, "its objects share messages; h5repack IN OUT converts it");
     d->seen++;
@@ -89,7 +89,7 @@ fmo_h5_code fmo_h5_attributes_load(fmo_h5_file *file, fmo_h5_object *object)
     uint64_t heap = fmo_bytes_take(&b, 8), tree = fmo_bytes_take(&b, 8);
     dense d = {.object = object};
     fmo_h5_code code;
-    if (b.bad) return FMO_H5_BAD(file, "its attributes do not hold together");
+    if (b.bad) return FMO_H5_BAD(file, "its attributes are inconsistent");
     if (heap == FMO_H5_NOWHERE) return FMO_H5_OK;
     FMO_H5_TRY(fmo_h5_heap_read(file, heap, &d.heap));
     FMO_H5_TRY(fmo_h5_btree2_walk(file, tree, INDEX_NAMES, visit, &d));

@@ -26,7 +26,7 @@ static fmo_h5_code walk1(fmo_h5_file *file, const tree1 *tree, uint64_t address,
     unsigned children = (unsigned)fmo_little_endian(node + 6, 2);
     if (memcmp(node, "TREE", 4) != 0 || node[4] != tree->kind || children > 2 * tree->k ||
         (level >= 0 && (node[5] != level || !children))) {
-        code = FMO_H5_BAD(file, "a B-tree does not hold together");
+        code = FMO_H5_BAD(file, "a B-tree is inconsistent");
         goto done;
     }
     for (unsigned i = 0; i < children; i++) {
@@ -94,7 +94,7 @@ static fmo_h5_code walk2(fmo_h5_file *file, const tree2 *t, uint64_t address, ui
     unsigned char *node = NULL;
     const char *signature = depth ? "BTIN" : "BTLF";
     fmo_h5_code code;
-    if (records > t->most[depth]) return FMO_H5_BAD(file, "a B-tree does not hold together");
+    if (records > t->most[depth]) return FMO_H5_BAD(file, "a B-tree is inconsistent");
     FMO_H5_TRY(fmo_h5_load(file, address, t->node_size, "a node of a B-tree", &node));
     size_t used =
         6 + (size_t)(records * t->record) + (depth ? (size_t)(records + 1) : 0) * t->pointer[depth];
@@ -141,11 +141,10 @@ fmo_h5_code fmo_h5_btree2_walk(fmo_h5_file *file, uint64_t address, unsigned kin
     uint64_t total = fmo_bytes_take(&b, 8);
     free(header);
     if (version != 0 || t.kind != kind || !size_nodes(&t, depth))
-        return FMO_H5_BAD(file, "a B-tree does not hold together");
+        return FMO_H5_BAD(file, "a B-tree is inconsistent");
     if (root == FMO_H5_NOWHERE)
-        return total ? FMO_H5_BAD(file, "a B-tree does not hold together") : FMO_H5_OK;
+        return total ? FMO_H5_BAD(file, "a B-tree is inconsistent") : FMO_H5_OK;
     code = walk2(file, &t, root, records, depth, &seen);
-    if (code == FMO_H5_OK && seen != total)
-        code = FMO_H5_BAD(file, "a B-tree does not hold together");
+    if (code == FMO_H5_OK && seen != total) code = FMO_H5_BAD(file, "a B-tree is inconsistent");
     return code;
 }

@@ -17,12 +17,12 @@ fmo_h5_code fmo_h5_note_chunk(fmo_h5_file *file, fmo_h5_dataset *d, const uint64
         return FMO_H5_BAD(file, "chunk %llu has %llu bytes of %llu", (unsigned long long)chunk.at,
                           (unsigned long long)chunk.size, (unsigned long long)d->chunk_bytes);
     if (!chunk.size) return FMO_H5_BAD(file, "chunk %llu is empty", (unsigned long long)chunk.at);
-    if (d->chunks_there == d->chunk_room) {
-        size_t capacity = 2 * d->chunk_room + 16;
+    if (d->chunks_there == d->chunk_capacity) {
+        size_t capacity = 2 * d->chunk_capacity + 16;
         fmo_h5_chunk *more = realloc(d->chunk, capacity * sizeof *more);
         if (!more) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         d->chunk = more;
-        d->chunk_room = capacity;
+        d->chunk_capacity = capacity;
     }
     d->chunk[d->chunks_there++] = chunk;
     d->stored += chunk.size;
@@ -41,7 +41,7 @@ fmo_h5_code fmo_h5_sort_chunks(fmo_h5_file *file, fmo_h5_dataset *d)
     qsort(d->chunk, d->chunks_there, sizeof *d->chunk, compare_places);
     for (size_t i = 1; i < d->chunks_there; i++)
         if (d->chunk[i].at == d->chunk[i - 1].at)
-            return FMO_H5_BAD(file, "chunk %llu is there twice",
+            return FMO_H5_BAD(file, "chunk %llu is stored twice",
                               (unsigned long long)d->chunk[i].at);
     return FMO_H5_OK;
 }

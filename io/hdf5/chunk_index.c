@@ -54,7 +54,7 @@ static fmo_h5_code note(fmo_h5_file *file, array *a, fmo_bytes *b)
         chunk.mask = (uint32_t)fmo_bytes_take(b, 4);
     }
     uint64_t index = a->next++;
-    if (b->bad) return FMO_H5_BAD(file, "its index does not hold together");
+    if (b->bad) return FMO_H5_BAD(file, "its chunk index is inconsistent");
     if (chunk.address == FMO_H5_NOWHERE) return FMO_H5_OK;
     if (!place(a, index, scaled)) return FMO_H5_BAD(file, "a chunk is out of its shape");
     return fmo_h5_note_chunk(file, a->d, scaled, chunk);
@@ -114,12 +114,12 @@ static fmo_h5_code read_fixed_block(fmo_h5_file *file, array *a, uint64_t addres
     uint64_t page = (uint64_t)1 << a->page_bits, pages = n > page ? (n + page - 1) / page : 0;
     uint64_t map = (pages + 7) / 8, size = 14 + map + (pages ? 0 : n * a->entry) + 4;
     unsigned char *bytes = NULL;
-    if (n > file->size) return FMO_H5_BAD(file, "its index does not hold together");
+    if (n > file->size) return FMO_H5_BAD(file, "its chunk index is inconsistent");
     fmo_h5_code code = fmo_h5_load_checked(file, address, size, "FADB", &bytes);
     if (code != FMO_H5_OK) return code;
     fmo_bytes b = fmo_bytes_of(bytes, (size_t)size);
     if (!begins(a, &b, "FADB"))
-        code = FMO_H5_BAD(file, "its index does not hold together");
+        code = FMO_H5_BAD(file, "its chunk index is inconsistent");
     else if (pages)
         code = read_pages(file, a, address + size, n, b.at, 0);
     else
@@ -142,7 +142,7 @@ static fmo_h5_code list_fixed(fmo_h5_file *file, fmo_h5_dataset *d)
     uint64_t n = fmo_bytes_take(&b, 8), block = fmo_bytes_take(&b, 8);
     free(bytes);
     if (!entry_fits(&a) || a.page_bits > 32 || a.filtered != d->filtered)
-        return FMO_H5_BAD(file, "its index does not hold together");
+        return FMO_H5_BAD(file, "its chunk index is inconsistent");
     return block == FMO_H5_NOWHERE ? FMO_H5_OK : read_fixed_block(file, &a, block, n);
 }
 
@@ -182,10 +182,10 @@ static fmo_h5_code read_data_block(fmo_h5_file *file, array *a, uint64_t address
         bool good = begins(a, &b, "EADB");
         fmo_bytes_skip(&b, a->offset_bytes);
         if (!good)
-            code = FMO_H5_BAD(file, "its index does not hold together");
+            code = FMO_H5_BAD(file, "its chunk index is inconsistent");
         else if (paged)
             code = map ? read_pages(file, a, address + size, n, map, bit)
-                       : FMO_H5_BAD(file, "its index does not hold together");
+                       : FMO_H5_BAD(file, "its chunk index is inconsistent");
         else
             code = note_all(file, a, b, n);
         free(bytes);
@@ -205,7 +205,7 @@ static fmo_h5_code read_super_block(fmo_h5_file *file, array *a, uint64_t addres
         code = fmo_h5_load_checked(file, address, size, "EASB", &bytes);
         if (code != FMO_H5_OK) return code;
         fmo_bytes b = fmo_bytes_of(bytes, (size_t)size);
-        if (!begins(a, &b, "EASB")) code = FMO_H5_BAD(file, "its index does not hold together");
+        if (!begins(a, &b, "EASB")) code = FMO_H5_BAD(file, "its chunk index is inconsistent");
         fmo_bytes_skip(&b, a->offset_bytes);
         fmo_bytes map = fmo_bytes_cut(&b, blocks * maps);
         for (uint64_t i = 0; code == FMO_H5_OK && i < blocks; i++)
@@ -229,7 +229,7 @@ static fmo_h5_code read_index_block(fmo_h5_file *file, array *a, uint64_t addres
     fmo_h5_code code = fmo_h5_load_checked(file, address, size, "EAIB", &bytes);
     if (code != FMO_H5_OK) return code;
     fmo_bytes b = fmo_bytes_of(bytes, (size_t)size);
-    if (!begins(a, &b, "EAIB")) code = FMO_H5_BAD(file, "its index does not hold together");
+    if (!begins(a, &b, "EAIB")) code = FMO_H5_BAD(file, "its chunk index is inconsistent");
     fmo_bytes entries = fmo_bytes_cut(&b, (uint64_t)in_index * a->entry);
     if (code == FMO_H5_OK) code = note_all(file, a, entries, in_index);
     for (unsigned s = 0; code == FMO_H5_OK && s < direct && s < supers; s++)
@@ -267,7 +267,7 @@ static fmo_h5_code list_extensible(fmo_h5_file *file, fmo_h5_dataset *d)
     if (!entry_fits(&a) || a.filtered != d->filtered || !bits || bits > 62 || !a.block_least ||
         (a.block_least & (a.block_least - 1)) || pointers < 2 || (pointers & (pointers - 1)) ||
         a.page_bits > 32 || bits < fmo_log2(a.block_least))
-        return FMO_H5_BAD(file, "its index does not hold together");
+        return FMO_H5_BAD(file, "its chunk index is inconsistent");
     if (block == FMO_H5_NOWHERE) return FMO_H5_OK;
     return read_index_block(file, &a, block, in_index, pointers,
                             1 + bits - fmo_log2(a.block_least));
@@ -303,7 +303,7 @@ static fmo_h5_code list_implicit(fmo_h5_file *file, fmo_h5_dataset *d)
             fits = most && (!index || most <= last / index);
             index = index * most + scaled[i];
         }
-        if (!fits) return FMO_H5_BAD(file, "its index does not hold together");
+        if (!fits) return FMO_H5_BAD(file, "its chunk index is inconsistent");
         const fmo_h5_chunk chunk = {.address = d->address + index * d->chunk_bytes,
                                     .size = d->chunk_bytes};
         code = fmo_h5_note_chunk(file, d, scaled, chunk);
@@ -319,7 +319,7 @@ static fmo_h5_code visit_record(fmo_h5_file *file, const unsigned char *record, 
     uint64_t scaled[FMO_H5_RANK_MOST];
     size_t fixed = 8 + 8 * (size_t)d->space.rank + (d->filtered ? 4 : 0);
     if (d->filtered ? size <= fixed || size > fixed + 8 : size != fixed)
-        return FMO_H5_BAD(file, "its index does not hold together");
+        return FMO_H5_BAD(file, "its chunk index is inconsistent");
     fmo_bytes b = fmo_bytes_of(record, size);
     fmo_h5_chunk chunk = {.address = fmo_bytes_take(&b, 8), .size = d->chunk_bytes};
     if (d->filtered) {

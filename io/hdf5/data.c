@@ -52,19 +52,23 @@ static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_
              * the size of a value (strings of variable length), but no other filter. An error here
              * would give wrong values of the right size. */
             if (d->filter[i] != FMO_H5_DEFLATE && !(d->idle >> i & 1))
-                return FMO_H5_UNKNOWN(file, "a chunk went without a filter that is not gzip; "
-                                            "h5repack -f NONE IN OUT undoes it");
+                return FMO_H5_UNKNOWN(
+                    file,
+                    "a chunk was stored without one of its filters, and that filter is not gzip; "
+                    "rewrite the file with h5repack -f NONE IN OUT");
             continue;
         }
         if (d->filter[i] == FMO_H5_DEFLATE && deflated)
-            return FMO_H5_UNKNOWN(file, "compressed twice; h5repack -f NONE IN OUT undoes it");
+            return FMO_H5_UNKNOWN(
+                file, "it is compressed twice; rewrite the file with h5repack -f NONE IN OUT");
         deflated |= d->filter[i] == FMO_H5_DEFLATE;
         size += d->filter[i] == FMO_H5_FLETCHER32 ? 4 : 0;
     }
-    if (chunk->mask >> d->filter_num) return FMO_H5_BAD(file, "a chunk skips filters it has not");
+    if (chunk->mask >> d->filter_num)
+        return FMO_H5_BAD(file, "a chunk skips filters that do not exist");
     unsigned char *from = packed;
     size_t have = (size_t)chunk->size;
-    if (!deflated && have != size) return FMO_H5_BAD(file, "a chunk has not the size it must have");
+    if (!deflated && have != size) return FMO_H5_BAD(file, "a chunk has a wrong size");
     for (unsigned i = d->filter_num; i-- > 0;) {
         if (chunk->mask >> i & 1) continue;
         if (d->filter[i] == FMO_H5_FLETCHER32) {
@@ -83,7 +87,7 @@ static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_
             unshuffle(from, to, have, d->type.size);
         from = to;
     }
-    if (have != d->chunk_bytes) return FMO_H5_BAD(file, "a chunk has not the size it must have");
+    if (have != d->chunk_bytes) return FMO_H5_BAD(file, "a chunk has a wrong size");
     if (from == packed)
         memcpy(*a, from, have);
     else if (from == *b) {

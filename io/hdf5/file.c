@@ -29,7 +29,7 @@ fmo_h5_code fmo_h5_pread(fmo_h5_file *file, uint64_t address, void *bytes, size_
 {
     char *to = bytes;
     if (address > file->end || size > file->end - address)
-        return FMO_H5_BAD(file, "an address leads out of the file");
+        return FMO_H5_BAD(file, "an address is outside the file");
     uint64_t offset = file->base + address;
     while (size > 0) {
         ssize_t got =
@@ -49,7 +49,7 @@ fmo_h5_code fmo_h5_pread(fmo_h5_file *file, uint64_t address, void *bytes, size_
 fmo_h5_code fmo_h5_spend(fmo_h5_file *file, uint64_t size)
 {
     if (size > file->budget)
-        return FMO_H5_BAD(file, "its structures lead to each other again and again");
+        return FMO_H5_BAD(file, "its structures refer to each other in a loop");
     file->budget -= size;
     return FMO_H5_OK;
 }
@@ -65,7 +65,7 @@ fmo_h5_code fmo_h5_peek(fmo_h5_file *file, uint64_t address, void *bytes, size_t
 fmo_h5_code fmo_h5_own(fmo_h5_file *file, uint64_t address, uint64_t size, const char *what)
 {
     if (address > file->end || size > file->end - address)
-        return FMO_H5_BAD(file, "%s of %llu bytes leads out of the file", what,
+        return FMO_H5_BAD(file, "%s of %llu bytes is outside the file", what,
                           (unsigned long long)size);
     if (!size) return FMO_H5_OK;
     if (file->claim_num == file->claim_capacity) {
@@ -176,7 +176,7 @@ static fmo_h5_code read_old(fmo_h5_file *file, fmo_bytes b, unsigned version, ui
                               "it is part of a file of several, or keeps free space; h5repack "
                               "IN OUT converts it");
     if (!file->leaf_k || !file->group_k || !file->chunk_k)
-        return FMO_H5_BAD(file, "nodes of no entries");
+        return FMO_H5_BAD(file, "its superblock allows no entries in a node");
     return FMO_H5_OK;
 }
 

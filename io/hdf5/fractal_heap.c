@@ -12,7 +12,7 @@ void fmo_h5_heap_free(fmo_h5_heap *heap)
     for (size_t i = 0; i < heap->block_num; i++) free(heap->block[i].bytes);
     free(heap->block);
     heap->block = NULL;
-    heap->block_num = heap->block_workspace = 0;
+    heap->block_num = heap->block_capacity = 0;
 }
 
 static uint64_t row_size(const fmo_h5_heap *heap, uint64_t row)
@@ -41,12 +41,12 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
     unsigned char *bytes = NULL;
     if (heap->block_num == BLOCKS_MOST)
         return FMO_H5_UNKNOWN(file, "a heap of very many blocks; h5repack IN OUT converts it");
-    if (heap->block_num == heap->block_workspace) {
-        size_t capacity = 2 * heap->block_workspace + 16;
+    if (heap->block_num == heap->block_capacity) {
+        size_t capacity = 2 * heap->block_capacity + 16;
         fmo_h5_block *block = realloc(heap->block, capacity * sizeof *block);
         if (!block) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         heap->block = block;
-        heap->block_workspace = capacity;
+        heap->block_capacity = capacity;
     }
     fmo_h5_code code = fmo_h5_load(file, address, size, "a block of a heap", &bytes);
     if (code != FMO_H5_OK) return code;
@@ -59,7 +59,7 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
     }
     if (!good) {
         free(bytes);
-        return FMO_H5_BAD(file, "a block of a heap is not where it should be, or changed");
+        return FMO_H5_BAD(file, "a block of a heap is damaged");
     }
     heap->block[heap->block_num++] = (fmo_h5_block){offset, size, bytes}; /* offsets increase */
     return FMO_H5_OK;
@@ -77,7 +77,7 @@ static fmo_h5_code read_indirect(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t 
     fmo_h5_code code = fmo_h5_load_checked(file, address, size, "FHIB", &bytes);
     if (code != FMO_H5_OK) return code;
     if (!belongs(heap, bytes, "FHIB", offset))
-        code = FMO_H5_BAD(file, "a block of a heap is not where it should be");
+        code = FMO_H5_BAD(file, "a block of a heap is misplaced");
     fmo_bytes b = fmo_bytes_of(bytes, (size_t)size);
     fmo_bytes_skip(&b, 13 + heap->offset_bytes);
     for (uint64_t row = 0; code == FMO_H5_OK && row < rows; row++) {
@@ -139,12 +139,12 @@ fmo_h5_code fmo_h5_heap_read(fmo_h5_file *file, uint64_t address, fmo_h5_heap *h
     if (b.bad || !is_power(heap->width) || heap->width > WIDTH_MOST || !is_power(heap->start) ||
         !is_power(heap->largest) || heap->start > heap->largest || heap->largest > 1u << 26 ||
         heap->start < 64 || !bits || bits > 64 || heap->id_bytes < 3 || heap->id_bytes > 64)
-        return FMO_H5_BAD(file, "the header of a heap makes no sense");
+        return FMO_H5_BAD(file, "the header of a heap is invalid");
     heap->offset_bytes = (bits + 7) / 8;
     unsigned by_block = (fmo_log2(heap->largest) + 7) / 8, by_object = fmo_bytes_width(object_most);
     heap->length_bytes = by_block < by_object ? by_block : by_object;
     if (1 + heap->offset_bytes + heap->length_bytes > heap->id_bytes)
-        return FMO_H5_BAD(file, "the header of a heap makes no sense");
+        return FMO_H5_BAD(file, "the header of a heap is invalid");
     if (root == FMO_H5_NOWHERE) return FMO_H5_OK;
     return rows ? read_indirect(file, heap, root, rows, 0, 0)
                 : read_direct(file, heap, root, heap->start, 0);

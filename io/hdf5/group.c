@@ -55,7 +55,7 @@ static fmo_h5_code visit_symbols(fmo_h5_file *file, uint64_t child, const unsign
     FMO_H5_TRY(fmo_h5_load(file, child, size, "a list of links", &node));
     unsigned n = (unsigned)fmo_little_endian(node + 6, 2);
     if (memcmp(node, "SNOD\1", 5) != 0 || !n || n > 2 * file->leaf_k) {
-        code = FMO_H5_BAD(file, "a list of links does not hold together");
+        code = FMO_H5_BAD(file, "a list of links is inconsistent");
         goto done;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -110,7 +110,7 @@ static fmo_h5_code read_link(fmo_h5_file *file, fmo_h5_node *group, fmo_bytes b)
     const char *name = fmo_bytes_text(&b, length);
     uint64_t address = kind == 0 ? fmo_bytes_take(&b, 8) : FMO_H5_NOWHERE;
     if (b.bad || version != 1 || !name || flags & ~31u)
-        return FMO_H5_BAD(file, "a link does not hold together");
+        return FMO_H5_BAD(file, "a link is inconsistent");
     return add_link(file, group, name, (size_t)length, kind == 0, address);
 }
 
@@ -124,8 +124,7 @@ static fmo_h5_code visit_dense(fmo_h5_file *file, const unsigned char *record, s
 {
     dense *d = data;
     fmo_bytes object;
-    if (size != 4 + (size_t)d->heap.id_bytes)
-        return FMO_H5_BAD(file, "a B-tree does not hold together");
+    if (size != 4 + (size_t)d->heap.id_bytes) return FMO_H5_BAD(file, "a B-tree is inconsistent");
     fmo_h5_code code = fmo_h5_heap_find(file, &d->heap, record + 4, &object);
     return code == FMO_H5_OK ? read_link(file, d->group, object) : code;
 }

@@ -32,7 +32,7 @@ typedef struct fmo_h5_block {
 
 typedef struct fmo_h5_heap {
     fmo_h5_block *block; /* [block_num], sorted by offset */
-    size_t block_num, block_workspace;
+    size_t block_num, block_capacity;
     uint64_t managed, tiny;         /* number of objects in blocks, and in ids */
     uint64_t start, largest, width; /* least, largest size of direct blocks; blocks in a row */
     unsigned offset_bytes, length_bytes, id_bytes;

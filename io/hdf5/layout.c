@@ -200,7 +200,7 @@ static fmo_h5_code read_layout(fmo_h5_file *file, const fmo_h5_message *message,
     uint64_t bytes = d->space.values * d->type.size;
     if (b.bad || message->shared || version < 1) return FMO_H5_BAD(file, "unknown storage layout");
     if (d->space.values > (uint64_t)INT64_MAX / d->type.size)
-        return FMO_H5_BAD(file, "its shape makes no sense");
+        return FMO_H5_BAD(file, "its shape is invalid");
     if (version < 3 || version > 5)
         return leave(d, version < 3 ? "a storage layout of before HDF5 1.6.3" CURE
                                       ", if it is not damaged"

@@ -53,7 +53,7 @@ typedef struct fmo_h5_dataset {
     uint64_t chunk_bytes, chunk_num;
     bool plausible;      /* false: more chunks than the file can hold; they are not listed */
     fmo_h5_chunk *chunk; /* [chunks_there] of chunk_num, sorted by `at` */
-    size_t chunks_there, chunk_room;
+    size_t chunks_there, chunk_capacity;
 } fmo_h5_dataset;
 
 /* Returns the largest plausible number of chunks of a dataset in this file. */

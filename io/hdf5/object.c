@@ -166,7 +166,7 @@ static fmo_h5_code read_version_2(fmo_h5_file *file, fmo_h5_object *object,
     fmo_h5_code code = fmo_h5_peek(file, object->address + prefix, length, width);
     if (code != FMO_H5_OK) return code;
     uint64_t size = fmo_little_endian(length, width), all = prefix + width + size + 4;
-    if (size > file->size) return FMO_H5_BAD(file, "an object header leads out of the file");
+    if (size > file->size) return FMO_H5_BAD(file, "an object header is outside the file");
     code = fmo_h5_load_checked(file, object->address, all, "OHDR", &bytes);
     if (code == FMO_H5_OK) code = add_piece(file, object, bytes);
     if (code != FMO_H5_OK) return code;
@@ -214,7 +214,7 @@ fmo_h5_code fmo_h5_read_extension(fmo_h5_file *file)
         file->group_k = (unsigned)fmo_bytes_take(&b, 2);
         file->leaf_k = (unsigned)fmo_bytes_take(&b, 2);
         if (b.bad || !file->chunk_k || !file->group_k || !file->leaf_k)
-            code = FMO_H5_BAD(file, "nodes of no entries");
+            code = FMO_H5_BAD(file, "its superblock allows no entries in a node");
     }
 done:
     fmo_h5_object_free(&object);
@@ -238,19 +238,19 @@ fmo_h5_code fmo_h5_type_of(fmo_h5_file *file, const fmo_h5_message *message, fmo
     type->size = (size_t)fmo_bytes_take(&b, 4);
     type->big = bits & 1;
     if (b.bad || !type->size || head >> 4 < 1 || head >> 4 > 5)
-        return FMO_H5_BAD(file, "its type makes no sense");
+        return FMO_H5_BAD(file, "its type is invalid");
     if ((head & 15) == CLASS_FIXED) {
         uint64_t offset = fmo_bytes_take(&b, 2), precision = fmo_bytes_take(&b, 2);
         type->class = FMO_H5_INTEGER;
         type->is_signed = bits & 8;
-        if (b.bad || bits & ~15u) return FMO_H5_BAD(file, "its type makes no sense");
+        if (b.bad || bits & ~15u) return FMO_H5_BAD(file, "its type is invalid");
         type->plain = (type->size == 1 || type->size == 2 || type->size == 4 || type->size == 8) &&
                       offset == 0 && precision == 8 * type->size;
     } else if ((head & 15) == CLASS_FLOAT) {
         static const unsigned char ieee[12] = {0, 0, 64, 0, 52, 11, 0, 52, 0xff, 3, 0, 0};
         fmo_bytes layout = fmo_bytes_cut(&b, 12);
         type->class = FMO_H5_REAL;
-        if (layout.bad) return FMO_H5_BAD(file, "its type makes no sense");
+        if (layout.bad) return FMO_H5_BAD(file, "its type is invalid");
         type->plain = type->size == 8 && (bits & ~1u) == (BITS_IEEE | 63u << 8) &&
                       memcmp(layout.at, ieee, sizeof ieee) == 0;
     } else if ((head & 15) == CLASS_STRING) {
@@ -275,19 +275,19 @@ fmo_h5_code fmo_h5_space_of(fmo_h5_file *file, const fmo_h5_message *message, fm
     if (version == 1) fmo_bytes_skip(&b, 4);
     if (b.bad || version < 1 || version > 2 || space->rank > FMO_H5_RANK_MOST || flags & ~1u ||
         (version == 2 && (kind > 2 || (kind == 1) != (space->rank > 0))))
-        return FMO_H5_BAD(file, "its shape makes no sense");
+        return FMO_H5_BAD(file, "its shape is invalid");
     space->null = version == 2 && kind == 2;
     for (unsigned d = 0; d < space->rank; d++) {
         space->most[d] = space->dim[d] = fmo_bytes_take(&b, 8);
         if (space->dim[d] && space->values > (uint64_t)INT64_MAX / space->dim[d])
-            return FMO_H5_BAD(file, "its shape makes no sense");
+            return FMO_H5_BAD(file, "its shape is invalid");
         space->values *= space->dim[d];
     }
     for (unsigned d = 0; d < space->rank && flags & 1; d++) {
         space->most[d] = fmo_bytes_take(&b, 8);
-        if (space->most[d] < space->dim[d]) return FMO_H5_BAD(file, "its shape makes no sense");
+        if (space->most[d] < space->dim[d]) return FMO_H5_BAD(file, "its shape is invalid");
     }
-    if (b.bad) return FMO_H5_BAD(file, "its shape makes no sense");
+    if (b.bad) return FMO_H5_BAD(file, "its shape is invalid");
     if (space->null) space->values = 0;
     return FMO_H5_OK;
 }

@@ -16,8 +16,7 @@ const char *fmo_field_title(fmo_field_id id)
 
 fmo_status fmo_trexio_no_memory(fmo_reader *r, const char *what, size_t bytes)
 {
-    return fmo_store_fail(&r->store, FMO_ERR_MEMORY, what, "no memory for its %.1f MiB",
-                          (double)bytes / 1048576.0);
+    return fmo_store_fail(&r->store, FMO_ERR_MEMORY, what, "no memory for its %zu bytes", bytes);
 }
 
 /* Allocates an array owned by the caller; *values stays NULL on error. */

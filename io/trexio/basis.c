@@ -169,18 +169,19 @@ fmo_status fmo_trexio_read_basis(fmo_reader *r)
  * basis set. */
 fmo_status fmo_trexio_read_names(fmo_reader *r)
 {
+    const char *const title = fmo_field_title(FIELD_nucleus_label);
+    const size_t bytes = (size_t)r->d->nucleus_num * LABEL_SLOT;
     char *labels = NULL;
     fmo_status status = FMO_OK;
     if (r->has[FIELD_nucleus_label]) {
         labels = calloc((size_t)r->d->nucleus_num, LABEL_SLOT);
-        if (!labels)
-            return fmo_trexio_no_memory(r, fmo_field_title(FIELD_nucleus_label), LABEL_SLOT);
+        if (!labels) return fmo_trexio_no_memory(r, title, bytes);
         status =
             fmo_store_read_strings(&r->store, &fmo_fields[FIELD_nucleus_label], labels, LABEL_SLOT);
     }
     if (status == FMO_OK &&
         fmo_dataset_name_nuclei(r->d, r->d->input.nucleus_charge, labels, LABEL_SLOT) != FMO_OK)
-        status = fmo_trexio_no_memory(r, fmo_field_title(FIELD_nucleus_label), LABEL_SLOT);
+        status = fmo_trexio_no_memory(r, title, bytes);
     free(labels);
     static const fmo_attribute_id names[] = {ATTR_fmo_basis_name, ATTR_fmo_basis};
     for (int i = 0; status == FMO_OK && i < 2 && !r->d->basis_name[0]; i++)

@@ -49,6 +49,12 @@ static int shells_of(const fmo_basis_input *in)
     return shells < in->shell_num ? shells : in->shell_num;
 }
 
+/* Reports the error of a library call, with its status, as that of a field. */
+static fmo_status pass_on(fmo_reader *r, const char *title, fmo_status status, const fmo_error *why)
+{
+    return status == FMO_OK ? FMO_OK : fmo_store_fail(&r->store, status, title, "%s", why->message);
+}
+
 /* Chooses the shells of the subset, copies their data and creates the basis. */
 static fmo_status make_part(fmo_reader *r, part *p)
 {
@@ -109,7 +115,7 @@ static fmo_status make_part(fmo_reader *r, part *p)
                                    .cartesian = in->cartesian};
     fmo_error why = {FMO_OK, ""};
     const fmo_status status = fmo_basis_create(&input, &p->basis, &why);
-    return status == FMO_OK ? FMO_OK : fmo_store_fail(&r->store, status, NULL, "%s", why.message);
+    return pass_on(r, NULL, status, &why);
 }
 
 /* Adds a doubt if elements of the file (at ao[i], ao[j]; NULL: at i, j) differ from the computed
@@ -149,13 +155,13 @@ static fmo_status check_kinetic(fmo_reader *r)
     const size_t n = (size_t)r->d->nao;
     const char *title = fmo_field_title(FIELD_ao_1e_int_kinetic);
     double *theirs = NULL, *ours = NULL, *scale = NULL;
+    fmo_error why = {FMO_OK, ""};
     fmo_status status = fmo_trexio_read_reals(r, FIELD_ao_1e_int_kinetic, &theirs);
     if (status == FMO_OK)
         status = fmo_trexio_allocate(r, title, n * n, sizeof(double), (void **)&ours);
     if (status == FMO_OK)
         status = fmo_trexio_allocate(r, title, n, sizeof(double), (void **)&scale);
-    if (status == FMO_OK && fmo_kinetic(r->d->basis, ours, NULL) != FMO_OK)
-        status = fmo_trexio_no_memory(r, title, n * n * sizeof(double));
+    if (status == FMO_OK) status = pass_on(r, title, fmo_kinetic(r->d->basis, ours, &why), &why);
     if (status == FMO_OK) {
         for (size_t i = 0; i < n; i++) scale[i] = ours[i * n + i];
         compare(r, title, theirs, ours, scale, NULL, (int)n);
@@ -174,14 +180,15 @@ static fmo_status check_core(fmo_reader *r)
                             : "ao_1e_int/kinetic + potential_n_e";
     part p = {0};
     double *T = NULL, *V = NULL, *scale = NULL;
+    fmo_error why = {FMO_OK, ""};
     fmo_status status = make_part(r, &p);
     const size_t n = (size_t)p.nao;
     if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n * n, sizeof *T, (void **)&T);
     if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n * n, sizeof *V, (void **)&V);
     if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n, sizeof *V, (void **)&scale);
-    if (status == FMO_OK && (fmo_kinetic(p.basis, T, NULL) != FMO_OK ||
-                             fmo_nuclear_attraction(p.basis, V, NULL) != FMO_OK))
-        status = fmo_trexio_no_memory(r, title, 2 * n * n * sizeof(double));
+    if (status == FMO_OK) status = pass_on(r, title, fmo_kinetic(p.basis, T, &why), &why);
+    if (status == FMO_OK)
+        status = pass_on(r, title, fmo_nuclear_attraction(p.basis, V, &why), &why);
     if (status == FMO_OK) {
         for (size_t i = 0; i < n; i++) scale[i] = T[i * n + i] + fabs(V[i * n + i]);
         for (size_t i = 0; i < n * n; i++) T[i] += V[i];

@@ -157,10 +157,11 @@ fmo_status place(fmo_gpu_state *g, fmo_gpu_boxes *b, const staged *from, fmo_err
     if (status != FMO_OK) return status;
     const size_t bytes = fmo_gpu_arrays_bytes(arrays.array, arrays.num);
     if ((double)bytes > fmo_tuning_gpu_far_share * (double)available)
-        return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "boxes of far pairs take %.1f GB of the GPU's memory, more than %g of "
-                             "what is free; use coulomb = direct",
-                             1e-9 * (double)bytes, fmo_tuning_gpu_far_share);
+        return fmo_error_set(
+            err, FMO_ERR_MEMORY,
+            "coulomb = boxes needs %.1f GB of GPU memory, more than the allowed %g of "
+            "what is free; use coulomb = direct",
+            1e-9 * (double)bytes, fmo_tuning_gpu_far_share);
     status = fmo_gpu_place_arrays(&g->device, "boxes", arrays.array, arrays.num, err);
     if (status != FMO_OK) return status;
     void *const host = fmo_gpu_stage(arrays.array, arrays.num);
@@ -230,19 +231,19 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
         return FMO_OK;
     if (asked && !kernels)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "coulomb = boxes: scatter = %s with commit = %s has no kernels for "
-                             "it; use auto, or coulomb = direct",
+                             "coulomb = boxes does not support scatter = %s with commit = %s; "
+                             "use auto for them, or coulomb = direct",
                              fmo_scatter_name(o->scatter), fmo_commit_name(o->commit));
     if (asked && !g->far)
         return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "coulomb = boxes: nodes of far pairs take more than %g of the GPU's "
-                             "free memory; use coulomb = direct",
+                             "coulomb = boxes: quadrature points of far pairs need more than %g of "
+                             "the free GPU memory; use coulomb = direct",
                              fmo_tuning_gpu_far_share);
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) num += g->pairs[c].num;
     if (asked && !num)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "coulomb = boxes: on a GPU for pairs of s and p shells, and there are "
-                             "none; use coulomb = direct");
+                             "coulomb = boxes needs pairs of s and p shells on a GPU; this basis "
+                             "has none; use coulomb = direct");
     if (!kernels || !g->far || !num || (!asked && !repays(plan, num))) return FMO_OK;
     fmo_gpu_boxes *const b = (fmo_gpu_boxes *)calloc(1, sizeof *b);
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes");
@@ -260,8 +261,8 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
         b->tree.level_num <= FMO_GPU_BOX_LEVELS_MAX && b->tree.num <= FMO_GPU_BOXES_MAX;
     if (status == FMO_OK && !fits)
         status = fmo_error_set(&failure, FMO_ERR_MEMORY,
-                               "coulomb = boxes: %d boxes on %d levels are more than the GPU's "
-                               "indices hold; use coulomb = direct",
+                               "coulomb = boxes: %d boxes on %d levels are too many for the GPU's "
+                               "indices; use coulomb = direct",
                                b->tree.num, b->tree.level_num);
     if (status == FMO_OK) status = place(g, b, &from, &failure);
     free_staged(&from);

@@ -281,24 +281,24 @@ __global__ void __launch_bounds__(THREADS)
  * block_max: [sets][sets]. */
 typedef struct exchange_args {
     fmo_gpu_box_pairs of;
-    const fmo_gpu_screen_data *rule;
+    const fmo_gpu_screen_data *screen;
     const float *block_max;
     int num, sets;
 } exchange_args;
 
 __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__ exchange_args a)
 {
-    __shared__ fmo_gpu_screen_data rule[FMO_GPU_TILE_PAIRS];
+    __shared__ fmo_gpu_screen_data data[FMO_GPU_TILE_PAIRS];
     const int tile = blockIdx.x, begin = tile * FMO_GPU_TILE_PAIRS;
     const int num = min((int)FMO_GPU_TILE_PAIRS, a.num - begin);
-    if ((int)threadIdx.x < num) rule[threadIdx.x] = a.rule[begin + threadIdx.x];
+    if ((int)threadIdx.x < num) data[threadIdx.x] = a.screen[begin + threadIdx.x];
     __syncthreads();
     for (int s = threadIdx.x; s < a.sets; s += THREADS) {
         float most = 0.0f;
         for (int k = 0; k < num; k++) {
-            const float x = a.block_max[(size_t)rule[k].set.x * a.sets + s];
-            const float y = a.block_max[(size_t)rule[k].set.y * a.sets + s];
-            most = fmaxf(most, rule[k].bound * fmaxf(x, y));
+            const float x = a.block_max[(size_t)data[k].set.x * a.sets + s];
+            const float y = a.block_max[(size_t)data[k].set.y * a.sets + s];
+            most = fmaxf(most, data[k].bound * fmaxf(x, y));
         }
         a.of.tile_exchange[(size_t)s * a.of.tiles + tile] = most * (1.0f + 5e-7f);
     }
@@ -573,7 +573,7 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *v, const fmo_boxes *tree, c
 cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pairs *pairs,
                                  const float *block_max, int sets, cudaStream_t stream)
 {
-    const exchange_args args = {*of, pairs->rule, block_max, pairs->num, sets};
+    const exchange_args args = {*of, pairs->screen, block_max, pairs->num, sets};
     if (!pairs->num) return cudaSuccess;
     find_exchange<<<of->tiles, THREADS, 0, stream>>>(args);
     return cudaGetLastError();

@@ -145,9 +145,9 @@ __global__ void __launch_bounds__(SIZE)
     double charge = 0.0, weighted = 0.0;
     for (int k = begin + (int)threadIdx.x; k < end; k += SIZE) {
         const int item = v.item[k], c = class_of(v, item);
-        const fmo_gpu_screen_data rule = a.pairs[c].rule[item - v.first[c]];
+        const fmo_gpu_screen_data data = a.pairs[c].screen[item - v.first[c]];
         const double D =
-            rule.bound > 0.0f ? (double)rule.coulomb_estimate / (double)rule.bound : 0.0;
+            data.bound > 0.0f ? (double)data.coulomb_estimate / (double)data.bound : 0.0;
         weighted = fmax(weighted, D * v.bound[item]);
         charge += D * v.moment[item];
     }

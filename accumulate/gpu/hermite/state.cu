@@ -14,14 +14,14 @@
 
 /* Functions of one kind as linear combinations of the other: row r has entries [begin[r],
  * begin[r+1]). */
-typedef struct segments {
+typedef struct combinations {
     int *begin, *from;
     double *factor;
     int num;
-} segments;
+} combinations;
 
 /* Appends an entry, unless its factor is 0. */
-static void add_part(segments *p, int from, double factor)
+static void add_term(combinations *p, int from, double factor)
 {
     if (factor == 0.0) return;
     p->from[p->num] = from;
@@ -29,7 +29,7 @@ static void add_part(segments *p, int from, double factor)
 }
 
 /* Finds the internal functions as linear combinations of the caller's. */
-static void find_inner_parts(const fmo_basis *b, segments *p)
+static void find_inner_functions(const fmo_basis *b, combinations *p)
 {
     for (int s = 0; s < b->shell_num; s++) {
         const fmo_shell *shell = &b->shell[s];
@@ -38,7 +38,7 @@ static void find_inner_parts(const fmo_basis *b, segments *p)
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++) {
             p->begin[shell->ao_begin + c] = p->num;
             for (int m = 0; m < own; m++)
-                add_part(p, b->ao_caller[shell->caller_begin + m], T[m][c]);
+                add_term(p, b->ao_caller[shell->caller_begin + m], T[m][c]);
         }
     }
     p->begin[b->function_num] = p->num;
@@ -46,7 +46,7 @@ static void find_inner_parts(const fmo_basis *b, segments *p)
 
 /* Finds the caller's functions as linear combinations of internal ones. place: [ao_num] shell and
  * component of each of the caller's functions. */
-static void find_outer_parts(const fmo_basis *b, const int2 *place, segments *p)
+static void find_outer_functions(const fmo_basis *b, const int2 *place, combinations *p)
 {
     for (int q = 0; q < b->ao_num; q++) {
         const fmo_shell *shell = &b->shell[place[q].x];
@@ -54,7 +54,7 @@ static void find_outer_parts(const fmo_basis *b, const int2 *place, segments *p)
         (void)fmo_basis_shell_transform(b, shell, T);
         p->begin[q] = p->num;
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
-            add_part(p, shell->ao_begin + c, T[place[q].y][c]);
+            add_term(p, shell->ao_begin + c, T[place[q].y][c]);
     }
     p->begin[b->ao_num] = p->num;
 }
@@ -67,7 +67,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
     const fmo_basis *b = plan->basis;
     const size_t n = (size_t)b->function_num, m = (size_t)b->ao_num;
     const size_t most = n * FMO_SHELL_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
-    segments in = {}, out = {};
+    combinations in = {}, out = {};
     int *low_l = NULL;
     int2 *shell = NULL;
     float *shell_bound = NULL;
@@ -103,8 +103,8 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
             low_l[q] = l < FMO_SHELL_LOW_L_COUNT;
         }
     }
-    find_inner_parts(b, &in);
-    find_outer_parts(b, place, &out);
+    find_inner_functions(b, &in);
+    find_outer_functions(b, place, &out);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_pair_list *list = &pairs->list[c];
         for (int p = 0; p < list->num; p++) {
@@ -138,8 +138,8 @@ static int segments_of(int prims, int depth)
 
 /* Divides the pairs of a list into segments and sorts these; `segments` is their number. Returns 0
  * if memory is exhausted. */
-static int sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_list *list, int depth,
-                      size_t segments, segment_key *sorted)
+static int sort_segments(const fmo_basis *basis, int pair_class, const fmo_pair_list *list,
+                         int depth, size_t segments, segment_key *sorted)
 {
     segment_key *const key = (segment_key *)malloc((segments + 1) * sizeof *key);
     uint64_t *const number = (uint64_t *)malloc((segments + 1) * sizeof *number);
@@ -282,7 +282,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
     }
     status = fmo_gpu_place_arrays(device, "shell pairs", arrays, num, err);
     if (status != FMO_OK) goto done;
-    if (!sort_parts(plan->basis, pair_class, list, depth, n, segment)) {
+    if (!sort_segments(plan->basis, pair_class, list, depth, n, segment)) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
         goto done;
     }
@@ -400,7 +400,7 @@ static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_
 
 /* ---- the state ------------------------------------------------------------------------------ */
 
-/* Makes all parts in turn, from plain shell pairs that are freed at the end. */
+/* Makes all data in turn, from plain shell pairs that are freed at the end. */
 fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;

@@ -80,7 +80,7 @@ fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run
                       size_t stride, const double *block, double least)
 {
     if constexpr (S::takes_runs && !RUNS)
-        return scatter.template add_separation<ROWS, COLUMNS>(mask, address, stride, block, least);
+        return scatter.template add_single<ROWS, COLUMNS>(mask, address, stride, block, least);
     else if constexpr (S::takes_runs)
         return scatter.template add_runs<ROWS, COLUMNS>(mask, run & mask & mask << 1, address,
                                                         stride, block, least);

@@ -74,8 +74,8 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     if (entry < a.kept) {
         quartet = fmo_gpu_load_once(view.list + entry);
         quartet.y &= FMO_GPU_PAIRS_MAX - 1;
-        bra = view.bra.rule[quartet.x];
-        ket = view.ket.rule[quartet.y];
+        bra = view.bra.screen[quartet.x];
+        ket = view.ket.screen[quartet.y];
         const float in_J = fmo_gpu_in_J(bra, ket);
         const float in_K =
             fmo_gpu_in_K(bra, ket, fmo_gpu_exchange_of(a.block_max, a.stride, bra.set, ket.set));

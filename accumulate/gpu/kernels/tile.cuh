@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     __shared__ int queue[64];
     const int lane = threadIdx.x, bra = a.bra_begin + a.bra_step * (int)(blockIdx.x / a.chunks),
               chunk = blockIdx.x % a.chunks;
-    const fmo_gpu_screen_data bra_data = view.bra.rule[bra];
+    const fmo_gpu_screen_data bra_data = view.bra.screen[bra];
     const int4 bra_first = view.bra.first[bra];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
     const double most =
@@ -198,17 +198,18 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         const int ket = first + lane;
         bool stays = false;
         if (ket < ket_end) {
-            const fmo_gpu_screen_data rule = view.ket.rule[ket];
-            if (bra_data.bound * rule.bound * most >= a.cutoff) {
-                const float in_J = fmo_gpu_in_J(bra_data, rule);
+            const fmo_gpu_screen_data ket_data = view.ket.screen[ket];
+            if (bra_data.bound * ket_data.bound * most >= a.cutoff) {
+                const float in_J = fmo_gpu_in_J(bra_data, ket_data);
                 const float in_K = fmo_gpu_in_K(
-                    bra_data, rule,
-                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_data.set, rule.set));
+                    bra_data, ket_data,
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_data.set, ket_data.set));
                 stays = fmaxf(in_J, in_K) >= a.cutoff;
                 if (stays) {
                     prims += (unsigned long long)(bra_first.z * view.ket.first[ket].z);
-                    if (fmo_gpu_tally(bra_data.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
-                        const unsigned carries = fmo_gpu_tally(rule.counts, FMO_GPU_TALLY_CARRIED);
+                    if (fmo_gpu_tally(bra_data.counts & ket_data.counts, FMO_GPU_TALLY_PAIRS)) {
+                        const unsigned carries =
+                            fmo_gpu_tally(ket_data.counts, FMO_GPU_TALLY_CARRIED);
                         quartets++;
                         carried += carries;
                         if (view.same && ket == bra && carries)

@@ -63,7 +63,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         if (cap > choice) {
             error[choice] = fmo_far_error(pair_class, num, prim_place, prim_coefficient, AB, &line,
                                           used, place, coefficient, nearest) /
-                            pairs.rule[n].bound;
+                            pairs.screen[n].bound;
             if (fmo_far_exact(num, &line, choice, error[choice])) cap = choice;
         }
         for (int j = 0; j < nodes; j++) {
@@ -78,7 +78,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
                     make_double2(value[2 * t], value[2 * t + 1]);
         }
     }
-    const float bound = pairs.rule[n].bound;
+    const float bound = pairs.screen[n].bound;
     pairs.fit[n] = fmo_far_fit_errors(cap, nearest, error);
     const float extent =
         fmo_far_extent((float)spread, cap, fmo_far_cancellation(prim_bounds, bound));

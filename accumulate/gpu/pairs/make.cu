@@ -262,7 +262,7 @@ fmo_status place_list(fmo_gpu_state *g, int pair_class, target *to, fmo_error *e
     to->shift = fmo_pair_functions(pair_class, 0, sp) - fmo_pair_functions(pair_class, 0, 0);
     to->records = records;
     to->first = (int4 *)pairs->first;
-    to->rule = pairs->rule;
+    to->screen = pairs->screen;
     to->prim_at = (unsigned *)pairs->prim_at;
     to->record_at = (unsigned *)pairs->record_at;
     to->tile_bound = (float *)pairs->tile_bound;
@@ -339,7 +339,7 @@ fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error 
         walk_rows<true><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "making shell pairs", err);
     const dim3 bounds(blocks_for(most, SEGMENT_THREADS), m->num * CLASSES);
-    bound_parts<<<bounds, SEGMENT_THREADS, 0, stream>>>(*a);
+    bound_segments<<<bounds, SEGMENT_THREADS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "bounds of shell pairs", err);
     FMO_GPU_CHECK(cub::DeviceRadixSort::SortPairs(temporary, temporary_bytes, a->key, key_out,
                                                   a->order, order_out, (int)segments, 0, key_bits,

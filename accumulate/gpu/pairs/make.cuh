@@ -92,7 +92,7 @@ typedef struct target {
     int shift; /* functions of a set before those of its p shell */
     size_t records;
     int4 *first;
-    fmo_gpu_screen_data *rule;
+    fmo_gpu_screen_data *screen;
     unsigned *prim_at, *record_at;
     float *tile_bound;
     double *center;
@@ -468,7 +468,7 @@ __device__ unsigned octet_of(double bound)
 
 /* Computes bound and sort key of one segment and, for the first segment of a pair, updates
  * shell_bound with the bound of the whole pair. */
-template <int pair_class> __device__ void bound_part(const arguments &a, int plan, unsigned at)
+template <int pair_class> __device__ void bound_segment(const arguments &a, int plan, unsigned at)
 {
     const segment own = a.segments[at];
     const molecule &of = a.of[plan];
@@ -493,7 +493,8 @@ template <int pair_class> __device__ void bound_part(const arguments &a, int pla
 
 /* Computes bounds and keys of the segments of a class of a plan (blockIdx.y), and counts the
  * segments of each length. */
-__global__ void __launch_bounds__(SEGMENT_THREADS) bound_parts(const __grid_constant__ arguments a)
+__global__ void __launch_bounds__(SEGMENT_THREADS)
+    bound_segments(const __grid_constant__ arguments a)
 {
     __shared__ unsigned count[FMO_GPU_DEPTH_MAX + 1];
     const target &to = a.to[blockIdx.y];
@@ -505,7 +506,7 @@ __global__ void __launch_bounds__(SEGMENT_THREADS) bound_parts(const __grid_cons
     if (n < to.num) {
         atomicAdd(&count[a.segments[to.segment + n].prims], 1u);
 #define ROW(P, name, li, lj, partner) \
-    if (pair_class == FMO_PAIR_##P) bound_part<FMO_PAIR_##P>(a, plan, to.segment + n);
+    if (pair_class == FMO_PAIR_##P) bound_segment<FMO_PAIR_##P>(a, plan, to.segment + n);
         FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     }
@@ -517,8 +518,8 @@ __global__ void __launch_bounds__(SEGMENT_THREADS) bound_parts(const __grid_cons
 /* ---- the lists ------------------------------------------------------------------------------ */
 
 /* Writes segment n of the sorted class to the lists; returns its bound. */
-__device__ float lay_out_part(const arguments &a, const target &to, const unsigned *count, int plan,
-                              int n)
+__device__ float lay_out_segment(const arguments &a, const target &to, const unsigned *count,
+                                 int plan, int n)
 {
     const unsigned at = a.order[to.segment + n];
     const segment own = a.segments[at];
@@ -542,12 +543,12 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
     if (own.begin == 0)
         counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)(from[FMO_PAIR_FIELDS / 2].x != 0.0)
                                                   << FMO_GPU_TALLY_CARRIED;
-    fmo_gpu_screen_data rule;
-    rule.bound = bound;
-    rule.coulomb_estimate = 0.0f;
-    rule.set = make_ushort2((unsigned short)A.set, (unsigned short)B.set);
-    rule.counts = counts;
-    to.rule[n] = rule;
+    fmo_gpu_screen_data data;
+    data.bound = bound;
+    data.coulomb_estimate = 0.0f;
+    data.set = make_ushort2((unsigned short)A.set, (unsigned short)B.set);
+    data.counts = counts;
+    to.screen[n] = data;
     for (int x = 0; x < 3; x++) {
         to.center[(size_t)x * to.num + n] = A.center[x];
         to.center[(size_t)(3 + x) * to.num + n] = A.center[x] - B.center[x];
@@ -580,8 +581,8 @@ __global__ void __launch_bounds__(LAY_THREADS) lay_out(const __grid_constant__ a
             to.record[to.records * FMO_GPU_PAIR_TWOS + t] =
                 to.prim[to.records * FMO_GPU_PAIR_TWOS + t] = make_double2(0.0, 0.0);
     if (n < to.num)
-        bound = lay_out_part(a, to, a.count + blockIdx.y * (FMO_GPU_DEPTH_MAX + 1),
-                             blockIdx.y / CLASSES, n);
+        bound = lay_out_segment(a, to, a.count + blockIdx.y * (FMO_GPU_DEPTH_MAX + 1),
+                                blockIdx.y / CLASSES, n);
     for (int step = FMO_GPU_TILE_PAIRS / 2; step; step /= 2)
         bound = fmaxf(bound, __shfl_xor_sync(~0u, bound, step));
     if (tile < to.tiles && threadIdx.x % FMO_GPU_TILE_PAIRS == 0) to.tile_bound[tile] = bound;

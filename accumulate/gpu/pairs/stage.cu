@@ -35,7 +35,7 @@ static int pair_prims(const fmo_pair_list *list, int p)
 /* Host copies of the arrays of one class of pairs (fmo_gpu_pairs). */
 typedef struct staged_pairs {
     int4 *first;
-    fmo_gpu_screen_data *rule;
+    fmo_gpu_screen_data *screen;
     unsigned *prim_at;
     float *tile_bound;
     double *center, *prim, *record;
@@ -83,11 +83,11 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
             unsigned counts = (unsigned)prims << FMO_GPU_TALLY_PRIMS;
             if (k->rank.begin == 0)
                 counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)carries << FMO_GPU_TALLY_CARRIED;
-            to->rule[p] = {nextafterf((float)k->bound, INFINITY), 0.0f,
-                           make_ushort2((unsigned short)k->rank.i, (unsigned short)k->rank.j),
-                           counts};
+            to->screen[p] = {nextafterf((float)k->bound, INFINITY), 0.0f,
+                             make_ushort2((unsigned short)k->rank.i, (unsigned short)k->rank.j),
+                             counts};
             float *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
-            *tile = fmaxf(*tile, to->rule[p].bound);
+            *tile = fmaxf(*tile, to->screen[p].bound);
             for (int x = 0; x < 3; x++) {
                 to->center[(size_t)x * n + p] = basis->shell[list->i[k->index]].center[x];
                 to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
@@ -159,7 +159,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
     const size_t products = (size_t)fmo_pair_products(pair_class, sp);
     const fmo_gpu_list_arrays a = {
         {{n * sizeof(int4), (void **)&pairs->first, NULL},
-         {n * sizeof(fmo_gpu_screen_data), (void **)&pairs->rule, NULL},
+         {n * sizeof(fmo_gpu_screen_data), (void **)&pairs->screen, NULL},
          {n * sizeof(unsigned), (void **)&pairs->prim_at, NULL},
          {tiles * sizeof(float), (void **)&pairs->tile_bound, NULL},
          {6 * n * sizeof(double), (void **)&pairs->center, NULL},
@@ -204,7 +204,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     fmo_gpu_list_arrays lists = fmo_gpu_find_list_arrays(pairs, pair_class, n, values, f->sp);
     fmo_gpu_array *const arrays = lists.array;
     const int num = lists.num;
-    void **const to[] = {(void **)&staged.first,   (void **)&staged.rule,
+    void **const to[] = {(void **)&staged.first,   (void **)&staged.screen,
                          (void **)&staged.prim_at, (void **)&staged.tile_bound,
                          (void **)&staged.center,  (void **)&staged.prim,
                          (void **)&staged.record,  (void **)&staged.record_at};

@@ -100,15 +100,15 @@ template <class T> void copy_into(piece *to, const T *from, size_t num, const T 
 
 /* Stores each function of the centres as a linear combination of the caller's functions: the
  * transpose of fmo_centre_caller. */
-void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_products *view)
+void place_function_terms(piece *to, const fmo_centres *cs, int functions, fmo_gpu_products *view)
 {
     int terms = 0, first = 0;
     for (int c = 0; c < cs->num; c++)
         for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
             terms += cs->caller[i].term_end - cs->caller[i].term_begin;
     int *const function_begin = place(to, (size_t)cs->num, &view->function_begin);
-    int *const begin = place(to, (size_t)functions + 1, &view->segment_begin);
-    fmo_gpu_term *const segment = place(to, (size_t)terms, &view->segment);
+    int *const begin = place(to, (size_t)functions + 1, &view->function_term_begin);
+    fmo_gpu_term *const term = place(to, (size_t)terms, &view->function_term);
     if (!to->host) return;
     for (int c = 0, at = 0; c < cs->num; first += cs->centre[c++].functions) {
         function_begin[c] = first;
@@ -117,7 +117,7 @@ void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_produc
             for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
                 for (int t = cs->caller[i].term_begin; t < cs->caller[i].term_end; t++)
                     if (cs->term[t].function == f)
-                        segment[at++] = {cs->caller[i].index, cs->term[t].factor};
+                        term[at++] = {cs->caller[i].index, cs->term[t].factor};
         }
     }
     begin[functions] = terms;
@@ -191,7 +191,7 @@ size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_produc
     copy_into(&to, cs->caller, callers, &view.caller);
     copy_into(&to, cs->term, terms, &view.term);
     copy_into(&to, p->pair, (size_t)p->pair_num + 1, &view.pair);
-    place_parts(&to, cs, functions_of(cs), &view);
+    place_function_terms(&to, cs, functions_of(cs), &view);
     place_products(&to, p, &view);
     place_points(&to, p, &view);
     view.self = there;

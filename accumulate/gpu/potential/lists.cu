@@ -52,10 +52,10 @@ __global__ void __launch_bounds__(THREADS) make_blocks(const maker *of)
         const int f = p.function_begin[pair.A] + e / columns;
         const int g = p.function_begin[pair.B] + e % columns;
         double sum = 0.0;
-        for (int r = p.segment_begin[f]; r < p.segment_begin[f + 1]; r++)
-            for (int s = p.segment_begin[g]; s < p.segment_begin[g + 1]; s++) {
-                const size_t x = (size_t)p.segment[r].ao, y = (size_t)p.segment[s].ao;
-                sum += p.segment[r].factor * p.segment[s].factor * both *
+        for (int r = p.function_term_begin[f]; r < p.function_term_begin[f + 1]; r++)
+            for (int s = p.function_term_begin[g]; s < p.function_term_begin[g + 1]; s++) {
+                const size_t x = (size_t)p.function_term[r].ao, y = (size_t)p.function_term[s].ao;
+                sum += p.function_term[r].factor * p.function_term[s].factor * both *
                        (m.D[x * n + y] + m.D[y * n + x]);
             }
         block[e] = sum;

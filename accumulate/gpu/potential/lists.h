@@ -48,9 +48,9 @@ typedef struct fmo_gpu_products {
     const fmo_centre_use *use;
     const fmo_centre_caller *caller;
     const fmo_centre_term *term;
-    const int *function_begin; /* [centres] number of a centre's first function */
-    const int *segment_begin;  /* [functions + 1] first term of each function */
-    const fmo_gpu_term *segment;
+    const int *function_begin;      /* [centres] number of a centre's first function */
+    const int *function_term_begin; /* [functions + 1] first term of each function */
+    const fmo_gpu_term *function_term;
     const fmo_point_pair *pair;     /* [pair_num + 1] */
     const int *block_begin;         /* [pair_num + 1] first element of a pair's block */
     const fmo_gpu_product *product; /* [product_num] */
@@ -135,12 +135,12 @@ fmo_status fmo_gpu_products_need(const fmo_products **of, size_t num, fmo_gpu_de
 
 /* Potentials V at the points of products, laid out as by fmo_point_values, and the matrix that is
  * computed from them, [ao_num][ao_num], zeroed before. */
-typedef struct fmo_gpu_giver {
+typedef struct fmo_gpu_potential_matrix {
     const fmo_gpu_products *products;
     const double *V;
     double *potential;
     size_t value_begin[FMO_POINT_ORDERS + 1];
-} fmo_gpu_giver;
+} fmo_gpu_potential_matrix;
 
 /* Returns the bytes of shared memory that a block needs for products; FMO_GPU_MATRIX_SHARED is the
  * limit. */
@@ -149,8 +149,8 @@ enum { FMO_GPU_MATRIX_SHARED = 48 << 10 };
 
 /* Computes the matrices. of: [num] in GPU memory; pairs, shared: the largest number of pairs of
  * centres, and of bytes of shared memory, of any of them. */
-cudaError_t fmo_gpu_give_matrices(const fmo_gpu_giver *of, size_t num, int pairs, size_t shared,
-                                  cudaStream_t stream);
+cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *of, size_t num, int pairs,
+                                   size_t shared, cudaStream_t stream);
 
 /* ---- back.cu --------------------------------------------------------------------------------- */
 

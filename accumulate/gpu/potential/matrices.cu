@@ -32,7 +32,7 @@ __device__ user user_of(const fmo_gpu_products &p, const fmo_centre_prim &prim, 
 }
 
 /* Computes the blocks of product k from the potential at its point. */
-__device__ void find_blocks(const fmo_gpu_giver &m, int k, double *blocks)
+__device__ void find_blocks(const fmo_gpu_potential_matrix &m, int k, double *blocks)
 {
     const fmo_gpu_products &p = *m.products;
     const fmo_product made = fmo_gpu_product_of(p, k), *const z = &made;
@@ -70,8 +70,8 @@ __device__ double add_products(const fmo_gpu_products &p, int begin, int num, in
 
 /* Transforms the block to the caller's order and normalisation and stores it in both triangles; for
  * a centre with itself both are copies of the lower one. */
-__device__ void give_block(const fmo_gpu_giver &m, const fmo_point_pair &pair,
-                           const double *elements)
+__device__ void write_block(const fmo_gpu_potential_matrix &m, const fmo_point_pair &pair,
+                            const double *elements)
 {
     const fmo_gpu_products &p = *m.products;
     const fmo_centre &A = p.centre[pair.A], &B = p.centre[pair.B];
@@ -94,10 +94,10 @@ __device__ void give_block(const fmo_gpu_giver &m, const fmo_point_pair &pair,
 
 /* Computes the matrix block of a pair of centres: each lane expands one product at a time into
  * shared memory, then the lanes sum the elements of the block. */
-__global__ void __launch_bounds__(LANES) make_matrices(const fmo_gpu_giver *of)
+__global__ void __launch_bounds__(LANES) write_matrices(const fmo_gpu_potential_matrix *of)
 {
     extern __shared__ double shared[];
-    const fmo_gpu_giver &m = of[blockIdx.y];
+    const fmo_gpu_potential_matrix &m = of[blockIdx.y];
     const fmo_gpu_products &p = *m.products;
     if ((int)blockIdx.x >= p.pair_num) return;
     const fmo_point_pair pair = p.pair[blockIdx.x];
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(LANES) make_matrices(const fmo_gpu_giver *of)
                 add_products(p, begin, num, stride, blocks, e / B.functions, e % B.functions);
     }
     __syncwarp();
-    give_block(m, pair, elements);
+    write_block(m, pair, elements);
 }
 
 } // namespace
@@ -131,10 +131,10 @@ size_t fmo_gpu_matrix_shared(const fmo_products *products)
     return (size_t)(LANES * blocks_stride(ang_mom, ang_mom) + largest * largest) * sizeof(double);
 }
 
-cudaError_t fmo_gpu_give_matrices(const fmo_gpu_giver *of, size_t num, int pairs, size_t shared,
-                                  cudaStream_t stream)
+cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *of, size_t num, int pairs,
+                                   size_t shared, cudaStream_t stream)
 {
     if (!num || !pairs) return cudaSuccess;
-    make_matrices<<<dim3((unsigned)pairs, (unsigned)num), LANES, shared, stream>>>(of);
+    write_matrices<<<dim3((unsigned)pairs, (unsigned)num), LANES, shared, stream>>>(of);
     return cudaGetLastError();
 }

@@ -271,14 +271,14 @@ typedef struct call_arrays {
     double *points; /* points of jobs without cached products */
     double *V;      /* potentials of all jobs; first those that are copied to the host */
     double *matrix; /* matrices of jobs whose products are cached */
-    fmo_gpu_giver *give;
+    fmo_gpu_potential_matrix *write;
 } call_arrays;
 
 /* Where the data of a job begin in the arrays of the call. */
 typedef struct job_place {
     const fmo_gpu_products *kept; /* cached products, or NULL */
     int first[FMO_POINT_ORDERS];
-    size_t source, points, V, matrix, give;
+    size_t source, points, V, matrix, write;
 } job_place;
 
 /* Products with fewer points are not cached: the host computes their matrices in less time. */
@@ -326,7 +326,7 @@ fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, j
         place[k].kept = fmo_gpu_products_of(p, device);
         at.source += jobs[k].source_num + 1;
         if (place[k].kept)
-            at.matrix += n * n, at.give++;
+            at.matrix += n * n, at.write++;
         else
             at.points += 5 * (size_t)p->num;
         for (int N = 0; N < FMO_POINT_ORDERS; N++) {
@@ -381,11 +381,11 @@ void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *ow
                                            last || !job->weight ? 1.0 : job->weight[s]};
     }
     if (!place->kept) return;
-    fmo_gpu_giver *const give = &host->give[place->give];
-    give->products = place->kept->self;
-    give->V = view->V + place->V;
-    give->potential = view->matrix + place->matrix;
-    memcpy(give->value_begin, p->value_begin, sizeof give->value_begin);
+    fmo_gpu_potential_matrix *const write = &host->write[place->write];
+    write->products = place->kept->self;
+    write->V = view->V + place->V;
+    write->potential = view->matrix + place->matrix;
+    memcpy(write->value_begin, p->value_begin, sizeof write->value_begin);
 }
 
 /* Queues the kernels for all pairs of orders in one stream, as all of them add to the same
@@ -417,7 +417,7 @@ cudaError_t queue_matrices(const fmo_potential_job *jobs, size_t count, const ca
 {
     size_t shared = 0;
     int pairs = 0;
-    if (!place[count].give) return cudaSuccess;
+    if (!place[count].write) return cudaSuccess;
     for (size_t k = 0; k < count; k++) {
         const fmo_products *const p = jobs[k].products;
         if (!place[k].kept) continue;
@@ -426,7 +426,7 @@ cudaError_t queue_matrices(const fmo_potential_job *jobs, size_t count, const ca
     }
     FMO_GPU_TRY(
         cudaMemsetAsync(view->matrix, 0, place[count].matrix * sizeof *view->matrix, stream));
-    return fmo_gpu_give_matrices(view->give, place[count].give, pairs, shared, stream);
+    return fmo_gpu_write_matrices(view->write, place[count].write, pairs, shared, stream);
 }
 
 /* Copies matrices to the jobs, and the potentials of the others to newly allocated V[k]. */
@@ -475,7 +475,7 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
     arrays[num++] = STAGED(source, all->source, sizeof(seen));
     arrays[num++] = STAGED(begin, count + 1, sizeof(int));
     arrays[num++] = STAGED(points, all->points, sizeof(double));
-    arrays[num++] = STAGED(give, all->give, sizeof(fmo_gpu_giver));
+    arrays[num++] = STAGED(write, all->write, sizeof(fmo_gpu_potential_matrix));
 #undef STAGED
     arrays[num++] = {g->num * sizeof *g->lists, (void **)&g->view_lists, (void **)&g->lists};
     arrays[num++] = {g->size * sizeof *g->memory, (void **)&g->view_memory, (void **)&g->memory};

@@ -175,13 +175,14 @@ fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *er
         s->bytes = most_bytes(plan->gpu);
     else if (s->bytes < least_bytes)
         return fmo_error_set(
-            err, FMO_ERR_MEMORY, "mode split needs at least %.1f MB of buffers, memory allows %.1f",
+            err, FMO_ERR_MEMORY,
+            "mode split needs at least %.1f MB of buffers; increase options.memory from %.1f MB",
             1e-6 * (double)(gpus * (size_t)s->used * least_bytes), 1e-6 * (double)(gpus * total));
     for (int b = 0; b < s->used && code == cudaSuccess; b++)
         code = make_buffer(s, most_quartets(s), &s->buffers[b]);
     if (code == cudaSuccess) return FMO_OK;
     (void)cudaGetLastError();
-    return fmo_gpu_error(code, "split buffers; --memory makes them smaller", err);
+    return fmo_gpu_error(code, "split buffers; reduce options.memory", err);
 }
 
 } // namespace

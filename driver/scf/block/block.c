@@ -230,7 +230,7 @@ static void hand_over(block_work *w, const char *device, double seconds, block_j
 }
 
 /* Prepares jobs, runs them on the GPU and hands over their results. */
-static void run_jobs(block_work *w, fmo_block_workspace *capacity, const fmo_scf_sized *number,
+static void run_jobs(block_work *w, fmo_block_workspace *workspace, const fmo_scf_sized *number,
                      size_t num, int threads)
 {
     batch *const b = w->b;
@@ -252,12 +252,12 @@ static void run_jobs(block_work *w, fmo_block_workspace *capacity, const fmo_scf
         if (all[k].result) task[tasks++] = task_of(&b->jobs[all[k].number].input, &all[k]);
     const double start = driver_seconds();
     if (tasks &&
-        fmo_block_workspace_run(capacity, task, tasks, &w->settings,
+        fmo_block_workspace_run(workspace, task, tasks, &w->settings,
                                 prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
         for (size_t k = 0; k < num; k++)
             all[k].outcome.converged = 0; /* batch.c runs them again and reports errors */
     const double seconds = tasks ? (driver_seconds() - start) / (double)tasks : 0.0;
-    hand_over(w, fmo_block_workspace_device(capacity), seconds, all, num, threads);
+    hand_over(w, fmo_block_workspace_device(workspace), seconds, all, num, threads);
     free(all);
     free(task);
 }
@@ -270,13 +270,13 @@ static void *work_in_workspace(void *user)
     const int all = fmo_fock_threads(w->options->fock.threads);
     const int threads = all > w->workers ? all / w->workers : 1, before = omp_get_max_threads();
     const fmo_scf_sized *number = NULL;
-    fmo_block_workspace *capacity = NULL;
-    if (fmo_block_workspace_open(own->device, &capacity, NULL) != FMO_OK) return NULL;
+    fmo_block_workspace *workspace = NULL;
+    if (fmo_block_workspace_open(own->device, &workspace, NULL) != FMO_OK) return NULL;
     omp_set_num_threads(threads); /* for this POSIX thread only: integrals query OpenMP */
-    const size_t bytes = fmo_block_workspace_bytes(capacity);
+    const size_t bytes = fmo_block_workspace_bytes(workspace);
     for (size_t num = take_jobs(w, bytes, &number); num; num = take_jobs(w, bytes, &number))
-        run_jobs(w, capacity, number, num, threads);
-    fmo_block_workspace_close(capacity);
+        run_jobs(w, workspace, number, num, threads);
+    fmo_block_workspace_close(workspace);
     omp_set_num_threads(before);
     return NULL;
 }

@@ -40,16 +40,16 @@ typedef struct fmo_block_task {
 
 /* Memory and stream of one GPU, used by one thread. */
 typedef struct fmo_block_workspace fmo_block_workspace;
-fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err);
-void fmo_block_workspace_close(fmo_block_workspace *capacity); /* NULL is allowed */
-const char *fmo_block_workspace_device(const fmo_block_workspace *capacity);
+fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **workspace, fmo_error *err);
+void fmo_block_workspace_close(fmo_block_workspace *workspace); /* NULL is allowed */
+const char *fmo_block_workspace_device(const fmo_block_workspace *workspace);
 /* Returns the bytes that the molecules of one run may occupy. */
-size_t fmo_block_workspace_bytes(const fmo_block_workspace *capacity);
+size_t fmo_block_workspace_bytes(const fmo_block_workspace *workspace);
 /* Returns the bytes that a molecule of n functions occupies. */
 size_t fmo_block_task_bytes(int n, int diis_size);
 /* Runs the SCFs of all tasks; threads: of the host; cutoff: for primitive quartets. The output is
  * valid only if FMO_OK is returned. */
-fmo_status fmo_block_workspace_run(fmo_block_workspace *capacity, const fmo_block_task *task,
+fmo_status fmo_block_workspace_run(fmo_block_workspace *workspace, const fmo_block_task *task,
                                    size_t num, const struct fmo_block_settings *settings,
                                    double cutoff, int threads, fmo_error *err);
 

@@ -15,7 +15,7 @@
 enum { THREADS_FEW = 128, THREADS = 256, FEW_FUNCTIONS = 20 };
 
 /* Share of the free GPU memory that a workspace uses, and its limit in bytes. */
-static const double memory_share = 0.2, capacity_most = 6e9;
+static const double memory_share = 0.2, workspace_most = 6e9;
 
 struct fmo_block_workspace {
     int number, before; /* its GPU; the GPU that was current in the thread */
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(THREADS)
     fmo_block_run(&molecules[blockIdx.x], &settings, shared);
 }
 
-fmo_status capacity_error(cudaError_t code, fmo_error *err)
+fmo_status workspace_error(cudaError_t code, fmo_error *err)
 {
     (void)cudaGetLastError(); /* clears the error */
     return fmo_error_set(err, code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
@@ -223,7 +223,7 @@ int fmo_block_workspace_functions(int device)
 }
 
 /* Creates the stream and chooses the memory limit. */
-fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err)
+fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **workspace, fmo_error *err)
 {
     fmo_block_workspace *const r = (fmo_block_workspace *)calloc(1, sizeof *r);
     if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
@@ -238,12 +238,12 @@ fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, 
     if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &all);
     if (code != cudaSuccess) {
         fmo_block_workspace_close(r);
-        return capacity_error(code, err);
+        return workspace_error(code, err);
     }
     const double most = memory_share * (double)free_bytes;
-    r->most = (size_t)(most < capacity_most ? most : capacity_most);
+    r->most = (size_t)(most < workspace_most ? most : workspace_most);
     snprintf(r->device, sizeof r->device, "%.90s", properties.name);
-    *capacity = r;
+    *workspace = r;
     return FMO_OK;
 }
 
@@ -320,5 +320,5 @@ fmo_status fmo_block_workspace_run(fmo_block_workspace *r, const fmo_block_task 
     free(to.eri);
     free(to.overlap);
     free(to.core);
-    return code != cudaSuccess ? capacity_error(code, err) : status;
+    return code != cudaSuccess ? workspace_error(code, err) : status;
 }
