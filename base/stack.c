@@ -12,6 +12,8 @@
 
 /* Stack needed, in KB: kernels of d shells crash with 320 and run with 384 (tests/stack.c). */
 enum { NEEDED = 448 };
+/* Stack of a team's threads, in KB: some of them have used up to 132 when they call a kernel. */
+enum { NEEDED_OF_TEAM = 640 };
 
 /* Returns the stack size in KB that OMP_STACKSIZE or GOMP_STACKSIZE specifies; 0 if none is set or
  * valid. */
@@ -68,13 +70,13 @@ fmo_status fmo_stack_check(fmo_error *err)
     if (left >= NEEDED) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_MEMORY,
                          "this thread has %zu KB of stack left, and %d are needed: start it with "
-                         "512 or more (pthread_attr_setstacksize, Python's threading.stack_size; "
-                         "of a program's first thread, ulimit -s)",
-                         left, NEEDED);
+                         "%d or more (pthread_attr_setstacksize, Python's threading.stack_size; "
+                         "OpenMP's threads: OMP_STACKSIZE; a program's first thread: ulimit -s)",
+                         left, NEEDED, NEEDED_OF_TEAM);
 }
 
 int fmo_stack_is_enough_for_team(void)
 {
     const size_t said = said_kilobytes();
-    return (said ? said : default_kilobytes()) >= NEEDED;
+    return (said ? said : default_kilobytes()) >= NEEDED_OF_TEAM;
 }

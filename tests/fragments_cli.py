@@ -185,7 +185,7 @@ class FragmentsRefusals(driver_helpers.Case):
 
     def test_fields(self):
         good = self.good
-        self.refused("basis: missing", basis=None)
+        self.refused("basis: the file names no basis set", basis=None)
         self.refused("basis: expected a text", basis=6)
         self.refused("frgment: a field that is not known", frgment=[1])
         self.refused("symbols: expected an array", symbols="CH")

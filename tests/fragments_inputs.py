@@ -131,7 +131,7 @@ class FragmentsInputs(driver_helpers.Case):
     def test_options(self):
         path, _ = self.waters(False)
         self.assertFails(run(path), 2, "add --fmo", path)
-        self.assertFails(run(path, "--fmo"), 3, "basis: missing")
+        self.assertFails(run(path, "--fmo"), 3, "basis: the file names no basis set")
         self.assertFails(run(WATER3, "--fmo", "--per-fragment", "2"), 2, "--per-fragment has no effect on this system of fragments: .* use it with PDB files", WATER3)
         self.assertFails(run(path, "--fmo", "--per-fragment", "0"), 2, "per-fragment")
 

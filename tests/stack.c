@@ -88,7 +88,8 @@ static int in_child(size_t kilobytes)
 
 int main(int argc, char **argv)
 {
-    static const char *const sizes[] = {"64", "128", "256", "384", "512", "1024", "8192"};
+    static const char *const sizes[] = {"64",  "128", "256", "384",  "460",
+                                        "512", "576", "640", "1024", "8192"};
     if (argc > 2) {
         team = strcmp(argv[1], "team") == 0;
         return in_child((size_t)atol(argv[2]));

@@ -79,7 +79,7 @@ static void choose_threads(fmo_fock_plan *plan, const fmo_basis *basis, int poss
         fmo_plan_note(plan,
                       "%d thread%s instead of %d: more are of no use on this machine, or cannot be "
                       "started (ulimit -u, -v, control groups), or have too little stack "
-                      "(OMP_STACKSIZE, 512K at least)",
+                      "(OMP_STACKSIZE, 640K at least)",
                       plan->options.threads, plan->options.threads > 1 ? "s" : "", asked);
     if (plan->options.mode == FMO_MODE_CPU || plan->options.mode == FMO_MODE_REFERENCE)
         plan->options.threads =

@@ -291,7 +291,8 @@ static fmo_status read_system(const driver_options *options, const char *path,
     if (status != FMO_OK) return status;
     if (!options->basis && !run->system->basis)
         return fmo_error_set(err, FMO_ERR_INPUT,
-                             "%.200s: basis: missing; name a basis set there, or add --basis NAME",
+                             "%.200s: basis: the file names no basis set that fmo ships: add "
+                             "--basis NAME",
                              path);
     if (options->fragment_options.hybrids && !run->system->bond_num)
         return fmo_error_set(err, FMO_ERR_INPUT,

@@ -16,11 +16,9 @@ static void name_basis(const fmo_gamess *g, char *name, size_t size)
         const char *gbasis;
         int ngauss;
         const char *name, *plus;
-    } table[] = {{"STO", 3, "STO-3G", NULL},
-                 {"N21", 3, "3-21%sG", ""},
-                 {"N31", 4, "4-31%sG", ""},
-                 {"N31", 6, "6-31%sG", ""},
-                 {"N311", 6, "6-311%sG", ""}};
+    } table[] = {{"STO", 3, "STO-3G", NULL}, {"STO", 6, "STO-6G", NULL},
+                 {"N21", 3, "3-21%sG", ""},  {"N31", 4, "4-31%sG", ""},
+                 {"N31", 6, "6-31%sG", ""},  {"N311", 6, "6-311%sG", ""}};
     const char *plus = g->diffsp ? g->diffs ? "++" : "+" : "";
     name[0] = '\0';
     if (g->other_basis || g->ndfunc > 1 || g->npfunc > 1 || g->npfunc > g->ndfunc ||
@@ -34,6 +32,28 @@ static void name_basis(const fmo_gamess *g, char *name, size_t size)
         snprintf(name, size, "%.*s%s%s%s", (int)(hole ? hole - format : (long)strlen(format)),
                  format, plus, hole ? hole + 2 : "", star);
     }
+}
+
+/* Sets a notice where GAMESS has other parameters under the basis set's name than those that are
+ * shipped: N31 of Si, K, Ca, Ga to Kr (J. Comput. Chem. Jpn. Int. Ed. 7, 2020-0010), and the scale
+ * factors of STO for Na to Cl. */
+static fmo_status note_basis(const fmo_gamess *g, fmo_fragment_system *s)
+{
+    const bool n31 = strcmp(g->gbasis, "N31") == 0, sto = strcmp(g->gbasis, "STO") == 0;
+    int differs = 0;
+    for (int a = 0; a < s->atom_num; a++) {
+        const int z = s->number[a];
+        differs |= (n31 && (z == 14 || z == 19 || z == 20 || (z >= 31 && z <= 36))) ||
+                   (sto && z >= 11 && z <= 17);
+    }
+    if (!differs) return FMO_OK;
+    char line[160];
+    snprintf(line, sizeof line,
+             "the basis set %s is that of the Basis Set Exchange; GAMESS has other parameters for "
+             "%s",
+             s->basis, n31 ? "Si, K, Ca and Ga to Kr" : "Na to Cl");
+    s->notice = strdup(line);
+    return s->notice ? FMO_OK : fmo_fragment_no_memory(g->text);
 }
 
 /* Checks that POLAR, which selects the exponents of polarisation functions, is the default of
@@ -161,5 +181,5 @@ fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
     if (*basis) s->basis = strdup(basis);
     if (*g->title) s->name = strdup(g->title);
     if ((*basis && !s->basis) || (*g->title && !s->name)) return fmo_fragment_no_memory(g->text);
-    return FMO_OK;
+    return s->basis ? note_basis(g, s) : FMO_OK;
 }

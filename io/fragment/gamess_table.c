@@ -44,7 +44,7 @@ static const fmo_key_row rows[] = {
              "energies; a check of the input alone gives none, so remove it"),
     FMO_ONLY("$CONTRL", "NORMF NORMP", "0", "functions are normalised; remove it"),
     FMO_ONLY("$CONTRL", "IREST", "0", "restart data are not read; use --state and --resume"),
-    FMO_ONLY("$CONTRL", "QMTTOL", "1E-6", "remove it, and give --linear-dependence"),
+    FMO_ONLY("$CONTRL", "QMTTOL", "1E-7", "remove it, and give --linear-dependence"),
     FMO_PASSED("$CONTRL",
                "NPRINT MAXIT ICUT ITOL INTTYP GRDTYP NUMGRD NOSYM ETOLLZ LOCAL ISKPRP MOLPLT "
                "PLTORB AIMPAC FRIEND"),
