@@ -75,7 +75,7 @@ static inline void check_scaled_builds(const char *name, const fmo_fock_options 
     double *const f = (double *)malloc((size_t)n * sizeof *f);
     const int built = build(basis, o, D, want);
     for (int how = 0; how < SCALED_NUM && built; how++) {
-        char label[96];
+        char label[160];
         snprintf(label, sizeof label, "%s, %s, scaled in way %d", name, with_d ? "spd" : "sp", how);
         scaled = s;
         scaled_factors(how, n, f, &seed);
@@ -181,7 +181,7 @@ static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset
         CHECK(fmo_scf_run_batch(job, (size_t)copies, options, &err) == FMO_OK, "%s: %s", name,
               err.message);
         for (int k = 0; k < copies; k++) {
-            char label[96];
+            char label[160];
             fmo_scf_result *one = NULL;
             snprintf(label, sizeof label, "%s, number %d of a batch", name, k);
             CHECK(job[k].input.basis == basis[k] && job[k].input.field == field[k],
