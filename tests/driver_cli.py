@@ -168,7 +168,7 @@ class Usage(Case):
         """Fewer threads than were asked for are said with --quiet, too."""
         result = run(LARGE, "--mode", "cpu", "--memory", "600K", "--threads", "4", "--quiet", "--check")
         self.assertEqual(result.code, 0, str(result))
-        self.assertRegex(result.err, r"\Afmo-driver: .*: notice: 1 of 4 threads and .*\n\Z")
+        self.assertRegex(result.err, r"\Afmo-driver: .*: notice: memory suffices for 1 of 4 threads and .*\n\Z")
 
     def test_geometry_by_another_name(self):
         path = self.path("water.geom")

@@ -323,7 +323,7 @@ static void test_failures(void)
         free_results(jobs, 4);
         options.fock.memory = 1000;
         CHECK(fmo_scf_run_batch(jobs, 4, &options, NULL) == FMO_ERR_MEMORY &&
-                  strstr(jobs[3].err.message, "may be used"),
+                  strstr(jobs[3].err.message, "may use only"),
               "'%s'", jobs[3].err.message);
     }
     fmo_dataset_destroy(water);

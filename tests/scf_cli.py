@@ -474,7 +474,7 @@ class ScfBatch(driver_helpers.Case):
             self.assertRuns(result)
             for name in (f"{path} frame 1", f"{path} frame 2", f"{path} frame 3", WATER):
                 self.assertEqual(len(re.findall(rf"(?m) {re.escape(name)}$", result.out)), 1, result.out)
-            self.assertRegex(result.out, r"(?m)^  batch      4 molecules in \d+\.\d+ s: [\d.e+]+ a second$")
+            self.assertRegex(result.out, r"(?m)^  batch      4 molecules in \d+\.\d+ s: [\d.e+]+ per second$")
             self.assertIn(f"output     {output}", result.out)
             found = self.molecules(output)
             self.assertEqual([(m[0], m[1], m[3], m[5]) for m in found],

@@ -224,7 +224,7 @@ typedef struct fmo_scf_result {
                              its share of the whole time */
     double solve_seconds; /**< from Fock matrices to densities */
     double stability_seconds; /**< orbital Hessian */
-    char verdict[256]; /**< one line: "converged in 9 cycles", or why it did not converge and what
+    char verdict[320]; /**< one line: "converged in 9 cycles", or why it did not converge and what
                           may help */
 } fmo_scf_result;
 
