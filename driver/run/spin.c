@@ -158,7 +158,7 @@ static void write_formula(const int *number, int count, char text[FORMULA_SIZE])
         for (int k = 0; k < count; k++)
             if (number[k] == next) taken[k] = true, same++;
         left -= same;
-        char times[8] = "";
+        char times[12] = "";
         if (same > 1) snprintf(times, sizeof times, "%d", same);
         used += (size_t)snprintf(text + used, FORMULA_SIZE - used, "%s%s", fmo_element_symbol(next),
                                  times);
