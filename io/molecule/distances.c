@@ -18,7 +18,8 @@ static uint32_t bucket(const grid *g, const double *r, const int shift[3])
 {
     uint64_t hash = 0;
     for (int c = 0; c < 3; c++) {
-        int64_t cell = (int64_t)floor(r[c] / g->edge) + shift[c];
+        const double place = floor(r[c] / g->edge) + shift[c];
+        const int64_t cell = fabs(place) < 0x1p62 ? (int64_t)place : 0;
         hash = (hash ^ (uint64_t)cell) * 0x9e3779b97f4a7c15u;
         hash ^= hash >> 29;
     }
