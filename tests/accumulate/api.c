@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include "tests/support/calls.h"
 #include "tests/support/system.h"
 #include "integrals/tables.h"
 
@@ -76,24 +77,11 @@ static void check_names(void)
           "a name for the count");
 }
 
-static void refused(const fmo_basis *basis, const fmo_fock_options *o, fmo_status want,
-                    const char *fragment)
-{
-    fmo_error err = {FMO_OK, ""};
-    fmo_fock_plan *plan = (fmo_fock_plan *)&err; /* must become NULL */
-    const fmo_status status = fmo_fock_plan_create(basis, o, &plan, &err);
-    CHECK(status == want && err.status == want, "status %d, err %d, expected %d for \"%s\"", status,
-          err.status, want, fragment);
-    CHECK(!plan, "a plan in spite of \"%s\"", fragment);
-    CHECK(strstr(err.message, fragment), "message \"%s\" lacks \"%s\"", err.message, fragment);
-    CHECK(fmo_fock_plan_create(basis, o, &plan, NULL) == want, "without err");
-}
-
-#define REFUSED(field, value, fragment)                     \
-    do {                                                    \
-        fmo_fock_options bad = options_of(FMO_MODE_CPU, 1); \
-        bad.field = value;                                  \
-        refused(basis, &bad, FMO_ERR_ARGUMENT, fragment);   \
+#define REFUSED(field, value, fragment)                              \
+    do {                                                             \
+        fmo_fock_options bad = options_of(FMO_MODE_CPU, 1);          \
+        bad.field = value;                                           \
+        check_plan_refused(basis, &bad, FMO_ERR_ARGUMENT, fragment); \
     } while (0)
 
 static void check_options(const fmo_basis *basis)
@@ -110,8 +98,7 @@ static void check_options(const fmo_basis *basis)
           "defaults");
     fmo_fock_options_init(NULL);
 
-    CHECK(fmo_fock_plan_create(NULL, &o, &plan, &err) == FMO_ERR_ARGUMENT && !plan, "NULL basis");
-    CHECK(strstr(err.message, "fmo_fock_plan_create: basis is NULL"), "%s", err.message);
+    check_plan_refused(NULL, &o, FMO_ERR_ARGUMENT, "fmo_fock_plan_create: basis is NULL");
     CHECK(fmo_fock_plan_create(basis, &o, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL plan");
 
     REFUSED(mode, (fmo_mode)FMO_MODE_COUNT, "options.mode = 5: no such mode");
@@ -133,8 +120,8 @@ static void check_options(const fmo_basis *basis)
 
     o = options_of(FMO_MODE_REFERENCE, 1);
     o.integrals = FMO_INTEGRALS_STORED;
-    refused(basis, &o, FMO_ERR_UNSUPPORTED,
-            "stored belongs to modes cpu and fused; mode reference");
+    check_plan_refused(basis, &o, FMO_ERR_UNSUPPORTED,
+                       "stored belongs to modes cpu and fused; mode reference");
 
     /* Modes of the GPU: there, or refused by name. */
     static const fmo_mode gpu[] = {FMO_MODE_FUSED, FMO_MODE_SPLIT};
@@ -160,11 +147,9 @@ static void check_options(const fmo_basis *basis)
     o = options_of(FMO_MODE_CPU, 1);
     static double device[3 * N_MAX * N_MAX]; /* GPU pointers are for a plan of mode fused */
     CHECK(fmo_fock_plan_create(basis, &o, &plan, NULL) == FMO_OK, "plan");
-    err = (fmo_error){FMO_OK, ""};
-    CHECK(fmo_fock_build_device(plan, device, device + N_MAX * N_MAX, device + 2 * N_MAX * N_MAX,
-                                &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, "the plan's mode is cpu, expected fused"),
-          "build_device of mode cpu: %s", err.message);
+    CHECK_REFUSED(fmo_fock_build_device(plan, device, device + N_MAX * N_MAX,
+                                        device + 2 * N_MAX * N_MAX, &err),
+                  &err, FMO_ERR_ARGUMENT, "the plan's mode is cpu, expected fused");
     CHECK(fmo_fock_build_device(NULL, device, device, device, NULL) == FMO_ERR_ARGUMENT,
           "build_device of NULL");
     fmo_fock_plan_destroy(plan);
@@ -178,9 +163,8 @@ static void check_devices(const fmo_basis *basis)
     fmo_fock_options o = options_of(FMO_MODE_AUTO, 1);
     o.device_num = 2;
     o.devices[1] = -1;
-    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, "options.devices[1] = -1: expected the number of a GPU"),
-          "%s", err.message);
+    check_plan_refused(basis, &o, FMO_ERR_ARGUMENT,
+                       "options.devices[1] = -1: expected the number of a GPU");
     const fmo_basis *const both[2] = {basis, basis};
     fmo_fock_plan *plans[2] = {NULL, NULL};
     fmo_error errs[2];
@@ -189,10 +173,8 @@ static void check_devices(const fmo_basis *basis)
           "a batch: %s", errs[1].message);
     o.devices[1] = 1;
     o.device = 1;
-    err.status = FMO_OK;
-    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, "options.device = 1 and options.devices: give one of them"),
-          "%s", err.message);
+    check_plan_refused(basis, &o, FMO_ERR_ARGUMENT,
+                       "options.device = 1 and options.devices: give one of them");
     o.device = -1;
     o.devices[0] = o.devices[1] = 1000; /* asked for by number: no other mode takes its place */
     err.status = FMO_OK;
@@ -237,19 +219,6 @@ static void check_auto(const fmo_basis *basis, const double *D)
     omp_set_num_threads(usual);
 }
 
-/* J and K of a fresh plan. */
-static int build(const fmo_basis *basis, const fmo_fock_options *o, const double *D, double *J,
-                 double *K)
-{
-    fmo_error err = {FMO_OK, ""};
-    fmo_fock_plan *plan = NULL;
-    fmo_status status = fmo_fock_plan_create(basis, o, &plan, &err);
-    if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, &err);
-    fmo_fock_plan_destroy(plan);
-    CHECK(status == FMO_OK, "%s", err.message);
-    return status == FMO_OK;
-}
-
 /* Refused densities, and what they leave behind. */
 static void check_density(const fmo_basis *basis, const double *D, fmo_mode mode)
 {
@@ -263,8 +232,8 @@ static void check_density(const fmo_basis *basis, const double *D, fmo_mode mode
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
     if (!plan) return;
-    CHECK(fmo_fock_plan_profile(plan, &profile, &err) == FMO_ERR_ARGUMENT, "profile before build");
-    CHECK(strstr(err.message, "nothing has been built"), "%s", err.message);
+    CHECK_REFUSED(fmo_fock_plan_profile(plan, &profile, &err), &err, FMO_ERR_ARGUMENT,
+                  "nothing has been built");
     CHECK(fmo_fock_plan_profile(NULL, &profile, NULL) == FMO_ERR_ARGUMENT &&
               fmo_fock_plan_profile(plan, NULL, NULL) == FMO_ERR_ARGUMENT,
           "profile of NULL");
@@ -333,7 +302,7 @@ static void check_reuse(fmo_mode mode)
     fmo_error err = {FMO_OK, ""};
     for (int d = 0; d < DENSITIES; d++) {
         D[d] = random_density(n, d ? 1.0 : 0.1, &seed);
-        build(basis, &o, D[d], J0[d], K0[d]);
+        fock_build(basis, &o, D[d], J0[d], K0[d], NULL);
     }
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
     fmo_basis_destroy(basis);
@@ -417,7 +386,7 @@ static void check_side_by_side(const fmo_basis *basis, const double *D)
     const int blas_threads = openblas_get_num_threads();
     pthread_t thread[JOBS];
     job jobs[JOBS];
-    if (!build(basis, &o, D, J0, K0)) return;
+    if (!fock_build(basis, &o, D, J0, K0, NULL)) return;
 
     make_jobs(basis, D, J0, K0, jobs);
     for (int t = 0; t < JOBS; t++) pthread_create(&thread[t], NULL, run_thread, &jobs[t]);
@@ -467,7 +436,7 @@ static void check_threads(const fmo_basis *basis, const double *D)
         const int usual = openblas_get_num_threads();
         const fmo_fock_options o = options_of(FMO_MODE_REFERENCE, 3 - before);
         openblas_set_num_threads(before);
-        build(basis, &o, D, J, K);
+        fock_build(basis, &o, D, J, K, NULL);
         CHECK(openblas_get_num_threads() == before, "OpenBLAS threads: %d, were %d",
               openblas_get_num_threads(), before);
         openblas_set_num_threads(usual);
@@ -500,7 +469,7 @@ static void check_progress(const fmo_basis *basis, const double *D)
             fmo_fock_options o = options_of(mode[m], threads);
             o.progress = note_progress;
             o.progress_user = &log;
-            build(basis, &o, D, J, K);
+            fock_build(basis, &o, D, J, K, NULL);
             CHECK(log.calls >= 2 && !log.falling && !log.outside && !log.foreign && log.last == 1.0,
                   "mode %s, %d threads: %d calls, %d falling, %d outside 0..1, %d from other "
                   "threads, last %g",
@@ -524,9 +493,8 @@ static void call_again(double fraction, void *user)
     fmo_error err = {FMO_OK, ""}, batch = {FMO_OK, ""};
     (void)fraction;
     J[0] = K[0] = 4711.0;
-    CHECK(fmo_fock_build(c->plan, c->D, J, K, &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, "another thread"),
-          "a plan in use: %s", err.message);
+    CHECK_REFUSED(fmo_fock_build(c->plan, c->D, J, K, &err), &err, FMO_ERR_ARGUMENT,
+                  "another thread");
     CHECK(fmo_fock_build_batch(&again, 1, &batch) == FMO_ERR_ARGUMENT &&
               again.status == FMO_ERR_ARGUMENT && strstr(batch.message, "job 0: another thread"),
           "a plan in use: %s", batch.message);
@@ -555,18 +523,19 @@ static void check_memory(const fmo_basis *basis, const double *D)
     const double n = fmo_basis_ao_num(basis);
     fmo_fock_options o = options_of(FMO_MODE_REFERENCE, 1);
     o.memory = 1;
-    refused(basis, &o, FMO_ERR_MEMORY, "mode reference stores all");
+    check_plan_refused(basis, &o, FMO_ERR_MEMORY, "mode reference stores all");
     o.memory = (size_t)(8 * n * n * n * n); /* just the tensor, without the tenth kept free */
-    refused(basis, &o, FMO_ERR_MEMORY, "use mode cpu");
+    check_plan_refused(basis, &o, FMO_ERR_MEMORY, "use mode cpu");
     o.memory = (size_t)(8 * n * n * n * n * 1.2);
-    build(basis, &o, D, J, K);
+    fock_build(basis, &o, D, J, K, NULL);
 
     /* A tensor that no machine has, refused before anything is allocated. */
     static test_system s;
     system_random(&s, 100, 0, 250, 1, 100.0, &seed);
     fmo_basis *large = system_basis(&s);
     o.memory = 0;
-    if (large) refused(large, &o, FMO_ERR_MEMORY, "mode reference stores all 750^4 integrals");
+    if (large)
+        check_plan_refused(large, &o, FMO_ERR_MEMORY, "mode reference stores all 750^4 integrals");
     fmo_basis_destroy(large);
 }
 

@@ -1,6 +1,7 @@
 /* J of far pairs by boxes (cpu/far.h, tree/) against the integrals themselves: for some pairs of a
  * molecule the sum over all that are not near. Bits for any number of threads and shares; builds
  * with and without; what is refused. */
+#include "tests/support/calls.h"
 #include "tests/support/molecule.h"
 #include "tests/support/system.h"
 
@@ -370,17 +371,6 @@ static void check_auto(const char *xyz, const char *set, fmo_coulomb want)
     fmo_dataset_destroy(dataset);
 }
 
-static void check_refused(const fmo_basis *basis, fmo_fock_options o, fmo_status want,
-                          const char *says)
-{
-    fmo_error err = {FMO_OK, ""};
-    fmo_fock_plan *plan = NULL;
-    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == want && !plan &&
-              strstr(err.message, says) != NULL,
-          "not \"%s\": %s", says, err.message);
-    fmo_fock_plan_destroy(plan);
-}
-
 static void check_refusals(const fmo_basis *basis)
 {
     fmo_fock_options boxes, o;
@@ -389,16 +379,17 @@ static void check_refusals(const fmo_basis *basis)
     boxes.coulomb = FMO_COULOMB_BOXES;
     o = boxes;
     o.cutoff = 0.0;
-    check_refused(basis, o, FMO_ERR_ARGUMENT, "coulomb = boxes with cutoff 0");
+    check_plan_refused(basis, &o, FMO_ERR_ARGUMENT, "coulomb = boxes with cutoff 0");
     o = boxes;
     o.integrals = FMO_INTEGRALS_STORED;
-    check_refused(basis, o, FMO_ERR_ARGUMENT, "coulomb = boxes with integrals = stored");
+    check_plan_refused(basis, &o, FMO_ERR_ARGUMENT, "coulomb = boxes with integrals = stored");
     o = boxes;
     o.mode = FMO_MODE_REFERENCE;
-    check_refused(basis, o, FMO_ERR_UNSUPPORTED, "coulomb = boxes belongs to modes cpu and fused");
+    check_plan_refused(basis, &o, FMO_ERR_UNSUPPORTED,
+                       "coulomb = boxes belongs to modes cpu and fused");
     o = boxes;
     o.coulomb = (fmo_coulomb)FMO_COULOMB_COUNT;
-    check_refused(basis, o, FMO_ERR_ARGUMENT, "options.coulomb");
+    check_plan_refused(basis, &o, FMO_ERR_ARGUMENT, "options.coulomb");
     CHECK(!fmo_coulomb_name((fmo_coulomb)-1) && !fmo_coulomb_text(FMO_COULOMB_COUNT) &&
               strcmp(fmo_coulomb_name(FMO_COULOMB_BOXES), "boxes") == 0,
           "names");

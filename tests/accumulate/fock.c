@@ -2,28 +2,10 @@
  * and densities, with d shells of both forms, sizes around the vector width, empty classes, one
  * shell, coincident atoms, near-linear dependence, a far-apart system, shuffled and scaled
  * functions. */
+#include "tests/support/calls.h"
 #include "tests/support/system.h"
 
 static unsigned long long seed = 99;
-
-static int build(const fmo_basis *basis, fmo_mode mode, int threads, fmo_reduce reduce,
-                 double cutoff, const double *D, double *J, double *K, fmo_fock_profile *profile)
-{
-    fmo_fock_options o;
-    fmo_fock_plan *plan = NULL;
-    fmo_error err = {FMO_OK, ""};
-    fmo_fock_options_init(&o);
-    o.mode = mode;
-    o.threads = threads;
-    o.reduce = reduce;
-    o.cutoff = cutoff;
-    fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
-    if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, &err);
-    if (status == FMO_OK && profile) status = fmo_fock_plan_profile(plan, profile, &err);
-    CHECK(status == FMO_OK, "%s: %s", fmo_mode_name(mode), err.message);
-    fmo_fock_plan_destroy(plan);
-    return status == FMO_OK;
-}
 
 static void compare(const char *name, const fmo_basis *basis, double density_size)
 {
@@ -33,7 +15,8 @@ static void compare(const char *name, const fmo_basis *basis, double density_siz
     double *m = malloc(4 * size * sizeof *m), *J0 = m, *K0 = m + size, *J = m + 2 * size,
            *K = m + 3 * size;
     double largest = 1.0;
-    if (build(basis, FMO_MODE_REFERENCE, 2, FMO_REDUCE_TREE, 0.0, D, J0, K0, NULL)) {
+    const fmo_fock_options reference = fock_options(FMO_MODE_REFERENCE, 2, 0.0);
+    if (fock_build(basis, &reference, D, J0, K0, NULL)) {
         for (size_t x = 0; x < size; x++) largest = fmax(largest, fmax(fabs(J0[x]), fabs(K0[x])));
         static const struct {
             int threads;
@@ -49,9 +32,9 @@ static void compare(const char *name, const fmo_basis *basis, double density_siz
             snprintf(label, sizeof label, "%s, %d threads, %s, cutoff %g", name, runs[r].threads,
                      fmo_reduce_name(runs[r].reduce), runs[r].cutoff);
             memset(J, 0xff, 2 * size * sizeof *J); /* NaN: every element must be written */
-            if (!build(basis, FMO_MODE_CPU, runs[r].threads, runs[r].reduce, runs[r].cutoff, D, J,
-                       K, &profile))
-                continue;
+            fmo_fock_options o = fock_options(FMO_MODE_CPU, runs[r].threads, runs[r].cutoff);
+            o.reduce = runs[r].reduce;
+            if (!fock_build(basis, &o, D, J, K, &profile)) continue;
             /* relative to the largest element, which random densities make large */
             const double tolerance =
                 runs[r].tolerance * (runs[r].cutoff > 0 ? 1.0 : fmax(1.0, largest * 1e-2));
@@ -129,9 +112,7 @@ static void check_modes_of_d(void)
     CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK &&
               mode == FMO_MODE_SPLIT && !*reason,
           "split became %s: %s", fmo_mode_name(mode), reason);
-    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan &&
-              strstr(err.message, "mode split has no kernels for d shells"),
-          "%s", err.message);
+    check_plan_refused(basis, &o, FMO_ERR_UNSUPPORTED, "mode split has no kernels for d shells");
     o.mode = FMO_MODE_FUSED;
     o.scatter = FMO_SCATTER_TILE;
     err = (fmo_error){FMO_OK, ""};
@@ -204,10 +185,10 @@ int main(void)
         const int n = fmo_basis_ao_num(basis);
         const size_t size = (size_t)n * (size_t)n;
         double *D = random_density(n, 1.0, &seed), *m = malloc(4 * size * sizeof *m);
-        if (build(basis, FMO_MODE_CPU, 1, FMO_REDUCE_TREE, 1e-10, D, m, m + size, NULL)) {
+        const fmo_fock_options o = fock_options(FMO_MODE_CPU, 1, 1e-10);
+        if (fock_build(basis, &o, D, m, m + size, NULL)) {
             for (size_t x = 0; x < size; x++) D[x] *= 1e6;
-            if (build(basis, FMO_MODE_CPU, 1, FMO_REDUCE_TREE, 1e-10, D, m + 2 * size, m + 3 * size,
-                      NULL)) {
+            if (fock_build(basis, &o, D, m + 2 * size, m + 3 * size, NULL)) {
                 for (size_t x = 0; x < 2 * size; x++) m[2 * size + x] *= 1e-6;
                 check_close("large density", m + 2 * size, m, 2 * size, (size_t)n, 1e-8, 0.0);
             }

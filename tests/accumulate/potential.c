@@ -1,5 +1,6 @@
 /* Potentials of charge distributions in mode cpu, their refusals, and what does not depend on
  * threads. */
+#include "tests/support/calls.h"
 #include "tests/support/potential_checks.h"
 
 static unsigned long long seed = 90210;
@@ -36,15 +37,6 @@ static void check_threads(void)
     potential_end(&c[1]);
 }
 
-/* A call that is refused with a word. */
-#define EXPECT(call, wanted, word)                                                                 \
-    do {                                                                                           \
-        err = (fmo_error){FMO_OK, ""};                                                             \
-        const fmo_status got = (call);                                                             \
-        CHECK(got == (wanted) && strstr(err.message, word),                                        \
-              "status %d, wanted %d with \"%s\": %s", (int)got, (int)(wanted), word, err.message); \
-    } while (0)
-
 static void check_refusals(void)
 {
     test_system s;
@@ -56,66 +48,69 @@ static void check_refusals(void)
     system_random(&s, 2, 2, 1, 1, 4.0, &seed);
     if (potential_begin(&c, &s, NULL, 1, &seed)) {
         const double bad[4] = {1.0, NAN, 0.0, 0.0};
-        EXPECT(fmo_products_create(NULL, &products, &err), FMO_ERR_ARGUMENT, "basis");
+        CHECK_REFUSED(fmo_products_create(NULL, &products, &err), &err, FMO_ERR_ARGUMENT, "basis");
         CHECK(!products, "products of nothing");
-        EXPECT(fmo_distribution_create(NULL, c.D, 0, NULL, NULL, &d, &err), FMO_ERR_ARGUMENT,
-               "products");
+        CHECK_REFUSED(fmo_distribution_create(NULL, c.D, 0, NULL, NULL, &d, &err), &err,
+                      FMO_ERR_ARGUMENT, "products");
         CHECK(!d, "a distribution of nothing");
-        EXPECT(fmo_distribution_create(c.products, NULL, 1, NULL, bad, &d, &err), FMO_ERR_ARGUMENT,
-               "charge");
-        EXPECT(fmo_distribution_create(c.products, NULL, 1, bad, bad, &d, &err), FMO_ERR_INPUT,
-               "coord[1]");
-        EXPECT(fmo_distribution_create(c.products, NULL, 2, bad, c.coord, &d, &err), FMO_ERR_INPUT,
-               "charge[1]");
+        CHECK_REFUSED(fmo_distribution_create(c.products, NULL, 1, NULL, bad, &d, &err), &err,
+                      FMO_ERR_ARGUMENT, "charge");
+        CHECK_REFUSED(fmo_distribution_create(c.products, NULL, 1, bad, bad, &d, &err), &err,
+                      FMO_ERR_INPUT, "coord[1]");
+        CHECK_REFUSED(fmo_distribution_create(c.products, NULL, 2, bad, c.coord, &d, &err), &err,
+                      FMO_ERR_INPUT, "charge[1]");
         c.D[1] = INFINITY;
-        EXPECT(fmo_distribution_create(c.products, c.D, 0, NULL, NULL, &d, &err), FMO_ERR_INPUT,
-               "density[1]");
+        CHECK_REFUSED(fmo_distribution_create(c.products, c.D, 0, NULL, NULL, &d, &err), &err,
+                      FMO_ERR_INPUT, "density[1]");
         fmo_distribution_job two[2] = {{c.products, NULL, 1, c.charge, c.coord, NULL},
                                        {c.products, c.D, 0, NULL, NULL, NULL}};
         two[0].distribution = two[1].distribution = c.distribution;
-        EXPECT(fmo_distributions_create(two, 2, NULL, &err), FMO_ERR_INPUT, "jobs[1]: density[1]");
+        CHECK_REFUSED(fmo_distributions_create(two, 2, NULL, &err), &err, FMO_ERR_INPUT,
+                      "jobs[1]: density[1]");
         CHECK(!two[0].distribution && !two[1].distribution, "distributions of a call that failed");
         two[1].products = NULL;
-        EXPECT(fmo_distributions_create(two, 2, NULL, &err), FMO_ERR_ARGUMENT, "jobs[1]: products");
+        CHECK_REFUSED(fmo_distributions_create(two, 2, NULL, &err), &err, FMO_ERR_ARGUMENT,
+                      "jobs[1]: products");
         fmo_potential_options_init(&o);
         o.mode = FMO_MODE_SPLIT;
         two[0].distribution = c.distribution;
-        EXPECT(fmo_distributions_create(two, 1, &o, &err), FMO_ERR_ARGUMENT, "mode");
+        CHECK_REFUSED(fmo_distributions_create(two, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "mode");
         CHECK(!two[0].distribution, "a distribution of a call that was refused");
         CHECK(fmo_distributions_create(NULL, 0, NULL, &err) == FMO_OK, "none: %s", err.message);
         fmo_potential_job job;
         memset(&job, 0, sizeof job);
-        EXPECT(fmo_potentials(&job, 1, NULL, &err), FMO_ERR_ARGUMENT, "jobs[0]");
-        EXPECT(fmo_potentials(NULL, 1, NULL, &err), FMO_ERR_ARGUMENT, "jobs");
+        CHECK_REFUSED(fmo_potentials(&job, 1, NULL, &err), &err, FMO_ERR_ARGUMENT, "jobs[0]");
+        CHECK_REFUSED(fmo_potentials(NULL, 1, NULL, &err), &err, FMO_ERR_ARGUMENT, "jobs");
         CHECK(fmo_potentials(NULL, 0, NULL, &err) == FMO_OK, "no jobs: %s", err.message);
         job.products = c.products;
         job.potential = c.D;
         fmo_potential_options_init(&o);
         o.cutoff = -1.0;
-        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "cutoff");
+        CHECK_REFUSED(fmo_potentials(&job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "cutoff");
         fmo_potential_options_init(&o);
         o.mode = FMO_MODE_REFERENCE;
-        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "mode");
+        CHECK_REFUSED(fmo_potentials(&job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "mode");
         fmo_potential_options_init(&o);
         o.threads = -2;
-        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "threads");
+        CHECK_REFUSED(fmo_potentials(&job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "threads");
         fmo_potential_options_init(&o);
         o.device_num = FMO_DEVICES_MAX + 1;
-        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        CHECK_REFUSED(fmo_potentials(&job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "device_num");
         o.device_num = -1;
-        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        CHECK_REFUSED(fmo_potentials(&job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "device_num");
         o.device_num = 1;
         o.devices[0] = -1;
-        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        CHECK_REFUSED(fmo_potentials(&job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "device_num");
         o.devices[0] = 1;
         o.device = 0;
-        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        CHECK_REFUSED(fmo_potentials(&job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "device_num");
         o.devices[0] = 0; /* the same twice, in mode cpu */
         CHECK(fmo_potentials(&job, 1, &o, &err) == FMO_OK, "%s", err.message);
         CHECK(fmo_potentials(&job, 1, NULL, &err) == FMO_OK && c.D[0] == 0.0, "nothing around: %s",
               err.message);
         fmo_electrostatics_job energy = {c.distribution, NULL, 0.0};
-        EXPECT(fmo_electrostatics(&energy, 1, NULL, &err), FMO_ERR_ARGUMENT, "jobs[0]");
+        CHECK_REFUSED(fmo_electrostatics(&energy, 1, NULL, &err), &err, FMO_ERR_ARGUMENT,
+                      "jobs[0]");
     }
     potential_end(&c);
     fmo_products_destroy(NULL);

@@ -5,6 +5,7 @@
 #include <fmo/one_electron.h>
 #include <fmo/potential.h>
 
+#include "tests/support/calls.h"
 #include "tests/support/system.h"
 
 static unsigned long long seed = 20261127;
@@ -78,17 +79,6 @@ static void check_scaled(const char *what, double s, int power, double *got, con
     check_close(name, got, want, n * n, n, tolerance * largest, 0.0);
 }
 
-static void build(const fmo_basis *basis, const fmo_fock_options *o, const double *D, double *J,
-                  double *K)
-{
-    fmo_fock_plan *plan = NULL;
-    fmo_error err = {FMO_OK, ""};
-    fmo_status status = fmo_fock_plan_create(basis, o, &plan, &err);
-    if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, &err);
-    CHECK(status == FMO_OK, "mode %s: %s", fmo_mode_name(o->mode), err.message);
-    fmo_fock_plan_destroy(plan);
-}
-
 typedef struct build_case {
     const char *name;
     fmo_mode mode;
@@ -113,9 +103,9 @@ static void check_builds(const test_system *m, double s, const build_case *c, in
         o.mode = c[k].mode;
         o.coulomb = c[k].coulomb;
         o.cutoff = c[k].cutoff;
-        build(basis, &o, D, J, K);
+        fock_build(basis, &o, D, J, K, NULL);
         o.cutoff = s * c[k].cutoff;
-        build(other, &o, D, J_s, K_s);
+        fock_build(other, &o, D, J_s, K_s, NULL);
         snprintf(name, sizeof name, "%s: J", c[k].name);
         check_scaled(name, s, 1, J_s, J, n, c[k].tolerance);
         snprintf(name, sizeof name, "%s: K", c[k].name);

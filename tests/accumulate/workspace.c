@@ -5,6 +5,8 @@
 
 #include <fmo/dataset.h>
 
+#include "tests/support/calls.h"
+#include "tests/support/shipped.h"
 #include "tests/support/system.h"
 
 /* The estimate may be this much above what is counted, never below. */
@@ -74,14 +76,9 @@ static unsigned long long seed = 99;
 static long counted(const fmo_basis *basis, const fmo_fock_options *o, const double *D, double *J,
                     double *K)
 {
-    fmo_error err = {FMO_OK, ""};
-    fmo_fock_plan *plan = NULL;
     const long before = atomic_load(&in_use);
     atomic_store(&most, before);
-    CHECK(fmo_fock_plan_create(basis, o, &plan, &err) == FMO_OK &&
-              fmo_fock_build(plan, D, J, K, &err) == FMO_OK,
-          "%s", err.message);
-    fmo_fock_plan_destroy(plan);
+    fock_build(basis, o, D, J, K, NULL);
     return atomic_load(&most) - before;
 }
 
@@ -189,16 +186,12 @@ static void check_refusals(const fmo_basis *basis)
     fmo_fock_options o;
     fmo_fock_memory memory = {7, 8};
     fmo_error err = {FMO_OK, ""};
-    CHECK(fmo_fock_workspace(NULL, NULL, &memory, &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, "fmo_fock_workspace"),
-          "%s", err.message);
+    CHECK_REFUSED(fmo_fock_workspace(NULL, NULL, &memory, &err), &err, FMO_ERR_ARGUMENT,
+                  "fmo_fock_workspace");
     CHECK(fmo_fock_workspace(basis, NULL, NULL, NULL) == FMO_ERR_ARGUMENT, "no memory");
     fmo_fock_options_init(&o);
     o.cutoff = -1.0;
-    err = (fmo_error){FMO_OK, ""};
-    CHECK(fmo_fock_workspace(basis, &o, &memory, &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, "cutoff"),
-          "%s", err.message);
+    CHECK_REFUSED(fmo_fock_workspace(basis, &o, &memory, &err), &err, FMO_ERR_ARGUMENT, "cutoff");
     CHECK(memory.host_bytes == 7 && memory.device_bytes == 8, "written on error");
 
     /* The answer where a plan would be refused for want of memory. */
@@ -217,11 +210,7 @@ int main(void)
 {
     static const char *const names[] = {"he_sto-3g", "h2o_6-31g", "h2o8_sto-3g", "h2o8_6-31g"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        char path[512];
-        fmo_dataset *dataset = NULL;
-        fmo_error err = {FMO_OK, ""};
-        snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, names[k]);
-        CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
+        fmo_dataset *const dataset = read_shipped(names[k]);
         if (!dataset) continue;
         compare_all(names[k], fmo_dataset_basis(dataset), k < 3);
         if (k == 3) check_limit(names[k], fmo_dataset_basis(dataset), FMO_SCATTER_AUTO);

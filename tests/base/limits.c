@@ -8,6 +8,7 @@
 
 #include <fmo/one_electron.h>
 
+#include "tests/support/calls.h"
 #include "tests/support/system.h"
 
 /* A user who has no processes, and no other test's: limits count all that a user has. */
@@ -23,18 +24,9 @@ static int build(const fmo_basis *basis, fmo_mode mode, int threads, const doubl
                  char *notice)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
-    fmo_fock_options o;
-    fmo_fock_plan *plan = NULL;
+    const fmo_fock_options o = fock_options(mode, threads, 1e-10);
     fmo_fock_profile profile = {.threads = 0};
-    fmo_error err = {FMO_OK, ""};
-    fmo_fock_options_init(&o);
-    o.mode = mode;
-    o.threads = threads;
-    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK &&
-              fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK &&
-              fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK,
-          "%d threads: %s", threads, err.message);
-    fmo_fock_plan_destroy(plan);
+    fock_build(basis, &o, D, J, J + n * n, &profile);
     strcpy(notice, profile.notice);
     return profile.threads;
 }

@@ -1,7 +1,7 @@
 /* The harness of fmo-bench: growing, bounding and extrapolating with made-up times, medians,
  * ratios, checks, left-out cells; the random items, their tables and counts; the replayed
  * addresses. */
-#include "tests/support/check.h"
+#include "tests/support/shipped.h"
 #include "driver/bench/items.h"
 #include "accumulate/rules/pair_order.h"
 
@@ -247,9 +247,7 @@ static void test_pair_order(void)
 static void test_replay(bench_run *run, const char *path)
 {
     int64_t num = 0, bins = 0, all = 0, some = 0, all_again = 0;
-    fmo_dataset *dataset = NULL;
-    fmo_error err = {FMO_OK, ""};
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
+    fmo_dataset *const dataset = read_dataset(path);
     if (!dataset) return;
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     const int s = fmo_basis_shell_num(basis, 0), p = fmo_basis_shell_num(basis, 1);

@@ -9,6 +9,7 @@
  * Exit code 0: yes, done. */
 #define _GNU_SOURCE
 #include "tests/support/check.h"
+#include "tests/support/folder.h"
 #include "fmo/dataset.h"
 
 #include <stdbool.h>
@@ -81,22 +82,9 @@ static int check_result(const char *input, const char *output, double cutoff)
     return check_summary();
 }
 
-static int copy_file(const char *from, const char *to)
-{
-    char block[1 << 16];
-    size_t got;
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    CHECK(in && out, "cannot copy %s to %s", from, to);
-    while (in && out && (got = fread(block, 1, sizeof block, in)) > 0)
-        CHECK(fwrite(block, 1, got, out) == got, "cannot write %s", to);
-    if (in) fclose(in);
-    if (out) CHECK(fclose(out) == 0, "cannot write %s", to);
-    return check_failures == 0;
-}
-
 static int alter(const char *from, const char *to, const char *field, long index, double delta)
 {
-    if (!copy_file(from, to)) return check_summary();
+    if (file_copy(from, to) != 0) return 1;
     hid_t file = H5Fopen(to, H5F_ACC_RDWR, H5P_DEFAULT);
     hid_t set = H5Dopen2(file, field, H5P_DEFAULT);
     hid_t space = H5Dget_space(set);
@@ -118,7 +106,7 @@ static int alter(const char *from, const char *to, const char *field, long index
 
 static int scale(const char *from, const char *to, double factor, char **fields)
 {
-    if (!copy_file(from, to)) return check_summary();
+    if (file_copy(from, to) != 0) return 1;
     hid_t file = H5Fopen(to, H5F_ACC_RDWR, H5P_DEFAULT);
     for (; *fields && check_failures == 0; fields++) {
         hid_t set = H5Dopen2(file, *fields, H5P_DEFAULT), space = H5Dget_space(set);
@@ -159,7 +147,7 @@ static int add(const char *path, const char *kind, const char *object, const cha
 
 static int delete_fields(const char *from, const char *to, char **fields)
 {
-    if (!copy_file(from, to)) return check_summary();
+    if (file_copy(from, to) != 0) return 1;
     hid_t file = H5Fopen(to, H5F_ACC_RDWR, H5P_DEFAULT);
     for (; *fields; fields++)
         CHECK(H5Ldelete(file, *fields, H5P_DEFAULT) >= 0, "%s cannot be deleted", *fields);

@@ -3,6 +3,7 @@
  * which is changed in every second case. fragment_mutants CASES FILE...; sanitizers watch memory.
  */
 #include "tests/support/check.h"
+#include "tests/support/folder.h"
 #include <fmo/fragment_system.h>
 
 #include <stdbool.h>
@@ -13,16 +14,6 @@
 #include <unistd.h>
 
 enum { SECONDS_MOST = 20, CHANGES_MOST = 4 };
-
-static char *load(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    char *bytes = file ? malloc(1 << 20) : NULL;
-    if (!bytes) return NULL;
-    *size = fread(bytes, 1, 1 << 20, file);
-    fclose(file);
-    return bytes;
-}
 
 static size_t at_random(size_t size, unsigned long long *state)
 {
@@ -87,16 +78,16 @@ static void try_case(const char *path, const char *honest, long number)
 
 /* A file in memory, and where its mutants are written. */
 typedef struct honest {
-    char *bytes, path[512];
-    size_t size;
+    content text;
+    char path[512];
 } honest;
 
 static void write_changed(const honest *h, bool changed, unsigned long long *state)
 {
-    size_t now = h->size;
-    char *bytes = malloc(((size_t)2 << CHANGES_MOST) * h->size + 1);
+    size_t now = h->text.size;
+    char *bytes = malloc(((size_t)2 << CHANGES_MOST) * h->text.size + 1);
     FILE *file = fopen(h->path, "wb");
-    if (bytes) memcpy(bytes, h->bytes, h->size);
+    if (bytes) memcpy(bytes, h->text.bytes, h->text.size);
     if (bytes && changed)
         for (size_t k = 1 + at_random(CHANGES_MOST, state); k > 0; k--) change(bytes, &now, state);
     CHECK(bytes && file && fwrite(bytes, 1, now, file) == now, "cannot write %s", h->path);
@@ -115,23 +106,23 @@ int main(int argc, char **argv)
         const char *slash = strrchr(argv[f], '/'), *name = slash ? slash + 1 : argv[f];
         const char *dot = strrchr(name, '.');
         char other[512];
-        file.bytes = load(argv[f], &file.size);
-        CHECK(file.bytes && dot, "cannot read %s", argv[f]);
-        if (!file.bytes || !dot) continue;
+        file.text = content_load(argv[f]);
+        CHECK(file.text.bytes && dot, "cannot read %s", argv[f]);
+        if (!file.text.bytes || !dot) continue;
         snprintf(file.path, sizeof file.path, "%s/%s", folder, name);
         snprintf(beside.path, sizeof beside.path, "%s/%.*s.pdb", folder, (int)(dot - name), name);
         snprintf(other, sizeof other, "%.*s.pdb", (int)(dot - argv[f]), argv[f]);
-        if (strcmp(dot, ".ajf") == 0) beside.bytes = load(other, &beside.size);
+        if (strcmp(dot, ".ajf") == 0) beside.text = content_load(other);
         for (long i = 0; i < cases; i++) {
-            const bool second = beside.bytes && i % 2;
+            const bool second = beside.text.bytes && i % 2;
             write_changed(&file, !second, &state);
-            if (beside.bytes) write_changed(&beside, second, &state);
+            if (beside.text.bytes) write_changed(&beside, second, &state);
             try_case(file.path, argv[f], i);
         }
         unlink(file.path);
-        if (beside.bytes) unlink(beside.path);
-        free(file.bytes);
-        free(beside.bytes);
+        if (beside.text.bytes) unlink(beside.path);
+        free(file.text.bytes);
+        free(beside.text.bytes);
     }
     rmdir(folder);
     return check_summary();

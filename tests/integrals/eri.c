@@ -21,18 +21,13 @@ typedef struct test_shell {
     int l, depth;
 } test_shell;
 
-static double uniform(double a, double b)
-{
-    return a + (b - a) * check_random(&seed);
-}
-
 static void make_shell(test_shell *s, int l, int depth, double log_min, double log_max)
 {
     s->l = l;
     s->depth = depth;
     for (int k = 0; k < depth; k++) {
-        s->exponent[k] = pow(10.0, uniform(log_min, log_max));
-        s->coefficient[k] = uniform(-1.0, 1.0) * pow(s->exponent[k], 0.75 + 0.5 * l);
+        s->exponent[k] = pow(10.0, random_between(&seed, log_min, log_max));
+        s->coefficient[k] = random_between(&seed, -1.0, 1.0) * pow(s->exponent[k], 0.75 + 0.5 * l);
     }
 }
 
@@ -182,7 +177,7 @@ static void place(test_shell *s, const int *same, double spread, int planar)
         for (int x = 0; x < 3; x++)
             s[i].center[x] = same[i] != i ? s[same[i]].center[x]
                              : planar > x ? 0.3
-                                          : uniform(-spread, spread);
+                                          : random_between(&seed, -spread, spread);
 }
 
 /* The horizontal recursion makes (pp| from (ds| and (ps|; with the tight shell second they would be

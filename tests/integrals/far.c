@@ -5,7 +5,7 @@
 static void add_shells(test_system *s, double exponent_max)
 {
     const int begin = s->prims;
-    system_add_shell(s, 0, 1 + (int)uniform(0, SYSTEM_DEPTH_MAX), &seed);
+    system_add_shell(s, 0, 1 + (int)random_between(&seed, 0, SYSTEM_DEPTH_MAX), &seed);
     for (int k = begin; k < s->prims; k++) {
         const double a = 0.1 * pow(10.0 * exponent_max, check_random(&seed)), was = s->exponent[k];
         s->exponent[k] = a;
@@ -13,8 +13,8 @@ static void add_shells(test_system *s, double exponent_max)
     }
     if (s->prims - begin > 2) s->coefficient[begin] *= -0.3; /* as in a 2s function */
     system_add_partner(s, &seed);
-    system_add_shell(s, 0, 1 + (int)uniform(0, 3), &seed);
-    system_add_shell(s, 1, 1 + (int)uniform(0, 3), &seed);
+    system_add_shell(s, 0, 1 + (int)random_between(&seed, 0, 3), &seed);
+    system_add_shell(s, 1, 1 + (int)random_between(&seed, 0, 3), &seed);
 }
 
 /* Two atoms with a contracted sp set, an s and a p shell each: pairs of all kinds, with and without
@@ -184,9 +184,10 @@ static void test_nodes(void)
     for (int f = 0; f < 300; f++) {
         fragment fragments[2];
         for (int k = 0; k < 2; k++)
-            if (!fragment_make(&fragments[k], 1e3, uniform(0.5, 6.0))) return;
+            if (!fragment_make(&fragments[k], 1e3, random_between(&seed, 0.5, 6.0))) return;
         for (int q = 0; q < 40; q++) {
-            const double distance = q % 2 ? uniform(15.0, 60.0) : uniform(2.0, 20.0);
+            const double distance =
+                q % 2 ? random_between(&seed, 15.0, 60.0) : random_between(&seed, 2.0, 20.0);
             double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], sizes[2][PRODUCTS_MAX], center[3];
             double far[2][PRODUCTS_MAX], size_of[FMO_ERI_INTEGRALS_MAX] = {0};
             const double T = place_pairs(fragments, distance, pair, center);
@@ -234,15 +235,16 @@ static void test_overlap(void)
     for (int f = 0; f < 300; f++) {
         fragment fragments[2];
         for (int k = 0; k < 2; k++)
-            if (!fragment_make(&fragments[k], 1e3, uniform(0.5, 6.0))) return;
+            if (!fragment_make(&fragments[k], 1e3, random_between(&seed, 0.5, 6.0))) return;
         for (int q = 0; q < 40; q++) {
             double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX], center[3];
             /* the same pairs again, at the distance that has this T */
             const unsigned long long state = seed;
-            const double T = uniform(10.0, 30.0), start = place_pairs(fragments, 1e3, pair, center);
+            const double T = random_between(&seed, 10.0, 30.0),
+                         start = place_pairs(fragments, 1e3, pair, center);
             const double halves = pair[0].half + pair[1].half;
             seed = state;
-            (void)uniform(10.0, 30.0);
+            (void)random_between(&seed, 10.0, 30.0);
             const double again =
                 place_pairs(fragments, halves + (1e3 - halves) * sqrt(T / start), pair, center);
             CHECK(fabs(again - T) <= 1e-10 * T, "T %g, not %g", again, T);
@@ -265,8 +267,9 @@ static void test_overlap(void)
 static void test_extent(void)
 {
     for (int i = 0; i < 1000; i++) {
-        const int cap = (int)uniform(0, FMO_FAR_CHOICES + 1), c = (int)uniform(0, 62.9);
-        const float spread = (float)pow(10.0, uniform(-6.0, 3.0));
+        const int cap = (int)random_between(&seed, 0, FMO_FAR_CHOICES + 1),
+                  c = (int)random_between(&seed, 0, 62.9);
+        const float spread = (float)pow(10.0, random_between(&seed, -6.0, 3.0));
         const float plain = fmo_far_extent(spread, cap, 0), word = fmo_far_extent(spread, cap, c);
         CHECK(fmo_far_cap(word) == cap && fmo_far_cap(plain) == cap, "cap %d of %g", cap, word);
         CHECK(fmo_far_cancelled(word) == (float)c && fmo_far_cancelled(plain) == 0.0f,

@@ -15,20 +15,22 @@ static double claimed(double distance)
 static void cancel(test_system *s, int begin, int l, double first, double ratio, int exact)
 {
     const int num = s->prims - begin;
-    const double jitter = exact ? 0.0 : pow(10.0, uniform(-4.0, 0.0));
+    const double jitter = exact ? 0.0 : pow(10.0, random_between(&seed, -4.0, 0.0));
     double binomial = 1.0;
     for (int k = 0; k < num; k++) {
         const double a = first * pow(ratio, k);
         s->exponent[begin + k] = a;
         s->coefficient[begin + k] = (k % 2 ? -1.0 : 1.0) * binomial *
-                                    (1.0 + jitter * uniform(-1.0, 1.0)) * pow(a, 0.75 + 0.5 * l);
+                                    (1.0 + jitter * random_between(&seed, -1.0, 1.0)) *
+                                    pow(a, 0.75 + 0.5 * l);
         binomial *= (double)(num - 1 - k) / (k + 1);
     }
     if (!exact && num > 1 && check_random(&seed) < 0.25) {
-        const double a = check_random(&seed) < 0.5 ? pow(10.0, uniform(0.0, 6.0))
-                                                   : 0.03 * pow(10.0, uniform(0.0, 1.0));
+        const double a = check_random(&seed) < 0.5
+                             ? pow(10.0, random_between(&seed, 0.0, 6.0))
+                             : 0.03 * pow(10.0, random_between(&seed, 0.0, 1.0));
         s->exponent[s->prims - 1] = a;
-        s->coefficient[s->prims - 1] = uniform(-1.0, 1.0) * pow(a, 0.75 + 0.5 * l);
+        s->coefficient[s->prims - 1] = random_between(&seed, -1.0, 1.0) * pow(a, 0.75 + 0.5 * l);
     }
     double overlap = 0.0;
     for (int j = begin; j < s->prims; j++)
@@ -55,10 +57,11 @@ static int adversary_make(fragment *f, double AB, int alike)
         for (int shell = 0; shell < 3; shell++) {
             begin = s.prims;
             if (!alike || s.prims == 0) {
-                first = 0.05 * pow(10.0, uniform(0.0, 3.5));
-                ratio = uniform(1.05, 1.5);
+                first = 0.05 * pow(10.0, random_between(&seed, 0.0, 3.5));
+                ratio = random_between(&seed, 1.05, 1.5);
             }
-            system_add_shell(&s, shell == 0, alike ? 3 : 1 + (int)uniform(0, SYSTEM_DEPTH_MAX),
+            system_add_shell(&s, shell == 0,
+                             alike ? 3 : 1 + (int)random_between(&seed, 0, SYSTEM_DEPTH_MAX),
                              &seed);
             /* not a partner of the p shell */
             cancel(&s, begin, shell == 0, shell == 1 ? 1.3 * first : first, ratio, alike);
@@ -66,8 +69,8 @@ static int adversary_make(fragment *f, double AB, int alike)
         const int partner = s.prims;
         system_add_partner(&s, &seed);
         for (int k = partner; k < s.prims; k++) /* the same exponents */
-            s.coefficient[k] =
-                s.coefficient[k - (partner - begin)] * uniform(0.5, 1.5) * sqrt(s.exponent[k]);
+            s.coefficient[k] = s.coefficient[k - (partner - begin)] *
+                               random_between(&seed, 0.5, 1.5) * sqrt(s.exponent[k]);
     }
     f->basis = system_basis(&s);
     if (!f->basis) return 0;
@@ -133,7 +136,7 @@ static void test_decision(void)
     for (int f = 0; f < FRAGMENTS; f++) {
         fragment fragments[2];
         for (int k = 0; k < 2; k++)
-            if (!adversary_make(&fragments[k], uniform(0.0, 5.0), f % 2)) return;
+            if (!adversary_make(&fragments[k], random_between(&seed, 0.0, 5.0), f % 2)) return;
         for (int q = 0; q < TRIES; q++) {
             double D[2][PRODUCTS_MAX], v[3], center[3], distance = 0.0;
             (void)place_pairs(fragments, 1e3, pair, center);

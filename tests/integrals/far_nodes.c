@@ -23,7 +23,7 @@ static long double derivative(int n, int nx, int ny, int nz, const double *R)
 static void test_derivatives(void)
 {
     for (int i = 0; i < 100; i++) {
-        const double r = uniform(5.0, 60.0);
+        const double r = random_between(&seed, 5.0, 60.0);
         double R[3], T[FMO_FAR_TERMS_MAX], size = 1.0;
         direction(R);
         for (int x = 0; x < 3; x++) R[x] *= r;
@@ -65,13 +65,15 @@ static int line_nodes(int pair_class, int num, const double *prim, const double 
 static void test_gauss(void)
 {
     for (int i = 0; i < 200; i++) {
-        const int num = 2 + (int)uniform(0, 12);
-        const double AB[3] = {uniform(0.2, 4.0), uniform(-1.0, 1.0), uniform(-1.0, 1.0)};
+        const int num = 2 + (int)random_between(&seed, 0, 12);
+        const double AB[3] = {random_between(&seed, 0.2, 4.0), random_between(&seed, -1.0, 1.0),
+                              random_between(&seed, -1.0, 1.0)};
         double prim[14][FMO_PAIR_FIELDS], charge[14], s[14];
         double place[FMO_FAR_NODES_MAX], coefficient[FMO_FAR_NODES_MAX];
         for (int m = 0; m < num; m++) {
-            const double p = pow(10.0, uniform(-1.0, 2.0)), k = pow(10.0, uniform(-2.0, 0.0));
-            s[m] = uniform(-1.0, 0.0);
+            const double p = pow(10.0, random_between(&seed, -1.0, 2.0)),
+                         k = pow(10.0, random_between(&seed, -2.0, 0.0));
+            s[m] = random_between(&seed, -1.0, 0.0);
             const double record[FMO_PAIR_FIELDS] = {
                 p, k, s[m] * AB[0], s[m] * AB[1], s[m] * AB[2], 0.5 / p};
             memcpy(prim[m], record, sizeof record);
@@ -149,10 +151,11 @@ static void test_node_numbers(void)
 static void test_fit(void)
 {
     for (int i = 0; i < 1000; i++) {
-        const int cap = (int)uniform(0, FMO_FAR_CHOICES + 1);
-        const double d = uniform(1.0, 50.0);
-        double error[FMO_FAR_CHOICES], now = pow(10.0, uniform(-5.0, 1.0));
-        for (int c = 0; c < FMO_FAR_CHOICES; c++, now *= pow(10.0, uniform(-4.0, 0.5)))
+        const int cap = (int)random_between(&seed, 0, FMO_FAR_CHOICES + 1);
+        const double d = random_between(&seed, 1.0, 50.0);
+        double error[FMO_FAR_CHOICES], now = pow(10.0, random_between(&seed, -5.0, 1.0));
+        for (int c = 0; c < FMO_FAR_CHOICES;
+             c++, now *= pow(10.0, random_between(&seed, -4.0, 0.5)))
             error[c] = c < cap ? now : 0.0;
         const fmo_far_fit fit = fmo_far_fit_errors(cap, d, error);
         double least = INFINITY;
@@ -170,8 +173,8 @@ static void test_fit(void)
 static void test_nodes_needed(void)
 {
     for (int i = 0; i < 1000; i++) {
-        const float log_x = log2f((float)uniform(0.001, 0.7));
-        const float log_tolerance = log2f((float)pow(10, uniform(-10, 0)));
+        const float log_x = log2f((float)random_between(&seed, 0.001, 0.7));
+        const float log_tolerance = log2f((float)pow(10, random_between(&seed, -10, 0)));
         int first = 0;
         while (first < FMO_FAR_CHOICES && (float)FMO_FAR_NODES(first) * log_x > log_tolerance)
             first++;

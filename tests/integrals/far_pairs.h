@@ -15,16 +15,11 @@ static unsigned long long seed; /* each program begins with one of its own */
 /* No case leaves more out than this share of the estimate. */
 #define ESTIMATE_SHARE 0.25
 
-static inline double uniform(double a, double b)
-{
-    return a + (b - a) * check_random(&seed);
-}
-
 static inline void direction(double *v)
 {
     double r2 = 0.0;
     while (r2 < 0.01 || r2 > 1.0) {
-        for (int x = 0; x < 3; x++) v[x] = uniform(-1.0, 1.0);
+        for (int x = 0; x < 3; x++) v[x] = random_between(&seed, -1.0, 1.0);
         r2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
     }
     for (int x = 0; x < 3; x++) v[x] /= sqrt(r2);
@@ -230,7 +225,7 @@ static inline void far_coulomb(far_pair *bra, int n, far_pair *ket, int m,
 static inline void random_densities(double D[2][PRODUCTS_MAX])
 {
     for (int p = 0; p < 2; p++)
-        for (int i = 0; i < PRODUCTS_MAX; i++) D[p][i] = uniform(-1.0, 1.0);
+        for (int i = 0; i < PRODUCTS_MAX; i++) D[p][i] = random_between(&seed, -1.0, 1.0);
 }
 
 static inline double largest_difference(const far_pair *bra, const far_pair *ket,
@@ -251,8 +246,9 @@ static inline double place_pairs(const fragment *f, double distance, far_pair *p
     double v[3];
     direction(v);
     for (int k = 0; k < 2; k++) {
-        const int pair_class = (int)uniform(0, 3);
-        load_pair(&f[k], pair_class, (int)uniform(0, f[k].pairs.list[pair_class].num), &pair[k]);
+        const int pair_class = (int)random_between(&seed, 0, 3);
+        load_pair(&f[k], pair_class, (int)random_between(&seed, 0, f[k].pairs.list[pair_class].num),
+                  &pair[k]);
     }
     if (check_random(&seed) < 0.25 && pair[0].half > 0.0) {
         const double *AB = pair[0].view.AB;

@@ -8,11 +8,6 @@
 
 static unsigned long long seed = 2024;
 
-static double uniform(double a, double b)
-{
-    return a + (b - a) * check_random(&seed);
-}
-
 /* A primitive pair of exponents a and b on A and B. */
 static void make_pair(double a, double b, const double *A, const double *B, double *prim,
                       double *AB)
@@ -34,9 +29,11 @@ static void random_pairs(double *bra, double *ket, double *AB, double *CD, doubl
 {
     double at[4][3];
     for (int s = 0; s < 4; s++)
-        for (int x = 0; x < 3; x++) at[s][x] = uniform(-1.0, 1.0);
-    make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[0], at[1], bra, AB);
-    make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[2], at[3], ket, CD);
+        for (int x = 0; x < 3; x++) at[s][x] = random_between(&seed, -1.0, 1.0);
+    make_pair(random_between(&seed, 0.1, 3.0), random_between(&seed, 0.1, 3.0), at[0], at[1], bra,
+              AB);
+    make_pair(random_between(&seed, 0.1, 3.0), random_between(&seed, 0.1, 3.0), at[2], at[3], ket,
+              CD);
     for (int x = 0; x < 3; x++) AC[x] = at[0][x] - at[2][x];
 }
 
@@ -99,10 +96,11 @@ static void check_bounds(void)
 {
     for (int set = 0; set < 300; set++) {
         double A[3], B[3], AB[3], prim[FMO_PAIR_FIELDS];
-        const double a = pow(10.0, uniform(-2.0, 4.0)), b = pow(10.0, uniform(-2.0, 2.0));
+        const double a = pow(10.0, random_between(&seed, -2.0, 4.0)),
+                     b = pow(10.0, random_between(&seed, -2.0, 2.0));
         for (int x = 0; x < 3; x++) {
-            A[x] = uniform(-1.0, 1.0);
-            B[x] = set % 5 == 0 ? A[x] : uniform(-1.0, 1.0);
+            A[x] = random_between(&seed, -1.0, 1.0);
+            B[x] = set % 5 == 0 ? A[x] : random_between(&seed, -1.0, 1.0);
         }
         make_pair(a, b, A, B, prim, AB);
 #define ROW(P, name, li, lj, partner)                                                              \

@@ -11,6 +11,7 @@
 #include <fmo/dataset.h>
 #include <fmo/one_electron.h>
 
+#include "tests/support/calls.h"
 #include "tests/support/system.h"
 
 typedef long double real;
@@ -470,11 +471,9 @@ static void check_zeros(void)
 static void check_refused(const fmo_basis *basis, size_t num, const double *charge,
                           const double *coord, double *V, fmo_status want, const char *words)
 {
-    fmo_error err = {FMO_OK, ""};
+    fmo_error err;
     const double was = V[0];
-    const fmo_status status = fmo_charge_attraction(basis, num, charge, coord, V, &err);
-    CHECK(status == want && strstr(err.message, words) && !strchr(err.message, '\n'),
-          "status %d, %s, wanted: %s", status, err.message, words);
+    CHECK_REFUSED(fmo_charge_attraction(basis, num, charge, coord, V, &err), &err, want, words);
     CHECK(V[0] == was, "written on error");
 }
 

@@ -11,11 +11,6 @@ enum { PRIMS = 6, TWOS = FMO_PAIR_FIELDS / 2 + 1, FIELDS = 2 * TWOS, BOUND = FMO
 
 static unsigned long long seed = 31;
 
-static double uniform(double a, double b)
-{
-    return a + (b - a) * check_random(&seed);
-}
-
 typedef struct pair {
     int l_i, l_j;
     double A[3], AB[3];
@@ -28,7 +23,8 @@ typedef struct pair {
 /* A contracted pair of random exponents and coefficients, the first shell at `at`. */
 static void make_pair(int pair_class, const double *at, pair *to)
 {
-    const int prims = 1 + (int)uniform(0.0, PRIMS - 0.01), together = uniform(0.0, 1.0) < 0.3;
+    const int prims = 1 + (int)random_between(&seed, 0.0, PRIMS - 0.01),
+              together = random_between(&seed, 0.0, 1.0) < 0.3;
     to->size = 0.0;
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) to->l_i = li, to->l_j = lj;
@@ -36,15 +32,17 @@ static void make_pair(int pair_class, const double *at, pair *to)
 #undef ROW
     for (int x = 0; x < 3; x++) {
         to->A[x] = at[x];
-        to->AB[x] = together ? 0.0 : uniform(-2.0, 2.0);
+        to->AB[x] = together ? 0.0 : random_between(&seed, -2.0, 2.0);
     }
     for (int m = 0; m < prims; m++) {
-        const double a = pow(10.0, uniform(-1.0, 2.0)), b = pow(10.0, uniform(-1.0, 2.0));
+        const double a = pow(10.0, random_between(&seed, -1.0, 2.0)),
+                     b = pow(10.0, random_between(&seed, -1.0, 2.0));
         const double p = a + b, *const AB = to->AB;
         double *const prim = to->prim + m * FMO_PAIR_FIELDS;
         const double r2 = AB[0] * AB[0] + AB[1] * AB[1] + AB[2] * AB[2];
         prim[FMO_PAIR_P] = p;
-        prim[FMO_PAIR_K] = uniform(-1.0, 1.0) * exp(-a * b / p * r2) * 5.9149671727956128778 / p;
+        prim[FMO_PAIR_K] =
+            random_between(&seed, -1.0, 1.0) * exp(-a * b / p * r2) * 5.9149671727956128778 / p;
         prim[FMO_PAIR_HALF] = 0.5 / p;
         for (int x = 0; x < 3; x++) prim[FMO_PAIR_X + x] = -(b / p) * AB[x];
         const float bound = (float)(fmo_prim_bound_md(to->l_i, to->l_j, AB, prim) * 1.000001);
@@ -77,8 +75,11 @@ typedef struct tally {
 
 static void try_quartet(int eri_class, tally *t)
 {
-    const double origin[3] = {uniform(-30.0, 30.0), uniform(-30.0, 30.0), uniform(-30.0, 30.0)};
-    const double R = uniform(1.0, 25.0), z = uniform(-1.0, 1.0), phi = uniform(0.0, 6.2831853);
+    const double origin[3] = {random_between(&seed, -30.0, 30.0),
+                              random_between(&seed, -30.0, 30.0),
+                              random_between(&seed, -30.0, 30.0)};
+    const double R = random_between(&seed, 1.0, 25.0), z = random_between(&seed, -1.0, 1.0),
+                 phi = random_between(&seed, 0.0, 6.2831853);
     const double r = sqrt(1.0 - z * z);
     const double other[3] = {origin[0] + R * r * cos(phi), origin[1] + R * r * sin(phi),
                              origin[2] + R * z};
@@ -88,7 +89,7 @@ static void try_quartet(int eri_class, tally *t)
     while (bra.size < 1e-14);
     do make_pair(fmo_eri_class_ket(eri_class), other, &ket);
     while (ket.size < 1e-14);
-    const double neglected = bra.size * ket.size * pow(10.0, -uniform(0.0, 9.0));
+    const double neglected = bra.size * ket.size * pow(10.0, -random_between(&seed, 0.0, 9.0));
     const double bound =
         (double)fmo_separation_bound(&bra.separation, &ket.separation, (float)-log2(neglected));
     t->quartets++;

@@ -15,16 +15,11 @@ enum { W_MAX = VECTOR_WIDTH_MAX, PRIMS = 3, TURNS = 300 };
 
 static unsigned long long seed = 31;
 
-static double uniform(double a, double b)
-{
-    return a + (b - a) * check_random(&seed);
-}
-
 static void check_rsqrt(const vector_forms *v)
 {
     double x[W_MAX], y[W_MAX], worst = 0.0;
     for (int turn = 0; turn < 20000; turn++) {
-        for (int l = 0; l < v->width; l++) x[l] = pow(10.0, uniform(-40.0, 40.0));
+        for (int l = 0; l < v->width; l++) x[l] = pow(10.0, random_between(&seed, -40.0, 40.0));
         v->rsqrt(x, y);
         for (int l = 0; l < v->width; l++) {
             const double error = (double)fabsl(y[l] * sqrtl((long double)x[l]) - 1);
@@ -40,7 +35,8 @@ static void check_select(const vector_forms *v)
 {
     double x[W_MAX], y[W_MAX], z[W_MAX];
     for (int turn = 0; turn < 300; turn++) {
-        for (int l = 0; l < v->width; l++) x[l] = uniform(-1, 1), y[l] = uniform(-1, 1);
+        for (int l = 0; l < v->width; l++)
+            x[l] = random_between(&seed, -1, 1), y[l] = random_between(&seed, -1, 1);
         if (turn % 5 == 0)
             x[turn % v->width] = NAN; /* not less than anything: the other is taken */
         v->select(x, y, z);
@@ -60,15 +56,15 @@ static double boys_argument(int kind)
     case 0:
         return 0.0;
     case 1:
-        return uniform(0.0, 45.0);
+        return random_between(&seed, 0.0, 45.0);
     case 2:
-        return uniform(45.0, 60.0);
+        return random_between(&seed, 45.0, 60.0);
     case 3:
-        return pow(10.0, uniform(2.0, 20.0));
+        return pow(10.0, random_between(&seed, 2.0, 20.0));
     case 4:
         return nextafter(45.0, check_random(&seed) < 0.5 ? 0.0 : 99.0);
     default:
-        return floor(uniform(0.0, 360.0)) / 8 + 0.0625; /* between two intervals */
+        return floor(random_between(&seed, 0.0, 360.0)) / 8 + 0.0625; /* between two intervals */
     }
 }
 
@@ -77,7 +73,7 @@ static void check_boys(const vector_forms *v)
     double T[W_MAX], F[VECTOR_ORDERS * W_MAX], worst = 0.0;
     for (int turn = 0; turn < 20000; turn++) {
         for (int l = 0; l < v->width; l++)
-            T[l] = boys_argument(turn % 7 ? (int)uniform(0, 6) : turn % 6);
+            T[l] = boys_argument(turn % 7 ? (int)random_between(&seed, 0, 6) : turn % 6);
         const int M = turn % VECTOR_ORDERS;
         v->boys[M](T, F);
         for (int l = 0; l < v->width; l++) {
@@ -107,7 +103,8 @@ static void make_pair(lane_pair *z, const double *A, const double *B, int prims,
         /* Not tighter: the horizontal recursion loses digits with AB sqrt(p), see
          * docs/explanation/accuracy.md, and then two correct forms differ by more than a few
          * roundings. */
-        const double a = pow(10.0, uniform(-1.0, 1.0)), b = pow(10.0, uniform(-1.0, 1.0));
+        const double a = pow(10.0, random_between(&seed, -1.0, 1.0)),
+                     b = pow(10.0, random_between(&seed, -1.0, 1.0));
         double *prim = z->prim + m * FMO_PAIR_FIELDS, r2 = 0.0;
         for (int x = 0; x < 3; x++) {
             prim[FMO_PAIR_X + x] = -(b / (a + b)) * z->AB[x];
@@ -115,9 +112,10 @@ static void make_pair(lane_pair *z, const double *A, const double *B, int prims,
         }
         prim[FMO_PAIR_P] = a + b;
         prim[FMO_PAIR_HALF] = 0.5 / (a + b);
-        prim[FMO_PAIR_K] = empty || m >= prims ? 0.0
-                                               : uniform(-1.0, 1.0) * pow(a * b, 0.75) *
-                                                     exp(-a * b / (a + b) * r2) / (a + b);
+        prim[FMO_PAIR_K] = empty || m >= prims
+                               ? 0.0
+                               : random_between(&seed, -1.0, 1.0) * pow(a * b, 0.75) *
+                                     exp(-a * b / (a + b) * r2) / (a + b);
     }
     z->view = (fmo_pair_view){PRIMS, z->prim, z->AB, z->A};
 }
@@ -136,11 +134,11 @@ static double schwarz(const lane_pair *z, int li, int lj)
 /* Centres of a quartet: on top of each other, near, far, in a plane. */
 static void make_centres(double centre[4][3])
 {
-    const int kind = (int)uniform(0, 5);
+    const int kind = (int)random_between(&seed, 0, 5);
     const double far = kind == 2 ? 200.0 : 0.0;
     for (int s = 0; s < 4; s++)
         for (int x = 0; x < 3; x++) {
-            centre[s][x] = uniform(-1.0, 1.0) + (s >= 2 ? far : 0.0);
+            centre[s][x] = random_between(&seed, -1.0, 1.0) + (s >= 2 ? far : 0.0);
             if (kind == 0) centre[s][x] = 0.25;
             if (kind == 1 && x == 0) centre[s][x] = 0.25;
             if (kind == 3 && s > 1) centre[s][x] = centre[s - 2][x];
@@ -166,8 +164,9 @@ static void check_quartets(const vector_forms *v, fmo_eri_class c, const char *n
         make_centres(centre);
         flat[l] = centre[0][0] == centre[1][0] && centre[0][0] == centre[2][0] &&
                   centre[0][0] == centre[3][0];
-        make_pair(&bras[l], centre[0], centre[1], 1 + (int)uniform(0, PRIMS), 0);
-        make_pair(&kets[l], centre[2], centre[3], 1 + (int)uniform(0, PRIMS), empty[l]);
+        make_pair(&bras[l], centre[0], centre[1], 1 + (int)random_between(&seed, 0, PRIMS), 0);
+        make_pair(&kets[l], centre[2], centre[3], 1 + (int)random_between(&seed, 0, PRIMS),
+                  empty[l]);
         empty_lanes += empty[l];
         for (int x = 0; x < 3; x++) {
             AB[x * W + l] = bras[l].AB[x];

@@ -2,6 +2,7 @@
 #include "tests/io/bad_files.h"
 
 #include "tests/io/bad_changes.h"
+#include "tests/support/folder.h"
 
 #include <math.h>
 
@@ -302,25 +303,12 @@ const bad_file *bad_file_at(int i)
     return &rows[i].bad;
 }
 
-static int copy_file(const char *in, const char *out)
-{
-    char block[65536];
-    FILE *from = fopen(in, "rb"), *to = from ? fopen(out, "wb") : NULL;
-    size_t n;
-    while (to && (n = fread(block, 1, sizeof block, from)) > 0) fwrite(block, 1, n, to);
-    int bad = !to || ferror(from) || ferror(to);
-    if (from) fclose(from);
-    if (to && fclose(to) != 0) bad = 1;
-    if (bad) fprintf(stderr, "cannot copy %s to %s\n", in, out);
-    return bad;
-}
-
 int bad_file_make(int i, const char *in, const char *out)
 {
     const row *r = &rows[i];
     work w = {
         .file = -1, .in = in, .out = out, .what = r->what, .value = r->value, .index = r->index};
-    if (copy_file(in, out) != 0) return 1;
+    if (file_copy(in, out) != 0) return 1;
     if (r->kind == HDF5_CHANGE) w.file = GET(H5Fopen(out, H5F_ACC_RDWR, H5P_DEFAULT));
     r->mutate(&w);
     if (w.file >= 0) MUST(H5Fclose(w.file));

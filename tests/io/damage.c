@@ -2,7 +2,7 @@
  * whatever it is, nothing crashes and a refusal has a message. Deterministic; more cases:
  * io_damage CASES [SEED]. */
 #include "tests/support/check.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include <fmo/dataset.h>
 
 #include <hdf5.h>

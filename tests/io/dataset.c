@@ -1,21 +1,12 @@
 /* Good data sets: every committed file is read whole, and what it gives is what the file holds, in
  * its own AO order and normalisation. */
-#include "tests/support/check.h"
+#include "tests/support/shipped.h"
 #include <fmo/dataset.h>
 #include <fmo/one_electron.h>
 
 #include <dirent.h>
 #include <hdf5.h>
 #include <pthread.h>
-
-static fmo_dataset *must_read(const char *path)
-{
-    fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    fmo_status status = fmo_dataset_read(path, &dataset, &err);
-    CHECK(status == FMO_OK && dataset, "%s: %s", path, err.message);
-    return dataset;
-}
 
 /* The matrix as HDF5 alone reads it, or NULL. */
 static double *raw_matrix(const char *path, const char *name, size_t n)
@@ -55,7 +46,7 @@ static double energy_of(const fmo_dataset *dataset, size_t n)
 
 static void check_file(const char *path)
 {
-    fmo_dataset *dataset = must_read(path);
+    fmo_dataset *dataset = read_dataset(path);
     if (!dataset) return;
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     size_t n = (size_t)fmo_basis_ao_num(basis);
@@ -110,7 +101,7 @@ static void check_file(const char *path)
 /* Numbers and words of one known file. */
 static void check_water(void)
 {
-    fmo_dataset *water = must_read(FMO_DATASET_DIR "/h2o_sto-3g.h5");
+    fmo_dataset *water = read_dataset(FMO_DATASET_DIR "/h2o_sto-3g.h5");
     if (!water) return;
     char label[64];
     CHECK(strcmp(fmo_dataset_formula(water), "H2O") == 0, "%s", fmo_dataset_formula(water));
@@ -140,7 +131,7 @@ static void *ask_core(void *dataset)
 
 static void check_late_core(const char *path)
 {
-    fmo_dataset *dataset = must_read(path);
+    fmo_dataset *dataset = read_dataset(path);
     if (!dataset) return;
     CHECK(strcmp(fmo_dataset_core_hamiltonian_source(dataset), "computed") == 0, "%s",
           fmo_dataset_core_hamiltonian_source(dataset));

@@ -3,7 +3,7 @@
  * the driver. io_full_disk [FMO-DRIVER]; skipped where such a namespace is not allowed. */
 #define _GNU_SOURCE /* unshare */
 #include "tests/support/check.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include "tests/io/orbitals.h"
 #include <fmo/one_electron.h>
 #include <fmo/result.h>

@@ -1,8 +1,9 @@
 /* Our own reader of HDF5 (io/hdf5): every way in which HDF5 stores an array gives the same data
  * set; files that crash, hang or silently mislead libhdf5 are refused; nothing is made up where
  * memory or descriptors run out. What thousands of mutants do: fuzz/mutants.c. */
+#include "tests/support/calls.h"
 #include "tests/support/check.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include "tests/io/repack.h"
 #include "io/hdf5/tree.h"
 #include <fmo/dataset.h>
@@ -140,14 +141,13 @@ static void many_chunks(void)
     free(read);
 }
 
+/* A file that is refused with these words, and a cure. */
 static void check_refused(const char *path, const char *expect)
 {
-    fmo_error err = {FMO_OK, ""};
+    fmo_error err;
     fmo_dataset *d = NULL;
-    fmo_status status = fmo_dataset_read(path, &d, &err);
-    CHECK(status == FMO_ERR_INPUT && !d, "%s: status %d", path, (int)status);
-    CHECK(strstr(err.message, expect), "'%s' is not in '%s'", expect, err.message);
-    CHECK(strchr(err.message, ';') != NULL, "no cure in '%s'", err.message);
+    CHECK_REFUSED(fmo_dataset_read(path, &d, &err), &err, FMO_ERR_INPUT, expect);
+    CHECK(!d && strchr(err.message, ';') != NULL, "no cure in '%s'", err.message);
     fmo_dataset_destroy(d);
 }
 

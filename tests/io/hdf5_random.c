@@ -3,7 +3,7 @@
  * io_hdf5_random [FILES [SEED [FIRST]]]     FIRST: of the files, which are kept then, to look at */
 #include "tests/support/check.h"
 #include "tests/io/draw.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include "tests/io/must.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/heap.h"

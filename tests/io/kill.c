@@ -4,7 +4,7 @@
 #include "tests/support/check.h"
 #include "driver/base/clock.h"
 #include "io/output/file.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include "tests/io/orbitals.h"
 #include <fmo/one_electron.h>
 #include <fmo/result.h>

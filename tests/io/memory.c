@@ -3,7 +3,7 @@
  * to nothing upwards, a process each. Texts that are too long for an attribute are the caller's
  * error, not a lack of memory. */
 #include "tests/support/check.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include <fmo/basis_set.h>
 #include <fmo/fragment_system.h>
 #include <fmo/molecule.h>

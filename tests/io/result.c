@@ -1,5 +1,7 @@
 /* Result files: content, provenance, and that nothing is ever left half-written. */
+#include "tests/support/calls.h"
 #include "tests/support/check.h"
+#include "tests/support/folder.h"
 #include "io/output/kind.h"
 #include <fmo/result.h>
 #include <fmo/version.h>
@@ -14,37 +16,6 @@
 
 static char directory[] = "/tmp/fmo-io-result-XXXXXX";
 static const char *const input = FMO_DATASET_DIR "/h2o_sto-3g.h5";
-
-static const char *in_directory(const char *name)
-{
-    static char path[4][1024];
-    static int next;
-    char *p = path[next++ % 4];
-    snprintf(p, sizeof path[0], "%s/%s", directory, name);
-    return p;
-}
-
-static int count_files(void)
-{
-    int n = 0;
-    DIR *dir = opendir(directory);
-    while (dir && readdir(dir)) n++;
-    if (dir) closedir(dir);
-    return n - 2;
-}
-
-static char *load(const char *path, long *size)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    fseek(file, 0, SEEK_END);
-    *size = ftell(file);
-    rewind(file);
-    char *bytes = malloc((size_t)*size + 1);
-    if (fread(bytes, 1, (size_t)*size, file) != (size_t)*size) *size = -1;
-    fclose(file);
-    return bytes;
-}
 
 static void check_matrix(hid_t file, const char *name, const double *want, int n)
 {
@@ -95,7 +66,7 @@ static fmo_result make_result(const fmo_dataset *dataset)
 
 static void check_content(const fmo_dataset *dataset)
 {
-    const char *path = in_directory("content.h5");
+    const char *path = folder_path(directory, "content.h5");
     fmo_result result = make_result(dataset);
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_result_write(path, dataset, &result, &err) == FMO_OK, "%s", err.message);
@@ -135,7 +106,7 @@ static void check_content(const fmo_dataset *dataset)
     CHECK(H5Lexists(file, "/fmo/energy", H5P_DEFAULT) == 0, "energy is still there");
     check_text(file, "mode", "fused");
     H5Fclose(file);
-    CHECK(count_files() == 1, "%d files", count_files());
+    CHECK(folder_count(directory, "") == 1, "%d files", folder_count(directory, ""));
     unlink(path);
 }
 
@@ -143,13 +114,13 @@ static void refused(const char *path, const fmo_dataset *dataset, fmo_status wan
 {
     fmo_result result = make_result(dataset);
     fmo_error err = {FMO_OK, ""};
-    int before = count_files();
+    int before = folder_count(directory, "");
     fmo_status status = fmo_result_write(path, dataset, &result, &err);
     CHECK(status == want, "%s: %s (%s)", path, fmo_status_text(status), err.message);
     CHECK(strstr(err.message, text) != NULL, "'%s' is not in '%s'", text, err.message);
     CHECK(status != FMO_ERR_OUTPUT || strncmp(err.message, path, strlen(path)) == 0,
           "no path in '%s'", err.message);
-    CHECK(count_files() == before, "%s: left something behind", path);
+    CHECK(folder_count(directory, "") == before, "%s: left something behind", path);
     if (getenv("FMO_TEST_VERBOSE")) printf("%s\n", err.message);
 }
 
@@ -160,10 +131,10 @@ static void check_refusals(const fmo_dataset *dataset)
     refused(directory, dataset, FMO_ERR_OUTPUT, "is a directory");
     refused("/dev/null", dataset, FMO_ERR_OUTPUT, "not a regular file");
     refused(input, dataset, FMO_ERR_OUTPUT, "is the data set itself");
-    refused(in_directory("none/result.h5"), dataset, FMO_ERR_OUTPUT, "cannot create");
-    refused(in_directory("new/"), dataset, FMO_ERR_OUTPUT, "ends in '/'");
+    refused(folder_path(directory, "none/result.h5"), dataset, FMO_ERR_OUTPUT, "cannot create");
+    refused(folder_path(directory, "new/"), dataset, FMO_ERR_OUTPUT, "ends in '/'");
     refused("/proc/result.h5", dataset, FMO_ERR_OUTPUT, "cannot create");
-    snprintf(link_path, sizeof link_path, "%s", in_directory("link.h5"));
+    snprintf(link_path, sizeof link_path, "%s", folder_path(directory, "link.h5"));
     CHECK(symlink(input, link_path) == 0, "symlink");
     refused(link_path, dataset, FMO_ERR_OUTPUT, "is the data set itself");
     unlink(link_path);
@@ -172,13 +143,16 @@ static void check_refusals(const fmo_dataset *dataset)
     unlink(link_path);
     if (geteuid() != 0) {
         chmod(directory, 0500);
-        refused(in_directory("result.h5"), dataset, FMO_ERR_OUTPUT, "Permission denied");
+        refused(folder_path(directory, "result.h5"), dataset, FMO_ERR_OUTPUT, "Permission denied");
         chmod(directory, 0700);
     }
     fmo_result wrong = make_result(dataset);
     wrong.nao = 6;
-    CHECK(fmo_result_write(in_directory("x.h5"), dataset, &wrong, NULL) == FMO_ERR_ARGUMENT, "nao");
-    CHECK(fmo_result_write(in_directory("x.h5"), dataset, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    CHECK(fmo_result_write(folder_path(directory, "x.h5"), dataset, &wrong, NULL) ==
+              FMO_ERR_ARGUMENT,
+          "nao");
+    CHECK(fmo_result_write(folder_path(directory, "x.h5"), dataset, NULL, NULL) == FMO_ERR_ARGUMENT,
+          "NULL");
 }
 
 /* Through a symbolic link the link stays and its target is replaced. */
@@ -188,8 +162,8 @@ static void check_link(const fmo_dataset *dataset)
     fmo_error err = {FMO_OK, ""};
     fmo_result result = make_result(dataset);
     struct stat info;
-    snprintf(target, sizeof target, "%s", in_directory("target.h5"));
-    snprintf(link_path, sizeof link_path, "%s", in_directory("link.h5"));
+    snprintf(target, sizeof target, "%s", folder_path(directory, "target.h5"));
+    snprintf(link_path, sizeof link_path, "%s", folder_path(directory, "link.h5"));
     FILE *file = fopen(target, "w");
     fprintf(file, "old");
     fclose(file);
@@ -205,12 +179,11 @@ static void check_link(const fmo_dataset *dataset)
 static void check_full_disk(const fmo_dataset *dataset)
 {
     char path[1024];
-    long before_size = 0, after_size = 0;
     fmo_result result = make_result(dataset);
     fmo_error err = {FMO_OK, ""};
-    snprintf(path, sizeof path, "%s", in_directory("full.h5"));
+    snprintf(path, sizeof path, "%s", folder_path(directory, "full.h5"));
     CHECK(fmo_result_write(path, dataset, &result, &err) == FMO_OK, "%s", err.message);
-    char *before = load(path, &before_size);
+    const content before = content_load(path);
 
     struct rlimit old, small = {1000, 1000};
     getrlimit(RLIMIT_FSIZE, &old);
@@ -221,12 +194,12 @@ static void check_full_disk(const fmo_dataset *dataset)
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_DFL);
 
-    char *after = load(path, &after_size);
-    CHECK(before && after && before_size == after_size &&
-              memcmp(before, after, (size_t)before_size) == 0,
+    const content after = content_load(path);
+    CHECK(before.bytes && after.bytes && before.size == after.size &&
+              memcmp(before.bytes, after.bytes, before.size) == 0,
           "the old file was touched");
-    free(before);
-    free(after);
+    free(before.bytes);
+    free(after.bytes);
     unlink(path);
 }
 
@@ -235,7 +208,7 @@ static void check_killed(const fmo_dataset *dataset)
 {
     char path[1024];
     fmo_result result = make_result(dataset);
-    snprintf(path, sizeof path, "%s", in_directory("killed.h5"));
+    snprintf(path, sizeof path, "%s", folder_path(directory, "killed.h5"));
     for (int i = 0; i < 20; i++) {
         CHECK(fmo_result_write(path, dataset, &result, NULL) == FMO_OK, "write");
         pid_t child = fork();
@@ -254,7 +227,7 @@ static void check_killed(const fmo_dataset *dataset)
     DIR *dir = opendir(directory); /* a killed process may leave its temporary file */
     struct dirent *entry;
     while (dir && (entry = readdir(dir)))
-        if (strstr(entry->d_name, ".tmp")) unlink(in_directory(entry->d_name));
+        if (strstr(entry->d_name, ".tmp")) unlink(folder_path(directory, entry->d_name));
     if (dir) closedir(dir);
     unlink(path);
 }
@@ -262,7 +235,7 @@ static void check_killed(const fmo_dataset *dataset)
 /* Who wrote a file, and any bytes written as results are. */
 static void check_kinds(const fmo_dataset *dataset)
 {
-    const char *path = in_directory("kind");
+    const char *path = folder_path(directory, "kind");
     const fmo_result result = make_result(dataset);
     fmo_error err = {FMO_OK, ""};
     static const struct {
@@ -296,16 +269,14 @@ static void check_kinds(const fmo_dataset *dataset)
     CHECK(fmo_file_kind_of("/dev/null") == FMO_FILE_OTHER, "a device");
     CHECK(fmo_file_kind_of(NULL) == FMO_FILE_OTHER, "NULL");
     CHECK(!fmo_file_kind_text(FMO_FILE_KIND_COUNT), "out of range");
-    CHECK(fmo_file_write(NULL, "", 0, &err) == FMO_ERR_ARGUMENT, "no path");
-    CHECK(strstr(err.message, "path") != NULL, "%s", err.message);
+    CHECK_REFUSED(fmo_file_write(NULL, "", 0, &err), &err, FMO_ERR_ARGUMENT, "path");
     unlink(path);
 }
 
 int main(void)
 {
     if (!mkdtemp(directory)) return 1;
-    long before_size = 0, after_size = 0;
-    char *before = load(input, &before_size);
+    const content before = content_load(input);
     fmo_error err = {FMO_OK, ""};
     fmo_dataset *dataset = NULL;
     CHECK(fmo_dataset_read(input, &dataset, &err) == FMO_OK, "%s", err.message);
@@ -317,14 +288,14 @@ int main(void)
         check_killed(dataset);
         check_kinds(dataset);
     }
-    char *after = load(input, &after_size);
-    CHECK(before && after && before_size == after_size &&
-              memcmp(before, after, (size_t)before_size) == 0,
+    const content after = content_load(input);
+    CHECK(before.bytes && after.bytes && before.size == after.size &&
+              memcmp(before.bytes, after.bytes, before.size) == 0,
           "the data set was changed");
-    free(before);
-    free(after);
+    free(before.bytes);
+    free(after.bytes);
     fmo_dataset_destroy(dataset);
-    CHECK(count_files() == 0, "%d files left", count_files());
+    CHECK(folder_count(directory, "") == 0, "%d files left", folder_count(directory, ""));
     rmdir(directory);
     return check_summary();
 }

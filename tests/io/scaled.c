@@ -2,7 +2,7 @@
  * matrices that follow, are the same molecule: both are read, doubted or refused, with and without
  * a fault, and both give the same Molden file. */
 #include "tests/support/check.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include "tests/io/must.h"
 #include "tests/io/orbitals.h"
 #include <fmo/dataset.h>

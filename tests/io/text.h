@@ -4,7 +4,7 @@
 #define FMO_TESTS_IO_TEXT_H
 
 #include "tests/support/check.h"
-#include "tests/io/folder.h"
+#include "tests/support/folder.h"
 #include <fmo/basis_set.h>
 #include <fmo/one_electron.h>
 

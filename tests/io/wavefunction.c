@@ -1,8 +1,9 @@
 /* Orbitals written as TREXIO and Molden: read back whole, in spite of shuffled functions and
  * unequal factors; refused where they make no sense; never half a file. Other programs read them in
  * with_pyscf.py. */
-#include "tests/support/check.h"
-#include "tests/io/folder.h"
+#include "tests/support/calls.h"
+#include "tests/support/shipped.h"
+#include "tests/support/folder.h"
 #include "tests/io/orbitals.h"
 #include <fmo/basis_set.h>
 #include <fmo/fock.h>
@@ -24,40 +25,15 @@ static const char *const files[] = {
     "hbr_def2-svp_sph.h5", "h2s_6-31gd_shuffled.h5"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
-static const char *in_directory(const char *name)
-{
-    static char path[4][1024];
-    static int next;
-    char *p = path[next++ % 4];
-    snprintf(p, sizeof path[0], "%s/%s", directory, name);
-    return p;
-}
-
-static fmo_dataset *open_set(const char *path)
-{
-    fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
-    return dataset;
-}
-
 static double energy_of(const fmo_dataset *dataset)
 {
     size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     const double *D = fmo_dataset_density(dataset), *H = fmo_dataset_core_hamiltonian(dataset);
     double *J = calloc(n * n, sizeof *J), *K = calloc(n * n, sizeof *K);
-    fmo_fock_options options;
-    fmo_fock_plan *plan = NULL;
-    fmo_error err = {FMO_OK, ""};
+    const fmo_fock_options options = fock_options(FMO_MODE_CPU, 0, 1e-14);
     double energy = fmo_dataset_nuclear_repulsion(dataset);
-    fmo_fock_options_init(&options);
-    options.mode = FMO_MODE_CPU;
-    options.cutoff = 1e-14;
-    CHECK(fmo_fock_plan_create(fmo_dataset_basis(dataset), &options, &plan, &err) == FMO_OK &&
-              fmo_fock_build(plan, D, J, K, &err) == FMO_OK,
-          "%s", err.message);
+    fock_build(fmo_dataset_basis(dataset), &options, D, J, K, NULL);
     for (size_t i = 0; i < n * n; i++) energy += D[i] * (H[i] + 0.5 * J[i] - 0.25 * K[i]);
-    fmo_fock_plan_destroy(plan);
     free(J);
     free(K);
     return energy;
@@ -70,13 +46,13 @@ static void check_round_trip(const char *file)
 {
     char source[1024];
     snprintf(source, sizeof source, FMO_DATASET_DIR "/%s", file);
-    fmo_dataset *a = open_set(source);
+    fmo_dataset *a = read_dataset(source);
     if (!a) return;
-    const char *path = in_directory("orbitals.h5");
+    const char *path = folder_path(directory, "orbitals.h5");
     test_orbitals o = orbitals_read(a);
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_wavefunction_write_trexio(path, a, &o.wf, &err) == FMO_OK, "%s", err.message);
-    fmo_dataset *b = open_set(path);
+    fmo_dataset *b = read_dataset(path);
     if (b) {
         size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(a));
         CHECK((size_t)fmo_basis_ao_num(fmo_dataset_basis(b)) == n, "%s: nao", file);
@@ -104,9 +80,10 @@ static void check_round_trip(const char *file)
 
         /* Written once more from what was read, the energy is the same to 1e-10. */
         fmo_wavefunction again = o.wf;
-        CHECK(fmo_wavefunction_write_trexio(in_directory("again.h5"), b, &again, &err) == FMO_OK,
+        CHECK(fmo_wavefunction_write_trexio(folder_path(directory, "again.h5"), b, &again, &err) ==
+                  FMO_OK,
               "%s", err.message);
-        fmo_dataset *c = open_set(in_directory("again.h5"));
+        fmo_dataset *c = read_dataset(folder_path(directory, "again.h5"));
         if (c)
             CHECK(fabs(energy_of(c) - energy) < 1e-10, "%s: energy %.12f, was %.12f", file,
                   energy_of(c), energy);
@@ -119,16 +96,16 @@ static void check_round_trip(const char *file)
 
 static void check_unconverged(void)
 {
-    fmo_dataset *a = open_set(FMO_DATASET_DIR "/h2o_sto-3g.h5");
+    fmo_dataset *a = read_dataset(FMO_DATASET_DIR "/h2o_sto-3g.h5");
     test_orbitals o = orbitals_read(a);
-    const char *path = in_directory("half.h5");
+    const char *path = folder_path(directory, "half.h5");
     fmo_error err = {FMO_OK, ""};
     o.wf.converged = 0;
     o.wf.mo_num = 6; /* fewer orbitals than functions, as after linear dependence */
     o.wf.total_energy = NAN;
     o.wf.method = NULL;
     CHECK(fmo_wavefunction_write_trexio(path, a, &o.wf, &err) == FMO_OK, "%s", err.message);
-    fmo_dataset *b = open_set(path);
+    fmo_dataset *b = read_dataset(path);
     if (b) {
         const char *notice = fmo_dataset_notice(b, 0);
         CHECK(notice && strstr(notice, "did not converge"), "notice: %s", notice ? notice : "none");
@@ -155,7 +132,7 @@ static void check_created(void)
     fmo_basis_set_destroy(set);
     if (!a) return;
     test_orbitals o = orbitals_unit(a);
-    const char *path = in_directory("created.h5");
+    const char *path = folder_path(directory, "created.h5");
     CHECK(fmo_wavefunction_write_trexio(path, a, &o.wf, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_dataset_read_basis(path, &b, &err) == FMO_OK, "%s", err.message);
     if (b) {
@@ -179,8 +156,8 @@ static void check_created(void)
 /* A data set need not have a density if only its basis is wanted. */
 static void check_basis_only(void)
 {
-    const char *path = in_directory("bare.h5");
-    fmo_dataset *a = open_set(FMO_DATASET_DIR "/h2o_sto-3g.h5"), *b = NULL;
+    const char *path = folder_path(directory, "bare.h5");
+    fmo_dataset *a = read_dataset(FMO_DATASET_DIR "/h2o_sto-3g.h5"), *b = NULL;
     test_orbitals o = orbitals_read(a);
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_wavefunction_write_trexio(path, a, &o.wf, &err) == FMO_OK, "%s", err.message);
@@ -306,9 +283,9 @@ static void check_molden(const char *file)
     static molden m;
     char source[1024];
     snprintf(source, sizeof source, FMO_DATASET_DIR "/%s", file);
-    fmo_dataset *a = open_set(source);
+    fmo_dataset *a = read_dataset(source);
     if (!a) return;
-    const char *path = in_directory("orbitals.molden");
+    const char *path = folder_path(directory, "orbitals.molden");
     test_orbitals o = orbitals_read(a);
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_wavefunction_write_molden(path, a, &o.wf, &err) == FMO_OK, "%s", err.message);
@@ -399,10 +376,10 @@ static void refused(const char *path, const fmo_dataset *dataset, const fmo_wave
 
 static void check_refusals(void)
 {
-    fmo_dataset *a = open_set(FMO_DATASET_DIR "/h2o_sto-3g.h5");
+    fmo_dataset *a = read_dataset(FMO_DATASET_DIR "/h2o_sto-3g.h5");
     test_orbitals o = orbitals_read(a);
     fmo_wavefunction wf = o.wf;
-    const char *path = in_directory("refused");
+    const char *path = folder_path(directory, "refused");
     refused("", a, &wf, FMO_ERR_ARGUMENT, "the path is empty");
     refused(path, NULL, &wf, FMO_ERR_ARGUMENT, "dataset is NULL");
     refused(path, a, NULL, FMO_ERR_ARGUMENT, "wavefunction is NULL");
@@ -423,7 +400,7 @@ static void check_refusals(void)
     refused(directory, a, &wf, FMO_ERR_OUTPUT, "is a directory");
     refused("/dev/null", a, &wf, FMO_ERR_OUTPUT, "not a regular file");
     refused(FMO_DATASET_DIR "/h2o_sto-3g.h5", a, &wf, FMO_ERR_OUTPUT, "is the data set itself");
-    refused(in_directory("none/out"), a, &wf, FMO_ERR_OUTPUT, "cannot create a file");
+    refused(folder_path(directory, "none/out"), a, &wf, FMO_ERR_OUTPUT, "cannot create a file");
     refused("/proc/out", a, &wf, FMO_ERR_OUTPUT, "cannot create a file");
 
     struct rlimit old,

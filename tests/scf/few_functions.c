@@ -8,6 +8,7 @@
 
 #include <fmo/scf.h>
 
+#include "tests/support/calls.h"
 #include "tests/support/check.h"
 #include "tests/support/molecule.h"
 
@@ -16,18 +17,9 @@ static int build_threads(const char *name, int asked)
     fmo_dataset *const dataset = molecule_dataset(name, "6-31g");
     const size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     double *const D = calloc(3 * n * n + 1, sizeof *D);
-    fmo_fock_options o;
-    fmo_fock_plan *plan = NULL;
+    const fmo_fock_options o = fock_options(FMO_MODE_CPU, asked, 1e-10);
     fmo_fock_profile profile = {.threads = 0};
-    fmo_error err = {FMO_OK, ""};
-    fmo_fock_options_init(&o);
-    o.mode = FMO_MODE_CPU;
-    o.threads = asked;
-    CHECK(fmo_fock_plan_create(fmo_dataset_basis(dataset), &o, &plan, &err) == FMO_OK &&
-              fmo_fock_build(plan, D, D + n * n, D + 2 * n * n, &err) == FMO_OK &&
-              fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK,
-          "%s: %s", name, err.message);
-    fmo_fock_plan_destroy(plan);
+    fock_build(fmo_dataset_basis(dataset), &o, D, D + n * n, D + 2 * n * n, &profile);
     fmo_dataset_destroy(dataset);
     free(D);
     return profile.threads;

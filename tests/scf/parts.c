@@ -5,6 +5,7 @@
 #include <fmo/scf.h>
 
 #include "driver/scf/scf_internal.h"
+#include "tests/support/calls.h"
 #include "tests/support/shipped.h"
 
 /* ---- DIIS ---------------------------------------------------------------------------------- */
@@ -275,11 +276,10 @@ static void test_orthogonalisation(void)
 static void refused(const fmo_scf_input *input, const fmo_scf_options *options, fmo_status want,
                     const char *word)
 {
-    fmo_error err = {FMO_OK, ""};
+    fmo_error err;
     fmo_scf_result *result = (fmo_scf_result *)&err; /* must become NULL */
-    const fmo_status got = fmo_scf_run(input, options, &result, &err);
-    CHECK(got == want && !result && strstr(err.message, word), "status %d, '%s': expected '%s'",
-          got, err.message, word);
+    CHECK_REFUSED(fmo_scf_run(input, options, &result, &err), &err, want, word);
+    CHECK(!result, "a result in spite of \"%s\"", word);
 }
 
 static void test_refusals(void)

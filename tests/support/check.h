@@ -85,4 +85,10 @@ static inline double check_random(unsigned long long *state)
     return (double)(x >> 11) * 0x1p-53;
 }
 
+/* The same in [a,b). */
+static inline double random_between(unsigned long long *state, double a, double b)
+{
+    return a + (b - a) * check_random(state);
+}
+
 #endif

@@ -6,6 +6,7 @@
 
 #include <fmo/scf.h>
 
+#include "tests/support/calls.h"
 #include "tests/support/molecule.h"
 #include "tests/support/system.h"
 
@@ -47,13 +48,7 @@ static inline int scaled_build_host(const fmo_basis *basis, const fmo_fock_optio
                                     const double *D, double *JK)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
-    fmo_fock_plan *plan = NULL;
-    fmo_error err = {FMO_OK, ""};
-    fmo_status status = fmo_fock_plan_create(basis, o, &plan, &err);
-    if (status == FMO_OK) status = fmo_fock_build(plan, D, JK, JK + n * n, &err);
-    CHECK(status == FMO_OK, "%s", err.message);
-    fmo_fock_plan_destroy(plan);
-    return status == FMO_OK;
+    return fock_build(basis, o, D, JK, JK + n * n, NULL);
 }
 
 /* Builds with these options, made by `build`; factors go into ao_factor, or, where all are equal,

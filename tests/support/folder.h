@@ -1,6 +1,6 @@
 /* A folder of a test's own under /tmp, and what is in it; what is in a file. */
-#ifndef FMO_TESTS_IO_FOLDER_H
-#define FMO_TESTS_IO_FOLDER_H
+#ifndef FMO_TESTS_FOLDER_H
+#define FMO_TESTS_FOLDER_H
 
 #include <dirent.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ typedef struct content {
     size_t size;
 } content;
 
-/* What a file holds. */
+/* What a file holds, and a zero byte after it. */
 static inline content content_load(const char *path)
 {
     content c = {NULL, 0};
@@ -47,8 +47,31 @@ static inline content content_load(const char *path)
     rewind(file);
     c.bytes = malloc(c.size + 1);
     if (fread(c.bytes, 1, c.size, file) != c.size) c.size = 0;
+    c.bytes[c.size] = 0;
     fclose(file);
     return c;
+}
+
+/* The path of a file in a folder; four of them stay valid. */
+static inline const char *folder_path(const char *folder, const char *name)
+{
+    static char path[4][1024];
+    static int next;
+    char *const p = path[next++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", folder, name);
+    return p;
+}
+
+/* Returns 0, or says on stderr that it cannot. */
+static inline int file_copy(const char *from, const char *to)
+{
+    const content c = content_load(from);
+    FILE *const file = c.bytes ? fopen(to, "wb") : NULL;
+    int bad = !file || fwrite(c.bytes, 1, c.size, file) != c.size;
+    if (file && fclose(file) != 0) bad = 1;
+    if (bad) fprintf(stderr, "cannot copy %s to %s\n", from, to);
+    free(c.bytes);
+    return bad;
 }
 
 #endif
