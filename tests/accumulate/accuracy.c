@@ -83,6 +83,8 @@ static const struct {
     double cutoff, tolerance, tolerance_energy;
 } run[] = {{0.0, 1e-10, 1e-9}, {1e-12, 1e-9, 1e-9}, {1e-10, 1e-8, 1e-7}};
 
+/* Compares J, K, G and the energy of a data set at each cutoff of `run` with the values of the
+ * file, or with mode reference where the file has none, and prints a row of the table. */
 static void check_data_set(const char *name)
 {
     char path[1024], label[400];
@@ -138,6 +140,8 @@ static int is_data_set(const struct dirent *e)
     return length > 3 && !strcmp(e->d_name + length - 3, ".h5");
 }
 
+/* Prints, for several cutoffs and pruning thresholds, the errors that primitive pruning causes in G
+ * and in the energy, and the work that it saves. */
 static void study_pruning(const char *path)
 {
     static const double cutoffs[] = {1e-10, 1e-12}, shares[] = {0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};

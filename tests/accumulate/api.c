@@ -1,5 +1,6 @@
-/* The plan/execute interface of fock.h: what it refuses and how it says so, what stays untouched on
- * errors, plans and threads side by side, several builds on one plan, progress, memory, names. */
+/* The plan/execute interface of fock.h: refused arguments and their messages, outputs that an error
+ * leaves untouched, plans and threads side by side, several builds on one plan, progress, memory,
+ * names. */
 #include <cblas.h>
 #include <omp.h>
 #include <pthread.h>
@@ -29,6 +30,8 @@ static fmo_fock_options options_of(fmo_mode mode, int threads)
     return o;
 }
 
+/* Every mode, reduction, class, strategy and update has its name and text, and numbers outside the
+ * tables have none. */
 static void check_names(void)
 {
     static const char *const mode[] = {"auto", "cpu", "reference", "fused", "split"};
@@ -84,6 +87,8 @@ static void check_names(void)
         check_plan_refused(basis, &bad, FMO_ERR_ARGUMENT, fragment); \
     } while (0)
 
+/* The defaults of the options; every value out of range is refused; GPU modes are there or are
+ * refused by name; device pointers are refused in mode cpu. */
 static void check_options(const fmo_basis *basis)
 {
     fmo_fock_options o;
@@ -123,7 +128,7 @@ static void check_options(const fmo_basis *basis)
     check_plan_refused(basis, &o, FMO_ERR_UNSUPPORTED,
                        "stored belongs to modes cpu and fused; mode reference");
 
-    /* Modes of the GPU: there, or refused by name. */
+    /* GPU modes are available, or are refused by name. */
     static const fmo_mode gpu[] = {FMO_MODE_FUSED, FMO_MODE_SPLIT};
     for (int m = 0; m < 2; m++) {
         o = options_of(gpu[m], 1);
@@ -139,7 +144,7 @@ static void check_options(const fmo_basis *basis)
     }
     fmo_fock_plan_destroy(NULL);
 
-    /* What was found out about the GPU is what the modes say. */
+    /* Whether there is a GPU agrees with what the modes report. */
     err = (fmo_error){FMO_OK, ""};
     const fmo_status available = fmo_gpu_available(&err);
     CHECK(available == FMO_OK || (available == FMO_ERR_NO_DEVICE && *err.message), "%s",
@@ -155,7 +160,7 @@ static void check_options(const fmo_basis *basis)
     fmo_fock_plan_destroy(plan);
 }
 
-/* Several GPUs: what does not go together, and what a mode without a GPU makes of them. */
+/* Several GPUs: options that exclude each other, and modes without a GPU. */
 static void check_devices(const fmo_basis *basis)
 {
     fmo_fock_plan *plan = NULL;
@@ -176,7 +181,7 @@ static void check_devices(const fmo_basis *basis)
     check_plan_refused(basis, &o, FMO_ERR_ARGUMENT,
                        "options.device = 1 and options.devices: give one of them");
     o.device = -1;
-    o.devices[0] = o.devices[1] = 1000; /* asked for by number: no other mode takes its place */
+    o.devices[0] = o.devices[1] = 1000; /* a GPU requested by number: no other mode replaces it */
     err.status = FMO_OK;
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_NO_DEVICE && !plan, "%s",
           err.message);
@@ -192,7 +197,7 @@ static void check_devices(const fmo_basis *basis)
           fmo_gpu_num());
 }
 
-/* mode auto says what it became and why; NULL options are the defaults. */
+/* Mode auto reports which mode it chose and why; NULL options are the defaults. */
 static void check_auto(const fmo_basis *basis, const double *D)
 {
     static double J[N_MAX * N_MAX], K[N_MAX * N_MAX];
@@ -219,7 +224,7 @@ static void check_auto(const fmo_basis *basis, const double *D)
     omp_set_num_threads(usual);
 }
 
-/* Refused densities, and what they leave behind. */
+/* Densities that are refused, and what they leave behind. */
 static void check_density(const fmo_basis *basis, const double *D, fmo_mode mode)
 {
     static double bad[N_MAX * N_MAX], J[N_MAX * N_MAX], K[N_MAX * N_MAX];
@@ -267,7 +272,7 @@ static void check_density(const fmo_basis *basis, const double *D, fmo_mode mode
         CHECK(fmo_fock_plan_profile(plan, &profile, NULL) == FMO_ERR_ARGUMENT,
               "a profile of a build that failed");
     }
-    /* The plan goes on as if nothing had happened. */
+    /* The plan still gives the right result afterwards. */
     CHECK(fmo_fock_build(plan, D, J, K, NULL) == FMO_OK, "build after errors");
     check_close("J after errors", J, J0, size, (size_t)n, 1e-11, 0.0);
     check_close("K after errors", K, K0, size, (size_t)n, 1e-11, 0.0);
@@ -285,8 +290,8 @@ static void check_density(const fmo_basis *basis, const double *D, fmo_mode mode
     fmo_fock_plan_destroy(plan);
 }
 
-/* Builds on one plan, whatever came before, are those of a fresh one: bit for bit with one thread.
- * The basis is gone by then. */
+/* A build on a used plan equals that of a new plan, bit for bit with one thread. The basis is
+ * destroyed before. */
 static void check_reuse(fmo_mode mode)
 {
     enum { DENSITIES = 3 };
@@ -379,6 +384,8 @@ static void check_jobs(const char *name, const job *jobs)
               name, t, jobs[t].failures, jobs[t].error);
 }
 
+/* Plans that are built in POSIX threads and in OpenMP threads of the caller at the same time give
+ * the same J and K as alone, and OpenBLAS's number of threads is restored. */
 static void check_side_by_side(const fmo_basis *basis, const double *D)
 {
     static double J0[N_MAX * N_MAX], K0[N_MAX * N_MAX];
@@ -395,13 +402,15 @@ static void check_side_by_side(const fmo_basis *basis, const double *D)
     CHECK(openblas_get_num_threads() == blas_threads, "OpenBLAS threads: %d, were %d",
           openblas_get_num_threads(), blas_threads);
 
-    /* Inside the caller's parallel region OpenMP grants one thread where two are asked for. */
+    /* Inside the caller's parallel region OpenMP grants one thread where two are requested. */
     make_jobs(basis, D, J0, K0, jobs);
 #pragma omp parallel for num_threads(2) schedule(static, 1)
     for (int t = 0; t < JOBS; t++) run_job(&jobs[t]);
     check_jobs("OpenMP threads", jobs);
 }
 
+/* A build uses the number of threads that was requested, its profile is consistent, and it leaves
+ * OpenBLAS's number of threads as it was. */
 static void check_threads(const fmo_basis *basis, const double *D)
 {
     static double J[N_MAX * N_MAX], K[N_MAX * N_MAX];
@@ -432,7 +441,8 @@ static void check_threads(const fmo_basis *basis, const double *D)
         CHECK(classes <= profile.seconds, "classes take %g s of %g s", classes, profile.seconds);
         fmo_fock_plan_destroy(plan);
     }
-    for (int before = 1; before <= 2; before++) { /* OpenBLAS's own threads follow and come back */
+    for (int before = 1; before <= 2;
+         before++) { /* OpenBLAS's number of threads follows and is restored */
         const int usual = openblas_get_num_threads();
         const fmo_fock_options o = options_of(FMO_MODE_REFERENCE, 3 - before);
         openblas_set_num_threads(before);
@@ -478,7 +488,7 @@ static void check_progress(const fmo_basis *basis, const double *D)
         }
 }
 
-/* A plan that is building refuses a second call, which here comes from within the first. */
+/* A plan refuses a second call during a build; here the call comes from its progress callback. */
 typedef struct second_call {
     fmo_fock_plan *plan;
     const double *D;
@@ -517,6 +527,8 @@ static void check_in_use(const fmo_basis *basis, const double *D)
     fmo_fock_plan_destroy(call.plan);
 }
 
+/* Mode reference is refused before it allocates if its integrals do not fit into the memory limit.
+ */
 static void check_memory(const fmo_basis *basis, const double *D)
 {
     static double J[N_MAX * N_MAX], K[N_MAX * N_MAX];
@@ -539,6 +551,7 @@ static void check_memory(const fmo_basis *basis, const double *D)
     fmo_basis_destroy(large);
 }
 
+/* Runs all checks on one small molecule. */
 int main(void)
 {
     fmo_basis *basis = make_basis();

@@ -30,7 +30,7 @@ static void check_mixed_modes(void)
 
 int main(void)
 {
-    /* densities that build together keep what matters to any of them */
+    /* densities that are built together keep every quartet that matters to one of them */
     batch_check_results(FMO_MODE_CPU, FMO_SCATTER_AUTO, 1e-9, &seed);
     batch_check_results(FMO_MODE_CPU, FMO_SCATTER_FIXED, 0.0, &seed);
     batch_check_errors(FMO_MODE_CPU, &seed);

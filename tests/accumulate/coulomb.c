@@ -1,6 +1,6 @@
-/* J alone in mode cpu, which needs no integrals, from the inside: every instruction set that this
- * processor has, all classes, one density and several, and J of another molecule's density, against
- * J of builds of J and K; and equal bits where scatter = fixed promises them. */
+/* J alone in mode cpu, which computes no integrals, through internal functions: every instruction
+ * set of this processor, all classes, one density and several, and J of another molecule's density,
+ * against J from builds of J and K; equal bits with scatter = fixed. */
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/plan/plan.h"
 
@@ -37,7 +37,7 @@ static void quartets_of(const fmo_fock_plan *plan, int64_t *quartets)
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) quartets[c] = profile.classes[c].quartets;
 }
 
-/* `all`: every class is to be there. */
+/* all: every class must occur */
 static void check_alone(const char *name, const fmo_basis *basis, int all)
 {
     const fmo_cpu_kernels *kernels[3];
@@ -68,8 +68,8 @@ static void check_alone(const char *name, const fmo_basis *basis, int all)
                   "%s, class %d: %lld quartets for J alone, %lld for J and K", label, c,
                   (long long)alone[c], (long long)with_K[c]);
 
-        /* several at a time; and the plan as its own source, where bra and ket are of one list but
-         * only one side's J is wanted */
+        /* several densities at a time; and the plan as its own source, where bra and ket are of one
+         * list but only one side's J is required */
         fmo_fock_job job[DENSITIES];
         double *several = malloc(DENSITIES * size * sizeof *several);
         memset(several, 0xff, DENSITIES * size * sizeof *several);
@@ -104,7 +104,8 @@ static void check_alone(const char *name, const fmo_basis *basis, int all)
     free(J0);
 }
 
-/* Fixed: the same bits for any number of threads, set of sums and run. */
+/* With `fixed` the bits do not depend on the number of threads, the partition of the sums or the
+ * run. */
 static void check_bits(const char *name, const fmo_basis *basis)
 {
     static const int threads[] = {1, 2, 3, 2};
@@ -126,6 +127,8 @@ static void check_bits(const char *name, const fmo_basis *basis)
     free(J0);
 }
 
+/* Runs the checks on random molecules with d shells and on molecules of equal shells, whose
+ * families of pairs fill several vectors. */
 int main(void)
 {
     static test_system s;

@@ -1,6 +1,6 @@
-/* Mode cpu from the inside: the kernels of every instruction set this processor has against mode
- * reference; scatter fixed, whose J and K are equal bit by bit for any number of threads, any
- * reduction and every run; integrals kept in memory. */
+/* Mode cpu through internal functions: the kernels of every instruction set of this processor
+ * against mode reference; scatter fixed, whose J and K are equal bit by bit for any number of
+ * threads, any reduction and every run; integrals stored in memory. */
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/plan/plan.h"
 
@@ -69,7 +69,7 @@ static double largest_of(const matrices *m)
     return largest;
 }
 
-/* Every instruction set, plain, atomic and fixed, against the reference. */
+/* Every instruction set with every strategy and reduction agrees with mode reference. */
 static void check_kernels(const char *name, const fmo_basis *basis)
 {
     const fmo_cpu_kernels *kernels[3];
@@ -100,7 +100,7 @@ static void check_kernels(const char *name, const fmo_basis *basis)
     matrices_free(&m);
 }
 
-/* Fixed: any threads, any reduction, again and again. */
+/* With `fixed` the bits do not depend on threads, reduction or run. */
 static void check_fixed(const char *name, const fmo_basis *basis, double density)
 {
     static const int threads[] = {1, 2, 3, 5, 2};
@@ -120,7 +120,7 @@ static void check_fixed(const char *name, const fmo_basis *basis, double density
                       how.threads, fmo_reduce_name(how.reduce), how.cutoff);
             }
         }
-        /* and it is right: as without, to what rounding to fixed point may cost */
+        /* and the result agrees with one without `fixed`, but for the rounding to fixed point */
         how.scatter = FMO_SCATTER_AUTO;
         how.threads = 1;
         how.reduce = FMO_REDUCE_TREE;
@@ -133,8 +133,8 @@ static void check_fixed(const char *name, const fmo_basis *basis, double density
     matrices_free(&m);
 }
 
-/* Integrals kept from build to build against direct builds, density after density; a density too
- * large for the pairs makes the plan compute them again. */
+/* Builds from stored integrals agree with direct builds for several densities; a density that is
+ * too large for the pairs makes the plan compute them again. */
 static void check_stored(const char *name, const fmo_basis *basis, double cutoff,
                          const fmo_cpu_kernels *kernels, int threads, fmo_scatter scatter)
 {
@@ -170,7 +170,7 @@ static void check_stored(const char *name, const fmo_basis *basis, double cutoff
             const double tolerance = cutoff > 0 ? 1e-8 : 1e-12 * largest_of(&m);
             check_close(label, m.J, m.J0, m.size, m.n, tolerance, 0.0);
             check_close(label, m.K, m.K0, m.size, m.n, tolerance, 0.0);
-            /* and once more: bit by bit what it was, if sums have an order */
+            /* and once more: the same bits if the sums have a fixed order */
             if (threads == 1 || scatter == FMO_SCATTER_FIXED) {
                 memcpy(m.J0, m.J, 2 * m.size * sizeof *m.J);
                 if (status == FMO_OK) status = fmo_fock_build(plan, m.D, m.J, m.K, &err);
@@ -184,7 +184,7 @@ static void check_stored(const char *name, const fmo_basis *basis, double cutoff
     fmo_fock_plan_destroy(plan);
 }
 
-/* Densities at the ends of what a double holds: right, or refused; never 0. */
+/* Densities near the limits of a double are built right or refused, and never give 0. */
 static void check_fixed_ends(const fmo_basis *basis)
 {
     static const double sizes[] = {1e306, 1.7e308, 1e290, 1e200, 1e-200, 1e-290, 1e-300};
@@ -245,7 +245,7 @@ static void check_indices(void)
     CHECK(fmo_cpu_pairs_check(0, 7, (size_t)1 << 40, &err) == FMO_ERR_UNSUPPORTED, "2^40 rows");
 }
 
-/* A list that says it has more is refused before anything is allocated: the plan's own check. */
+/* A list with too large a count is refused by the plan's own check before anything is allocated. */
 static void check_indices_of_lists(const fmo_basis *basis)
 {
     fmo_shell_pairs pairs;
@@ -261,7 +261,8 @@ static void check_indices_of_lists(const fmo_basis *basis)
     fmo_shell_pairs_free(&pairs);
 }
 
-/* A limit too small for them: stored refuses and says what it needs, auto goes without. */
+/* With a memory limit that is too small, `stored` is refused with the memory it needs, and `auto`
+ * uses direct integrals. */
 static void check_stored_limits(const fmo_basis *basis)
 {
     fmo_fock_options o;
@@ -272,7 +273,7 @@ static void check_stored_limits(const fmo_basis *basis)
     fmo_fock_options_init(&o);
     o.mode = FMO_MODE_CPU;
     o.threads = 1;
-    size_t least = 1000; /* that a build does with */
+    size_t least = 1000; /* the least that a build needs */
     o.memory = least;
     while (fmo_fock_plan_create(basis, &o, &plan, NULL) == FMO_ERR_MEMORY)
         o.memory = least += least / 4;
@@ -298,6 +299,8 @@ static void check_stored_limits(const fmo_basis *basis)
     matrices_free(&m);
 }
 
+/* Runs the checks on random molecules and on equal shells in boxes of several sizes, from
+ * overlapping to well separated pairs. */
 int main(void)
 {
     static test_system s;

@@ -4,7 +4,7 @@
 
 #include "accumulate/cpu/kernel.h"
 
-/* Those of this processor; returns how many. */
+/* The tables that this processor can run; returns their number. */
 static inline int kernels_here(const fmo_cpu_kernels **kernels)
 {
     int count = 0;

@@ -1,6 +1,6 @@
-/* J of far pairs by boxes (cpu/far.h, tree/) against the integrals themselves: for some pairs of a
- * molecule the sum over all that are not near. Bits for any number of threads and shares; builds
- * with and without; what is refused. */
+/* J of far pairs by the octree (cpu/far.h, tree/) against integrals: for some pairs of a molecule,
+ * the sum over all pairs that are not near. Bits for any number of threads and shares; builds with
+ * and without the far field; refused options. */
 #include "tests/support/calls.h"
 #include "tests/support/molecule.h"
 #include "tests/support/system.h"
@@ -22,6 +22,8 @@ typedef struct far_case {
     fmo_cpu_far_build built;
 } far_case;
 
+/* Prepares the shell pairs and octree of a basis, and a random density that decays with the
+ * distance between the two shells. */
 static int begin_case(far_case *f, const fmo_basis *basis, double cutoff)
 {
     fmo_error err = {FMO_OK, ""};
@@ -61,6 +63,7 @@ static void end_case(far_case *f)
     }
 }
 
+/* Builds one share of the far-field part of J. */
 static fmo_status build(far_case *f, double cutoff, int threads, int share, int shares,
                         fmo_cpu_far_build *to)
 {
@@ -84,7 +87,7 @@ static fmo_status build(far_case *f, double cutoff, int threads, int share, int 
     return status;
 }
 
-/* A pair with all its primitives, as eri.h wants it. */
+/* A pair with all its primitives in the form that eri.h takes. */
 typedef struct view {
     double AB[3], *prim;
     fmo_pair_view pair;
@@ -135,7 +138,8 @@ static int64_t by_integrals(const far_case *f, int c, int q, double *out)
     return num;
 }
 
-/* Far X^J of some pairs, half of them with large bounds, off by at most `allowed` cutoffs. */
+/* Far-field X^J of some pairs, half of them with large bounds, has an error of at most `allowed`
+ * cutoffs. */
 static void compare(const char *name, const fmo_basis *basis, double cutoff, int samples,
                     double allowed)
 {
@@ -180,8 +184,8 @@ static void compare_molecule(const char *xyz, const char *set, double cutoff, in
     fmo_dataset_destroy(dataset);
 }
 
-/* A chain with all kinds of shells: diffuse and tight ones, contractions that cancel, pairs far
- * along the chain; of some depth. */
+/* A chain with all kinds of shells: diffuse and tight ones, contractions that cancel, pairs of
+ * distant atoms. */
 static void make_chain(test_system *s, int atoms, double step, int cancel)
 {
     memset(s, 0, sizeof *s);
@@ -203,7 +207,7 @@ static void make_chain(test_system *s, int atoms, double step, int cancel)
     }
 }
 
-/* Nuclei so far apart that a leaf is one of them, with all pairs in one place. */
+/* Nuclei so far apart that each leaf has one of them, with all pairs at one point. */
 static void compare_lattice(void)
 {
     static test_system s;
@@ -232,7 +236,7 @@ static void compare_chains(void)
     }
 }
 
-/* The same bits with any number of threads, and from shares put together. */
+/* The bits do not depend on the number of threads, and shares add up to the whole. */
 static void check_bits(const fmo_basis *basis)
 {
     far_case f;
@@ -267,7 +271,7 @@ static void check_bits(const fmo_basis *basis)
     end_case(&f);
 }
 
-/* J and K of `num` densities with a plan, and what the profile says. */
+/* J and K of `num` densities with one plan, and its profile. */
 static int build_plan(const fmo_basis *basis, fmo_fock_options o, const double *D, int num,
                       double *J, double *K, fmo_fock_profile *profile)
 {
@@ -289,7 +293,8 @@ static int build_plan(const fmo_basis *basis, fmo_fock_options o, const double *
     return status == FMO_OK;
 }
 
-/* Builds with boxes against builds without: one density and three, J alone, bits under fixed. */
+/* Builds with the far field agree with builds without it: one density and three, J alone, bits with
+ * `fixed`. */
 static void check_builds(const char *name, const fmo_basis *basis)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis), size = n * n;
@@ -346,7 +351,8 @@ static void check_builds(const char *name, const fmo_basis *basis)
     free(K);
 }
 
-/* What auto becomes: direct where nearly all is near, where integrals are kept, and at cutoff 0. */
+/* `auto` chooses direct sums where nearly all pairs are near, where integrals are stored, and at
+ * cutoff 0. */
 static void check_auto(const char *xyz, const char *set, fmo_coulomb want)
 {
     fmo_dataset *dataset = molecule_dataset(xyz, set);
@@ -371,6 +377,7 @@ static void check_auto(const char *xyz, const char *set, fmo_coulomb want)
     fmo_dataset_destroy(dataset);
 }
 
+/* Options with which the far field cannot be combined are refused. */
 static void check_refusals(const fmo_basis *basis)
 {
     fmo_fock_options boxes, o;
@@ -395,6 +402,8 @@ static void check_refusals(const fmo_basis *basis)
           "names");
 }
 
+/* Without arguments runs all checks; with FILE.xyz SET CUTOFF PAIRS prints the errors of one
+ * molecule. */
 int main(int argc, char **argv)
 {
     const int small = getenv("FMO_TEST_SMALL") != NULL; /* under sanitizers */

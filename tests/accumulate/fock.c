@@ -7,6 +7,8 @@
 
 static unsigned long long seed = 99;
 
+/* J and K of mode cpu agree with mode reference for several numbers of threads, reductions and
+ * cutoffs, and screened-in and skipped quartets add up to all quartets. */
 static void compare(const char *name, const fmo_basis *basis, double density_size)
 {
     const int n = fmo_basis_ao_num(basis);
@@ -65,7 +67,7 @@ static void compare_system(const char *name, const test_system *s)
     fmo_basis_destroy(basis);
 }
 
-/* s, p and d shells; Cartesian and spherical functions, shuffled and with factors of their own. */
+/* s, p and d shells with Cartesian and spherical functions, shuffled and with different factors. */
 static void check_d(void)
 {
     static test_system s;
@@ -84,7 +86,7 @@ static void check_d(void)
     }
 }
 
-/* What the GPU's kernels do not know goes to the CPU with any GPU in the machine, and says so. */
+/* Mode auto sends what the GPU's kernels do not support to the CPU, and reports it. */
 static void check_modes_of_d(void)
 {
     static test_system s;
@@ -103,7 +105,7 @@ static void check_modes_of_d(void)
               mode == (gpu == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU) &&
               !strstr(reason, "d shells"),
           "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
-    o.scatter = FMO_SCATTER_TILE; /* has none for d shells, with a GPU or without */
+    o.scatter = FMO_SCATTER_TILE; /* it has no kernels for d shells */
     CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK && mode == FMO_MODE_CPU &&
               strstr(reason, "scatter = tile") && strstr(reason, "d shells"),
           "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
@@ -119,7 +121,8 @@ static void check_modes_of_d(void)
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan, "%s",
           err.message);
     const char *const use = strstr(err.message, "; use ");
-    for (int k = 0; k < FMO_SCATTER_COUNT && use; k++) { /* it names those that go for d shells */
+    for (int k = 0; k < FMO_SCATTER_COUNT && use;
+         k++) { /* it names the strategies that support d shells */
         const char *const there = strstr(use, fmo_scatter_name((fmo_scatter)k));
         CHECK(!there == !fmo_scatter_takes_all_shells((fmo_scatter)k, FMO_COMMIT_NATIVE), "%s: %s",
               fmo_scatter_name((fmo_scatter)k), err.message);
@@ -128,6 +131,8 @@ static void check_modes_of_d(void)
     fmo_basis_destroy(basis);
 }
 
+/* Runs the comparison on random molecules around the vector widths and on special geometries, and
+ * checks that the result stays linear when a large density makes the plan prune again. */
 int main(void)
 {
     static test_system s;
@@ -161,7 +166,7 @@ int main(void)
     }
     compare_system("coincident atoms", &s);
 
-    memset(&s, 0, sizeof s); /* the same functions twice, a hair apart */
+    memset(&s, 0, sizeof s); /* the same functions twice, 1e-7 bohr apart */
     for (int a = 0; a < 4; a++) {
         unsigned long long same = 5;
         system_add_atom(&s, 1e-7 * (a % 2), 0.0, a / 2 * 2.0);

@@ -42,7 +42,7 @@ int main(void)
         if (integrals == FMO_INTEGRALS_DIRECT)
             CHECK(quartets[1] < quartets[0] - quartets[0] / 10, "%lld of %lld quartets",
                   (long long)quartets[1], (long long)quartets[0]);
-        /* also where integrals are kept, of which the profile counts all */
+        /* also with stored integrals, all of which the profile counts */
         double left_out = 0.0;
         for (size_t k = 0; k < 2 * size; k++)
             left_out = fmax(left_out, fabs(J[2 * size + k] - J[k]));

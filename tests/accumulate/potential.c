@@ -1,5 +1,5 @@
-/* Potentials of charge distributions in mode cpu, their refusals, and what does not depend on
- * threads. */
+/* Potentials of charge distributions in mode cpu, refused arguments, and independence of the number
+ * of threads. */
 #include "tests/support/calls.h"
 #include "tests/support/potential_checks.h"
 
@@ -37,6 +37,8 @@ static void check_threads(void)
     potential_end(&c[1]);
 }
 
+/* Wrong arguments, charges, coordinates and densities are refused with a message that names them,
+ * and no object is handed out. */
 static void check_refusals(void)
 {
     test_system s;
@@ -117,8 +119,8 @@ static void check_refusals(void)
     fmo_distribution_destroy(NULL);
 }
 
-/* A distribution that waits for whoever needs it: of products and a density that have gone, by two
- * threads at once. */
+/* A distribution whose electrons are computed when they are first needed, by two threads at once,
+ * after its products and density have been freed. */
 static void check_later(void)
 {
     potential_case c[2];
@@ -133,7 +135,7 @@ static void check_later(void)
         const fmo_distribution *first = c[1].distribution;
         fmo_potential_job job[3];
         fmo_potential_options_init(&fused);
-        fused.mode = FMO_MODE_FUSED; /* nothing is asked of a GPU so far */
+        fused.mode = FMO_MODE_FUSED; /* no GPU has been used so far */
         fmo_distribution_job later = {c[1].products, c[1].D,     POTENTIAL_CHARGES,
                                       c[1].charge,   c[1].coord, NULL};
         CHECK(fmo_distributions_create(&later, 1, &fused, &err) == FMO_OK, "%s", err.message);

@@ -1,5 +1,5 @@
 /* Builds that ranks share (accumulate/plan/shared.c), on the CPU, with ranks that are threads:
- * against builds of one rank, under `fixed` bit for bit; counts; failures, which all ranks hear of.
+ * against builds of one rank, with `fixed` bit for bit; counts; failures, which all ranks report.
  */
 #include "accumulate/rules/rank_gpu.h"
 #include "tests/support/calls.h"
@@ -64,7 +64,7 @@ static int64_t quartets_of(const fmo_fock_plan *plan)
     return quartets;
 }
 
-/* Who has which GPU, and that all ranks hear of each other's. */
+/* Which rank has which GPU; all ranks learn each other's. */
 typedef struct gpu_asker {
     ranks_local user;
     fmo_ranks ranks;
@@ -80,9 +80,10 @@ static void *ask_gpu(void *arg)
     return NULL;
 }
 
+/* Ranks of one host get different GPUs, whether they see all of them or only their own. */
 static void check_gpus(void)
 {
-    /* two hosts of two GPUs, all seen; a host whose ranks see their own; one that sees none */
+    /* two hosts of two GPUs, all visible; a host whose ranks see one GPU each; one without */
     const int64_t first[] = {5, 5, -7, -7, 1, 2, 0, 5};
     const int want[] = {0, 1, 0, 1, 0, 0, -1, 2};
     for (int r = 0; r < 8; r++)
@@ -141,7 +142,7 @@ static void check_builds(const fmo_basis *basis, fmo_fock_options o, fmo_ranks *
     fmo_fock_plan_destroy(shared);
 }
 
-/* What becomes of a rank that cannot go on, or is told to do what it cannot. */
+/* Errors on one rank, and commands that a rank cannot execute, end all ranks. */
 static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
 {
     ranks_local_world world;
@@ -158,13 +159,13 @@ static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
     memcpy(m->K, m->J, m->size * sizeof *m->K);
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
 
-    world.altered_bytes = sizeof(uint64_t); /* rank 2 has other pieces */
+    world.altered_bytes = sizeof(uint64_t); /* rank 2 has another partition of the work */
     CHECK_REFUSED(fmo_fock_build(plan, m->D, m->J, NULL, &err), &err, FMO_ERR_UNSUPPORTED,
                   "rank 2 on host2: its pieces of work");
     world.altered_bytes = 0;
     err = (fmo_error){FMO_OK, ""};
 
-    world.faulty_from = 5; /* the counter does not answer any more */
+    world.faulty_from = 5; /* the counter of work items fails */
     CHECK_REFUSED(fmo_fock_build(plan, m->D, m->J, NULL, &err), &err, FMO_ERR_DEVICE,
                   "work counter");
     world.faulty_from = -1;
@@ -184,14 +185,14 @@ static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
     fmo_fock_plan_destroy(plan);
     err = (fmo_error){FMO_OK, ""};
 
-    o.memory = 1000; /* too little, on every rank: rank 0 is named */
+    o.memory = 1000; /* too little memory on every rank: rank 0 is named */
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_MEMORY && !plan &&
               strncmp(err.message, "rank 0 on host0: mode cpu needs", 31) == 0,
           "%s", err.message);
     o.memory = 0;
     err = (fmo_error){FMO_OK, ""};
 
-    o.mode = FMO_MODE_REFERENCE; /* alone, and says so */
+    o.mode = FMO_MODE_REFERENCE; /* one rank alone, which the notice reports */
     fmo_fock_profile profile;
     fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
     if (status == FMO_OK) status = fmo_fock_build(plan, m->D, m->J, m->K, &err);
@@ -211,7 +212,7 @@ static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
     close_ranks(&world, h);
 }
 
-/* J of far pairs by boxes: each rank has a part of them. */
+/* J of far pairs by the octree: each rank computes a part of them. */
 static void check_boxes(void)
 {
     static test_system s;
@@ -249,6 +250,8 @@ static void check_boxes(void)
     fmo_basis_destroy(basis);
 }
 
+/* Runs the checks with 1 to 4 ranks, direct and stored integrals, and with and without `fixed`;
+ * every rank must take some of the work items. */
 int main(void)
 {
     static const fmo_integrals kept[] = {FMO_INTEGRALS_DIRECT, FMO_INTEGRALS_STORED};

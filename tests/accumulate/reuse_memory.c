@@ -1,13 +1,13 @@
-/* fmo_fock_reuse_memory: memory of kept integrals goes from a plan of mode cpu to the thread's next
- * one, whose integrals are its own. */
+/* fmo_fock_reuse_memory: the next plan of the same thread uses the memory of stored integrals of a
+ * plan of mode cpu again, with its own integrals in it. */
 #include "accumulate/cpu/build.h"
 #include "accumulate/plan/plan.h"
 #include "tests/support/system.h"
 
 static unsigned long long seed = 77;
 
-/* J and K of two builds of a plan that keeps its integrals, the second from them; where those of
- * the last class that has any are. */
+/* J and K of two builds of a plan with stored integrals, the second of which reads them. Returns
+ * the address of those of the last class that has any. */
 static const void *build(const fmo_basis *basis, const double *density, double *out)
 {
     const size_t size = (size_t)fmo_basis_ao_num(basis) * (size_t)fmo_basis_ao_num(basis);
@@ -31,6 +31,8 @@ static const void *build(const fmo_basis *basis, const double *density, double *
     return at;
 }
 
+/* Plans of three molecules that reuse the stored integrals' memory give the bits of plans that do
+ * not, and the second plan has the first one's memory. */
 int main(void)
 {
     enum { MOLECULES = 3 };

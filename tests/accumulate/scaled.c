@@ -65,7 +65,7 @@ static void make_mixed(test_system *m)
     }
 }
 
-/* got over s to the power, against the ordinary one. */
+/* The result divided by a power of s agrees with that of the original molecule. */
 static void check_scaled(const char *what, double s, int power, double *got, const double *want,
                          size_t n, double tolerance)
 {
@@ -205,6 +205,8 @@ static void check_factors(const test_system *m)
     free(other);
 }
 
+/* Runs the comparisons for six powers of the scaling factor, on small molecules and, at the largest
+ * and smallest exponents, on a chain. */
 int main(void)
 {
     static const build_case small[] = {

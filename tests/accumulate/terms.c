@@ -2,6 +2,8 @@
  * reference. */
 #include "tests/support/terms_checks.h"
 
+/* Runs the checks of terms for direct and stored integrals, both strategies, several threads and
+ * reductions, with and without a cutoff, and for mode reference. */
 int main(void)
 {
     static test_system small, other, large;

@@ -51,6 +51,8 @@ static void add_progress(double fraction, void *user)
     *(double *)user += fraction;
 }
 
+/* Computes J and K in every mode, the workspace and the one-electron matrices of a basis, and
+ * provokes an error, whose message must be this thread's own. */
 static void compute(const fmo_basis *basis, worker *w)
 {
     outcome *o = &w->got;
@@ -77,7 +79,7 @@ static void compute(const fmo_basis *basis, worker *w)
         o->workspace += memory.host_bytes;
         fmo_fock_plan_destroy(plan);
 
-        fmo_error expected = {FMO_OK, ""}; /* errors, too, are each thread's own */
+        fmo_error expected = {FMO_OK, ""}; /* each thread has its own errors */
         options.threads = -1 - k;
         note(w, fmo_fock_plan_create(basis, &options, &plan, &expected), FMO_ERR_ARGUMENT,
              &expected);
@@ -105,11 +107,11 @@ static fmo_basis *make_basis(unsigned long long seed)
     return basis;
 }
 
-/* A basis of its own first, then the one that all share; the latter's outcome stays. */
+/* Computes with a basis of its own first, then with the shared one, whose results are kept. */
 static void *run(void *user)
 {
     worker *w = user;
-    omp_set_num_threads(1); /* of this thread; the one-electron integrals take no number */
+    omp_set_num_threads(1); /* for this thread: the one-electron integrals have no option for it */
     for (int turn = 0; turn < TURNS; turn++) {
         fmo_basis *own = make_basis(w->seed);
         memset(&w->got, 0xff, sizeof w->got);
@@ -122,6 +124,8 @@ static void *run(void *user)
     return NULL;
 }
 
+/* Runs several threads at once and compares every matrix bit by bit with that of a single thread.
+ */
 int main(void)
 {
     static worker alone, together[THREADS];

@@ -48,6 +48,8 @@ static double potential_by_hand(int n, double step)
     return largest;
 }
 
+/* The potential and the weight of cubic grids agree with a direct sum, grow with the system, and
+ * the weight of a long chain is 1. */
 static void test_values(void)
 {
     double before = 0.0;
@@ -94,6 +96,8 @@ static int64_t count(const fmo_basis *basis, const double *D, double cutoff, dou
     return kept;
 }
 
+/* Mode cpu keeps exactly the quartets that the weighted screening keeps when it is applied quartet
+ * by quartet. */
 static void test_build(void)
 {
     const double cutoff = 1e-4;
@@ -108,7 +112,8 @@ static void test_build(void)
     fmo_error err = {FMO_OK, ""};
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
-            D[i * n + j] *= exp(-0.2 * abs(i - j)); /* so that J decides for many */
+            D[i * n + j] *=
+                exp(-0.2 * abs(i - j)); /* so that J decides whether many quartets are kept */
     fmo_fock_options_init(&options);
     options.mode = FMO_MODE_CPU;
     options.threads = 2;

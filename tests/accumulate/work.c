@@ -1,4 +1,4 @@
-/* Lists of tasks: what they hold, shares of them, and builds of shares on the CPU. */
+/* Lists of tasks: their content, shares of them, and builds of shares on the CPU. */
 #include "tests/support/work_checks.h"
 
 #include "integrals/tables.h"
@@ -60,8 +60,8 @@ static void check_lists(const fmo_work_size *size, int shares)
     fmo_work_free(&all);
 }
 
-/* Every so-manieth bra: each bra in one share, once, and shares that weigh alike but for a bra of
- * each class. */
+/* Every nth bra: each bra is in one share, once, and the weights of shares differ by at most one
+ * bra of each class. */
 static void check_every(const fmo_work_size *size, int shares)
 {
     static seen_bras seen;
@@ -94,8 +94,8 @@ static void check_every(const fmo_work_size *size, int shares)
     fmo_work_free(&all);
 }
 
-/* Pieces: every bra of every class once, as many as asked for or a few more, the heaviest first and
- * none much heavier than the mean. */
+/* Pieces contain every bra of every class once; there are as many as requested or a few more, the
+ * heaviest first, and none is much heavier than the mean. */
 static void check_pieces(const fmo_work_size *size, int pieces)
 {
     static seen_bras seen;
@@ -119,6 +119,8 @@ static void check_pieces(const fmo_work_size *size, int pieces)
     fmo_work_free(&all);
 }
 
+/* Runs the checks of task lists for several numbers of shares and sizes of pair classes, and
+ * compares the sum of builds of shares with one build. */
 int main(void)
 {
     unsigned long long seed = 815;

@@ -1,5 +1,5 @@
-/* fmo_fock_workspace against what is really allocated: malloc and its relatives are replaced here,
- * in all of the program, by ones that count. */
+/* fmo_fock_workspace against what is really allocated: malloc and related functions are replaced,
+ * in the whole program, by versions that count. */
 #include <malloc.h>
 #include <stdatomic.h>
 
@@ -82,6 +82,8 @@ static long counted(const fmo_basis *basis, const fmo_fock_options *o, const dou
     return atomic_load(&most) - before;
 }
 
+/* The bytes that fmo_fock_workspace reports cover those that a plan and a build allocate, and are
+ * not much more. */
 static void compare(const char *name, const fmo_basis *basis, fmo_mode mode, fmo_reduce reduce,
                     fmo_coulomb coulomb, int threads, double cutoff)
 {
@@ -96,7 +98,7 @@ static void compare(const char *name, const fmo_basis *basis, fmo_mode mode, fmo
     o.coulomb = coulomb;
     o.threads = threads;
     o.cutoff = cutoff;
-    counted(basis, &o, D, J, J + n * n); /* threads and buffers of others come into being */
+    counted(basis, &o, D, J, J + n * n); /* creates the threads and buffers of other libraries */
     const long bytes = counted(basis, &o, D, J, J + n * n);
     CHECK(fmo_fock_workspace(basis, &o, &memory, &err) == FMO_OK, "%s", err.message);
     printf("%-14s %-9s %-6s %d threads, cutoff %-5g: %9zu bytes said, %9ld counted\n", name,
@@ -120,8 +122,8 @@ static void compare_all(const char *name, const fmo_basis *basis, int uncut)
         compare(name, basis, FMO_MODE_REFERENCE, FMO_REDUCE_TREE, FMO_COULOMB_AUTO, 1, 1e-10);
 }
 
-/* options.memory of mode cpu: what a build allocates stays below it, J and K are what they were,
- * and the profile says what was given up; below what one thread needs there is no plan. */
+/* options.memory in mode cpu: a build allocates less than the limit, J and K are unchanged, and the
+ * profile reports what was given up; below what one thread needs a plan is refused. */
 static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter scatter)
 {
     enum { THREADS = 6 };
@@ -153,7 +155,8 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
         }
         CHECK(err.status == FMO_OK, "%s", err.message);
         CHECK(fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK, "%s", err.message);
-        const long before = atomic_load(&in_use); /* the second build: threads are there */
+        const long before =
+            atomic_load(&in_use); /* the second build, after threads have been created */
         atomic_store(&most, before);
         CHECK(fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK &&
                   fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK,
@@ -181,6 +184,8 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
     free(J);
 }
 
+/* Wrong arguments are refused without a write; the workspace is reported even where the memory
+ * limit refuses a plan. */
 static void check_refusals(const fmo_basis *basis)
 {
     fmo_fock_options o;
@@ -194,7 +199,7 @@ static void check_refusals(const fmo_basis *basis)
     CHECK_REFUSED(fmo_fock_workspace(basis, &o, &memory, &err), &err, FMO_ERR_ARGUMENT, "cutoff");
     CHECK(memory.host_bytes == 7 && memory.device_bytes == 8, "written on error");
 
-    /* The answer where a plan would be refused for want of memory. */
+    /* The workspace is reported although a plan would be refused for lack of memory. */
     fmo_fock_plan *plan = NULL;
     const double n = fmo_basis_ao_num(basis);
     fmo_fock_options_init(&o);
@@ -206,6 +211,7 @@ static void check_refusals(const fmo_basis *basis)
           "%zu bytes for all integrals", memory.host_bytes);
 }
 
+/* Runs the checks on four data sets and on a molecule whose shells are far apart. */
 int main(void)
 {
     static const char *const names[] = {"he_sto-3g", "h2o_6-31g", "h2o8_sto-3g", "h2o8_6-31g"};

@@ -1,6 +1,7 @@
-/* More threads than there can be: asked for by options, by the environment (its other ctest entry
- * has OMP_NUM_THREADS=99999999), and where the system lets a process start few or none. libgomp
- * ends a process that cannot start a thread; this one has to go on, say so, and be right. */
+/* More threads than possible: requested by options, by the environment (its other ctest entry has
+ * OMP_NUM_THREADS=99999999), and where the system limits the threads of a process. libgomp ends a
+ * process that cannot start a thread; the library must use fewer, report it, and give the right
+ * result. */
 #include <omp.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,7 +12,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/system.h"
 
-/* A user who has no processes, and no other test's: limits count all that a user has. */
+/* A user ID without processes: the limit counts all processes of a user. */
 static unsigned other_user(void)
 {
     return 100000u + (unsigned)getpid();
@@ -31,7 +32,7 @@ static int build(const fmo_basis *basis, fmo_mode mode, int threads, const doubl
     return profile.threads;
 }
 
-/* Everything that has threads, in a process that may start at most `most - 1` of them. */
+/* Calls everything that uses threads, in a process that may start at most `most - 1` of them. */
 static int in_child(const fmo_basis *basis, const double *D, const double *want, rlim_t most)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
@@ -67,7 +68,7 @@ static int in_child(const fmo_basis *basis, const double *D, const double *want,
 
 static void check_limits(const fmo_basis *basis, const double *D, const double *want)
 {
-    /* As another user than root one counts one's own processes: there may be none. */
+    /* A user other than root may have no processes left. */
     static const rlim_t limits[] = {1, 2, 3, 6};
     for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
         const rlim_t most = geteuid() == 0 ? limits[k] : 1;
@@ -84,11 +85,11 @@ static void check_limits(const fmo_basis *basis, const double *D, const double *
     }
 }
 
-/* Address space for a few stacks: threads are counted, too. */
+/* An address space for a few stacks: the number of threads is reduced. */
 static void check_address_space(const fmo_basis *basis, const double *D, const double *want)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    (void)basis, (void)D, (void)want; /* their shadows need all of it */
+    (void)basis, (void)D, (void)want; /* the sanitizers' shadow memory needs all of it */
 #else
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     int status = -1;

@@ -23,7 +23,7 @@ static void answered(const char *what, fmo_status status, const fmo_error *err)
     CHECK(!team || status == FMO_OK, "%s of a team: %s", what, err->message);
 }
 
-/* A build with d shells, one-electron matrices, an SCF. */
+/* Runs a build with d shells, one-electron matrices and an SCF. */
 static void *run(void *user)
 {
     const fmo_basis *const basis = fmo_dataset_basis(dataset);
@@ -86,6 +86,8 @@ static int in_child(size_t kilobytes)
     return check_summary();
 }
 
+/* Runs the program again in a child process for each size of stack, once for a thread and once for
+ * a team; no child may crash. */
 int main(int argc, char **argv)
 {
     static const char *const sizes[] = {"64",  "128", "256", "384",  "460",

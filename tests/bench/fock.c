@@ -1,5 +1,5 @@
-/* What fmo-bench fock and growth rest on: generated molecules against the committed geometries, and
- * the count of surviving quartets against a count by brute force. */
+/* What fmo-bench fock and growth use: generated molecules against the committed geometries, and the
+ * count of screened-in quartets against a direct count. */
 #include "driver/bench/molecules.h"
 #include "driver/bench/work.h"
 #include "accumulate/rules/screen.h"
@@ -99,12 +99,14 @@ static void check_water(int edge)
     fmo_molecule_destroy(file);
 }
 
-/* The same count by going over all quartets of shells, pair by pair, and all their primitives. */
+/* The same count by a loop over all quartets of shells and their primitives. */
 typedef struct pair {
     int i, j, kind, prim_num;
     double bound, *prim_bound;
 } pair;
 
+/* The numbers of quartets and primitive quartets that fmo-bench counts are those of a loop over all
+ * pairs of pairs. */
 static void check_work(double cutoff)
 {
     enum { CAPACITY = 4096 };

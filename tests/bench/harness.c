@@ -7,7 +7,7 @@
 
 #include <fmo/dataset.h>
 
-/* A task whose clock is a formula. */
+/* A task whose time is given by a formula. */
 typedef struct fake {
     double per_unit;
     int64_t largest, last, checked;
@@ -56,6 +56,8 @@ static bench_cell measure(bench_run *run, fake *f, int64_t units, int64_t weight
     return run->cell[before];
 }
 
+/* The harness extrapolates work that is too long, repeats work that is short, does not count the
+ * warm-up, and computes median and spread. */
 static void test_measure(bench_run *run)
 {
     fake fast = {.per_unit = 1e-9};
@@ -85,7 +87,7 @@ static void test_measure(bench_run *run)
     c = measure(run, &none, 0, 1, 500);
     CHECK(!c.extrapolated && c.items == 0 && c.median == 0.0, "none: %g", c.median);
 
-    /* Microseconds are measured until their spread is a figure. */
+    /* Short times are repeated until their spread can be given. */
     fake tiny = {.per_unit = 1e-9};
     c = measure(run, &tiny, 1000, 1, 1000);
     CHECK(c.repeat == 500, "tiny: %d repeats", c.repeat);
@@ -136,6 +138,8 @@ static void test_checks(void)
     CHECK(e.kind == BENCH_EXACT && e.wrong == 1, "exact");
 }
 
+/* The ratio of a cell refers to the row it is compared with in the same column, and is NaN where
+ * that row does not exist. */
 static void test_ratios(bench_run *run)
 {
     const int first = run->cell_num;
@@ -161,6 +165,7 @@ static void test_ratios(bench_run *run)
     CHECK(isnan(run->cell[first + 4].ratio), "ratio to nobody");
 }
 
+/* Counts are printed with an exponent only where that is shorter and exact. */
 static void test_format(void)
 {
     static const struct {
@@ -226,7 +231,7 @@ static void test_items(bench_run *run)
               (int)bins);
 }
 
-/* Adds of every canonical quartet of h2_sto-3g and h2o_sto-3g, counted another way. */
+/* Additions of every canonical quartet of h2_sto-3g and h2o_sto-3g, counted in another way. */
 /* Each field counts only where those before it are equal; a larger bound comes first. */
 static void test_pair_order(void)
 {
@@ -244,6 +249,8 @@ static void test_pair_order(void)
           "steps of 2^8");
 }
 
+/* The recorded stream of a data set has the expected number of additions, all of them in the lower
+ * triangle, and a part of it can be read. */
 static void test_replay(bench_run *run, const char *path)
 {
     int64_t num = 0, bins = 0, all = 0, some = 0, all_again = 0;
@@ -283,6 +290,7 @@ static void test_replay(bench_run *run, const char *path)
     fmo_dataset_destroy(dataset);
 }
 
+/* Runs all checks, and reads a data set that does not exist. */
 int main(void)
 {
     const bench_options options = {.repeat = 5, .seconds = 1.0};

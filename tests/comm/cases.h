@@ -1,5 +1,5 @@
-/* What every rank does in the tests of host ranks, whatever the network: ranks are threads of one
- * process (ranks.c) or processes (mpi.c). */
+/* The cases that every rank runs in the tests of host ranks, whatever the network: ranks are
+ * threads of one process (ranks.c) or processes (mpi.c). */
 #ifndef FMO_TESTS_COMM_CASES_H
 #define FMO_TESTS_COMM_CASES_H
 
@@ -12,7 +12,7 @@ typedef struct comm_case {
     fmo_host_rank *h;
     int rank, size;
     long messages; /* of the random test, all ranks together */
-    long wrong;    /* counted here: CHECK is not for several threads */
+    long wrong;    /* counted here, because CHECK is not safe for several threads */
 } comm_case;
 
 #define EXPECT(c, condition)                                                           \
@@ -39,8 +39,8 @@ static inline int comm_same(const unsigned char *data, size_t bytes, int from, i
     return 1;
 }
 
-/* Neighbours in a ring exchange messages around every limit, as in the paper: one request for the
- * send and then the receive, so that only Synchronize covers the send. */
+/* Neighbours in a ring exchange messages of lengths around every limit, as in the paper: one
+ * request for the send and then the receive, so that only Synchronize covers the send. */
 static inline void comm_sizes(comm_case *c)
 {
     static const size_t sizes[] = {0,
@@ -130,8 +130,8 @@ static inline void comm_random(comm_case *c)
     }
 }
 
-/* Everybody sends to everybody, as much as there are requests, before anybody receives; long
- * messages among them. */
+/* Every rank sends to every rank, as many messages as there are requests, before any rank receives;
+ * some are long. */
 static inline void comm_storm(comm_case *c)
 {
     enum { EACH = 12, LONG = 100000 };
@@ -155,6 +155,7 @@ static inline void comm_storm(comm_case *c)
     free(in);
 }
 
+/* Rank 0 receives from any source with any tag. */
 static inline void comm_wild(comm_case *c)
 {
     fmo_gmpi_request request = FMO_GMPI_NULL;
@@ -180,6 +181,7 @@ static inline void comm_wild(comm_case *c)
     EXPECT(c, ranks == c->size);
 }
 
+/* Allreduces of doubles, integers and floats, sums, maxima and minima, also in place. */
 static inline void comm_reduce(comm_case *c)
 {
     enum { N = 5000 }; /* more than are staged at a time */
@@ -201,7 +203,7 @@ static inline void comm_reduce(comm_case *c)
     free(e);
 }
 
-/* A rank that comes late, though in time, is waited for; test() looks and does not wait. */
+/* A rank that is late, though in time, is waited for; test() does not wait. */
 static inline void comm_late(comm_case *c)
 {
     const int next = (c->rank + 1) % c->size, before = (c->rank + c->size - 1) % c->size;
@@ -230,7 +232,7 @@ static inline void comm_all(comm_case *c)
     comm_wild(c);
     comm_late(c);
     comm_random(c);
-    /* Nobody leaves while others still send. */
+    /* No rank ends while others still send. */
     int one = 1;
     EXPECT(c,
            fmo_host_allreduce(c->h, &one, &one, 1, FMO_GMPI_INT32, FMO_GMPI_SUM, 0) == FMO_GMPI_OK);

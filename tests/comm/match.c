@@ -1,5 +1,5 @@
 /* Matching against a slow model: random receives and messages of several sources, tags and
- * communicators, wildcards among them, always meet as MPI says. */
+ * communicators, some with wildcards, are matched as MPI specifies. */
 #include "tests/support/check.h"
 #include "accumulate/comm/match.h"
 #include <fmo/gmpi_wire.h>
@@ -11,7 +11,7 @@ typedef struct event {
     int receive, partner; /* index of the event that it met; -1 */
 } event;
 
-/* MPI's rule, from the beginning: of what waits, the earliest that fits. */
+/* MPI's rule: the earliest of the waiting items that matches. */
 static int model(const event *events, int n)
 {
     for (int m = 0; m < n; m++) {
@@ -26,6 +26,7 @@ static int model(const event *events, int n)
     return -1;
 }
 
+/* Random sends and receives, some with wildcards, are matched as a simple model matches them. */
 static void check_random_events(unsigned long long seed, int sources, int tags, double wild)
 {
     static event events[MAX];

@@ -12,13 +12,15 @@
 
 enum { GAVE_UP = 7 }; /* a tag of MPI */
 
+/* Rank 1 makes no call, so that the waits of all other ranks must end by the timeout with a message
+ * that names it. */
 static void mute(comm_case *c)
 {
     char line[400];
     int value = 0;
     fmo_gmpi_request request = FMO_GMPI_NULL;
     if (c->rank == 1) {
-        /* It is alive, and calls nothing of gmpi until all others have given up. */
+        /* It runs, but makes no call of gmpi until all others have given up. */
         for (int n = 1; n < c->size; n++)
             MPI_Recv(&value, 0, MPI_INT, MPI_ANY_SOURCE, GAVE_UP, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
@@ -51,6 +53,8 @@ static void stream(comm_case *c)
     }
 }
 
+/* Runs the case that the first argument names: all good cases, a mute rank, or a stream of messages
+ * during which a rank is killed. */
 int main(int argc, char **argv)
 {
     int level = 0;

@@ -1,7 +1,7 @@
-/* Host ranks of one process, each with a proxy: messages of all lengths, in random order, storms,
- * late ranks; and what goes wrong: lost messages, ranks that never call, messages that are too
- * long, too many requests, bad arguments. Every failure must end all ranks, soon, with one line
- * that says whose fault it was. */
+/* Host ranks of one process, each with a proxy: messages of all lengths, in random order, many at a
+ * time, and late ranks; then faults: lost messages, ranks that never call, messages that are too
+ * long, too many requests, wrong arguments. Every fault must end all ranks soon, with one line that
+ * names the rank at fault. */
 #define _GNU_SOURCE
 #include "tests/comm/cases.h"
 #include "accumulate/comm/net_local.h"
@@ -105,18 +105,18 @@ static void check_concurrent(void)
     world_close(&w);
 }
 
-/* ---- what goes wrong --------------------------------------------------------------------------
- */
+/* ---- faults --------------------------------------------------------------------------------- */
 
 typedef struct fate {
     const char *name;
     void (*body)(comm_case *c);
     int size;
-    unsigned waits;    /* bits of the ranks that are told something, the others are not */
-    unsigned first;    /* of these, who may find out: on a busy machine any of them is first */
-    int code;          /* of whoever is first */
-    const char *says;  /* what its line contains */
-    const char *other; /* what the lines of the others in `waits` contain when they follow */
+    unsigned waits; /* bits of the ranks that get an error */
+    unsigned first; /* of these, the ranks that may detect it: on a busy machine any of them may be
+                       first */
+    int code;       /* of the rank that is first */
+    const char *says;  /* contained in its line */
+    const char *other; /* contained in the lines of the others in `waits` that follow */
 } fate;
 
 static void one_message(comm_case *c)
@@ -125,7 +125,7 @@ static void one_message(comm_case *c)
     int value = 0;
     if (c->rank == 1) fmo_host_isend(c->h, &value, 4, 0, 7, 0, &request);
     if (c->rank == 0) fmo_host_irecv(c->h, &value, 4, 1, 7, 0, &request);
-    if (c->rank == 1) fmo_host_irecv(c->h, &value, 4, 0, 9, 0, &request); /* never comes either */
+    if (c->rank == 1) fmo_host_irecv(c->h, &value, 4, 0, 9, 0, &request); /* never calls either */
     fmo_host_wait(c->h, &request);
 }
 static void nobody_comes(comm_case *c)
@@ -188,10 +188,12 @@ static void *run_body(void *user)
     return NULL;
 }
 
+/* Runs a faulty case: every rank that waits gets the expected error, and the rank where the fault
+ * happened is named. */
 static void check_fate(const fate *f)
 {
-    atomic_int lost = 0; /* counted by threads that go on while it is read */
-    /* What is not about waiting has time: a busy machine may start a thread late. */
+    atomic_int lost = 0; /* counted by threads that still run while it is read */
+    /* Faults other than timeouts get a long limit: a busy machine may start a thread late. */
     const double patience = f->code == FMO_GMPI_TIMEOUT ? 0.3 : 30.0;
     world w = world_open(f->size, patience, 0, f->body == one_message ? lose_tag_7 : NULL, &lost);
     comm_case c[FMO_GMPI_RANKS_MAX];
@@ -230,6 +232,8 @@ static void check_fate(const fate *f)
     world_close(&w);
 }
 
+/* Lost messages, missing ranks, messages that are too long, full request tables and wrong arguments
+ * end all ranks. */
 static void check_fates(void)
 {
     static const fate fates[] = {

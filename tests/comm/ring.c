@@ -1,5 +1,5 @@
-/* The ring between a rank and its proxy: every bit of a command comes through, none is lost or
- * twice, each producer's stay in order, and a full ring makes producers wait. */
+/* The ring between a rank and its proxy: every bit of a command arrives, no command is lost or
+ * duplicated, those of one producer stay in order, and a full ring makes producers wait. */
 #define _GNU_SOURCE
 #include "tests/support/check.h"
 #include "accumulate/comm/ring.h"
@@ -16,6 +16,8 @@ static fmo_gmpi_page *new_page(void)
     return page;
 }
 
+/* Commands, envelopes and requests are the same after they are packed and unpacked, with edge and
+ * random values. */
 static void check_bits(void)
 {
     unsigned long long seed = 7;
@@ -82,6 +84,7 @@ static void *produce(void *user)
     return NULL;
 }
 
+/* Commands that several threads put into a ring arrive complete and, for each thread, in order. */
 static void check_threads(int count)
 {
     fmo_gmpi_page *page = new_page();

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <hdf5.h>
 
+/* Reads an nao x nao matrix of doubles, and checks its shape and type. NULL if that fails; the
+ * caller frees. */
 static double *read_matrix(hid_t file, const char *field, int nao)
 {
     hsize_t shape[2] = {0, 0};
@@ -41,6 +43,8 @@ static double *read_matrix(hid_t file, const char *field, int nao)
     return values;
 }
 
+/* A result file agrees with the reference values of its data set and with itself: G = J - K/2, F =
+ * H + G. */
 static int check_result(const char *input, const char *output, double cutoff)
 {
     fmo_error err = {FMO_OK, ""};
@@ -82,6 +86,7 @@ static int check_result(const char *input, const char *output, double cutoff)
     return check_summary();
 }
 
+/* Copies a file and adds delta to one element of a field. */
 static int alter(const char *from, const char *to, const char *field, long index, double delta)
 {
     if (file_copy(from, to) != 0) return 1;
@@ -104,6 +109,7 @@ static int alter(const char *from, const char *to, const char *field, long index
     return check_summary();
 }
 
+/* Copies a file and multiplies whole fields by a factor. */
 static int scale(const char *from, const char *to, double factor, char **fields)
 {
     if (file_copy(from, to) != 0) return 1;
@@ -204,6 +210,8 @@ static const char *check_arrays(hid_t group, long long nao, long long mo, long l
     return orbitals && density ? "both" : orbitals ? "orbitals" : density ? "density" : "none";
 }
 
+/* Prints one line for each molecule of a file of --scf --batch, and compares its attributes with
+ * /summary. */
 static int print_molecules(const char *path)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), ours = -1;

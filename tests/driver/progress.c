@@ -1,5 +1,5 @@
-/* The progress bar: nothing off a terminal, nothing too early, gone at the end. The terminal is a
- * pseudo-terminal that this test reads back. */
+/* The progress bar: drawn only on a terminal, not too early, and erased at the end. The terminal is
+ * a pseudo-terminal that this test reads. */
 #define _GNU_SOURCE
 #include "tests/support/check.h"
 #include "driver/cli/progress.h"
@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* What has arrived at the other end, control characters included. */
+/* Reads what was written to the terminal, control characters included. */
 static void read_back(int master, char *text, size_t size)
 {
     ssize_t got = read(master, text, size - 1);
@@ -25,6 +25,8 @@ static FILE *open_terminal(int *master, unsigned short columns)
     return slave < 0 ? NULL : fdopen(slave, "w");
 }
 
+/* The progress bar is drawn only after its delay and if the terminal is wide enough, stays within
+ * the columns, and is erased once. */
 static void test_terminal(unsigned short columns, int drawn)
 {
     int master;
@@ -111,6 +113,7 @@ static void test_file(void)
     fclose(file);
 }
 
+/* Runs the checks on pseudo-terminals of several widths. */
 int main(void)
 {
     int master;

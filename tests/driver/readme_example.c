@@ -18,6 +18,7 @@ fmo_status coulomb_exchange(const fmo_basis *basis, const double *D, double *J, 
 #include "tests/support/check.h"
 #include <fmo/dataset.h>
 
+/* J and K of the README's example agree with the values of the data set. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

@@ -1,6 +1,6 @@
-/* For LD_PRELOAD: the first fsync of a process sends it the signals that FMO_TEST_SIGNALS lists
- * ("2", "2 15"), which is Ctrl-C in the middle of writing a file, at the same place every time.
- * With FMO_TEST_NO_DOCUMENT set json_dumps returns NULL, as when memory runs out. */
+/* For LD_PRELOAD: the first fsync of a process sends it the signals listed in FMO_TEST_SIGNALS
+ * ("2", "2 15"), which is Ctrl-C while a file is written, at the same point every time. If
+ * FMO_TEST_NO_DOCUMENT is set, json_dumps returns NULL, as if memory ran out. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

@@ -76,7 +76,7 @@ static double part_energy(whole *w, const int *list, int count, double *out, dou
     return energy;
 }
 
-/* Electrostatics of two monomers, of their blocks of whole matrices. */
+/* Electrostatic energy of two monomers, from their blocks of the whole matrices. */
 static double pair_electrostatics(const whole *w, int i, int j)
 {
     fmo_error err = {FMO_OK, ""};
@@ -113,6 +113,8 @@ static double pair_electrostatics(const whole *w, int i, int j)
     return energy;
 }
 
+/* FMO1 and FMO2 energies and pair electrostatics of three water molecules agree with a direct
+ * implementation in mode reference. */
 int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
@@ -140,7 +142,8 @@ int main(int argc, char **argv)
     w.basis = fmo_dataset_basis(d);
     CHECK(fmo_kinetic(fmo_dataset_basis(d), w.T, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_nuclear_attraction(fmo_dataset_basis(d), w.V, &err) == FMO_OK, "%s", err.message);
-    /* Bare nuclei around the first time would be a field that nothing screens: start from atoms. */
+    /* Bare nuclei in the first iteration would be an unscreened field, so the start is from atoms.
+     */
     double *atoms = calloc(size, sizeof *atoms);
     CHECK(fmo_scf_atomic_densities(fmo_dataset_basis(d), atoms, &err) == FMO_OK, "%s", err.message);
     memcpy(w.D, atoms, size * sizeof *atoms);

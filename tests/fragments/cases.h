@@ -40,7 +40,7 @@ static inline fmo_fragment_result *run(const fmo_fragment_system *s, int threads
     o.scf.fock.mode = mode;
     o.scf.fock.threads = threads;
     if (convergence > 0.0) o.convergence = convergence;
-    /* Energies of monomers are off by the gradient. */
+    /* The error of monomer energies is of first order in the gradient. */
     if (convergence > 0.0 && convergence < 1e-10) o.scf.gradient_convergence = 1e-8;
     CHECK(fmo_fragment_run(s, set, &o, &r, &err) == FMO_OK, "%s: %s", s->name, err.message);
     if (!r) exit(1);

@@ -17,6 +17,8 @@ static double energy(int i, int j, const double *place, unsigned long long *seed
     return q / r * 0.5 + 0.3 * (check_random(seed) - 0.6) * exp(-0.6 * r);
 }
 
+/* Writes a table of pairs and a heat map for N fragments on a curve with random energies: N SEED
+ * PAIRS MAP [NAME...]. Seed 0 makes the energies NaN. */
 int main(int argc, char **argv)
 {
     if (argc < 5) return 2;

@@ -32,7 +32,7 @@ static void check_energy(const char *name, double want, double tolerance)
     fmo_fragment_system_destroy(s);
 }
 
-/* Turned and moved. */
+/* Rotates and translates a system. */
 static void rotate(fmo_fragment_system *s)
 {
     const double a = 0.7, b = -1.9, c = 2.6;
@@ -48,7 +48,7 @@ static void rotate(fmo_fragment_system *s)
     }
 }
 
-/* Atoms and fragments in the opposite order. */
+/* Reverses the order of atoms and fragments. */
 static void renumber(fmo_fragment_system *s)
 {
     const int n = s->atom_num, f = s->fragment_num;
@@ -78,6 +78,8 @@ static fmo_fragment_system *read_case_in(const char *name, const char *basis)
     return s;
 }
 
+/* FMO energies do not depend on the number of threads, on rotations and on the order of atoms and
+ * fragments. */
 static void check_invariance(const char *name, const char *basis, double convergence)
 {
     const double first_order = convergence < 1e-10 ? 1e-9 : 3e-8; /* FMO1: that of gradients */
@@ -118,9 +120,9 @@ static void copy_beside(fmo_fragment_system *s, double away)
     s->fragment_num *= 2;
 }
 
-/* 190 pairs with an SCF: on a GPU two lockstep batches that take turns. Against one thread of mode
- * cpu, pair by pair and atom by atom. An atom's charge has what 19 pairs add, each good to its own
- * gradient, 1e-5, which energies see squared. */
+/* 190 pairs with an SCF, on a GPU two lockstep batches in alternation, against one thread of mode
+ * cpu, pair by pair and atom by atom. An atom's charge has the errors of 19 pairs, each of the size
+ * of its gradient, 1e-5, while errors of energies are of second order. */
 static void check_many_pairs(void)
 {
     const fmo_mode asked = mode;
@@ -147,6 +149,7 @@ static void check_many_pairs(void)
     fmo_fragment_system_destroy(s);
 }
 
+/* RHF energy of the whole system without fragments. */
 static double rhf(const fmo_fragment_system *s, const fmo_basis_set *set)
 {
     fmo_error err = {FMO_OK, ""};
@@ -178,7 +181,7 @@ static void keep(fmo_fragment_system *s, int count)
     s->fragment_num = count;
 }
 
-/* Two fragments have no neighbours: the energy of their pair is RHF's, whatever is cut. */
+/* For two fragments the energy of their pair is that of RHF, whatever bond is cut. */
 static void check_two_fragments(void)
 {
     fmo_fragment_system *s = read_case("water3_sto-3g");
@@ -242,9 +245,9 @@ static void check_cut_bond(const char *name, const char *basis)
     fmo_basis_set_destroy(set);
 }
 
-/* Hybrids that nobody published: butane as CH3, CH2-CH2, CH3, or tetrasilane, turned, and as far
- * from RHF as with the published ones of 6-31G, 0.03 hartree: the fragments are small. FMO1 is of
- * first order in what is left of the iterations. */
+/* Hybrid orbitals that are not published: butane as CH3, CH2-CH2, CH3, or tetrasilane, rotated; the
+ * distance from RHF is that with the published ones of 6-31G, 0.03 hartree, because the fragments
+ * are small. The error of FMO1 is of first order in the convergence. */
 static void check_three_fragments(const char *name, const char *basis, double near)
 {
     fmo_fragment_system *s = read_case_in(name, basis);
@@ -266,8 +269,7 @@ static void check_three_fragments(const char *name, const char *basis, double ne
     fmo_basis_set_destroy(set);
 }
 
-/* ---- going on from a state with pairs --------------------------------------------------------
- */
+/* ---- resuming from a state with pairs ------------------------------------------------------- */
 
 typedef struct killer {
     const char *state;
@@ -286,13 +288,14 @@ static void note_converged(const fmo_fragment_iteration *iteration, void *user)
     if (iteration->converged) k->size = size_of_file(k->state);
 }
 
-/* Ends the process without a word as soon as there are pairs in the state, and more to do. */
+/* Ends the process at once as soon as the state file has pairs and more are to be done. */
 static void kill_among_pairs(double fraction, void *user)
 {
     const killer *k = user;
     if (k->size && fraction < 1.0 && size_of_file(k->state) > k->size) raise(SIGKILL);
 }
 
+/* Runs FMO2 with a state file, either to the end or until it is killed among the pairs. */
 static fmo_fragment_result *run_with_state(const fmo_fragment_system *s, const char *state,
                                            int resume, int killed)
 {
@@ -316,8 +319,8 @@ static fmo_fragment_result *run_with_state(const fmo_fragment_system *s, const c
     return r;
 }
 
-/* A run that is killed among its pairs, and goes on: nothing that was done is done again. Before
- * any other use of threads, of which a child has none. */
+/* A run that is killed among its pairs and resumed repeats nothing that was done. It comes before
+ * any other use of threads, because a forked child has none. */
 static void check_pairs_resumed(void)
 {
     char state[] = "/tmp/fmo-fragments-XXXXXX";
@@ -367,7 +370,7 @@ static void check_pairs_resumed(void)
     fmo_fragment_system_destroy(s);
 }
 
-/* What is told of progress: of iterations and then of the pairs. */
+/* Progress that was reported: of iterations and then of the pairs. */
 typedef struct progress {
     int pairs, calls; /* whether pairs run; calls since they do, or of an iteration */
     int iteration_calls, backwards;
@@ -391,8 +394,8 @@ static void note_progress(double fraction, void *user)
     p->last = fraction;
 }
 
-/* Progress moves with every monomer, with pieces of the electrostatics and with every pair, and
- * never goes back. */
+/* Progress increases with every monomer, with parts of the electrostatics and with every pair, and
+ * never decreases. */
 static void check_progress(void)
 {
     fmo_fragment_system *s = read_case("water10_sto-3g");
@@ -422,8 +425,7 @@ static void check_progress(void)
     fmo_fragment_system_destroy(s);
 }
 
-/* ---- refusals of what a caller makes ----------------------------------------------------------
- */
+/* ---- refused systems ------------------------------------------------------------------------ */
 
 static void refused(fmo_fragment_system *s, const char *words)
 {
@@ -432,6 +434,8 @@ static void refused(fmo_fragment_system *s, const char *words)
     fmo_fragment_system_destroy(s);
 }
 
+/* Systems with wrong charges, fragments, bonds and distances are refused; hybrid orbitals are found
+ * by the spellings of basis sets. */
 static void check_refusals(void)
 {
     fmo_fragment_system *s = read_case("gly4_sto-3g");
@@ -490,6 +494,8 @@ static int on_gpu(void)
     return check_summary();
 }
 
+/* Compares energies with those of other programs and runs all checks; "large" runs the large
+ * systems alone, "fused" those for a GPU. */
 int main(int argc, char **argv)
 {
     if (argc < 2) return 2;

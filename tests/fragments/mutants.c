@@ -1,7 +1,6 @@
-/* Fragment files with bytes changed, lines dropped or doubled, or cut short: each is read or
- * refused in one clean line, soon. An input of ABINIT-MP has a PDB file beside it, if there is one,
- * which is changed in every second case. fragment_mutants CASES FILE...; sanitizers watch memory.
- */
+/* Fragment files with bytes changed, lines dropped or doubled, or cut short are read or refused in
+ * one clean line, soon. An input of ABINIT-MP has its PDB file beside it, which is changed in every
+ * second case. fragment_mutants CASES FILE...; sanitizers watch memory. */
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 #include <fmo/fragment_system.h>
@@ -49,6 +48,8 @@ static void change(char *bytes, size_t *size, unsigned long long *state)
     if (!*size) *size = 1;
 }
 
+/* Reads a changed file: soon, with a system that is valid or with one clean line that names the
+ * file. */
 static void try_case(const char *path, const char *honest, long number)
 {
     fmo_error err = {FMO_OK, ""};
@@ -95,6 +96,7 @@ static void write_changed(const honest *h, bool changed, unsigned long long *sta
     free(bytes);
 }
 
+/* Makes CASES random changes to each of the files and reads the result. */
 int main(int argc, char **argv)
 {
     const long cases = argc > 1 ? atol(argv[1]) : 100;

@@ -1,4 +1,4 @@
-/* What a reader of fragment files makes of them, as JSON, a line a file, for files.py.
+/* Prints what a reader of fragment files finds as JSON, one line for each file, for files.py.
  *     fragment_show RESIDUES FILE...
  *     fragment_show --keys gamess | abinitmp   the table of that reader's keys */
 #include "io/fragment/keys.h"
@@ -27,6 +27,7 @@ static int print_keys(const fmo_key_table *table)
     return printf("]\n") < 0;
 }
 
+/* Prints the system of each file, or the error that refuses it. */
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--keys") == 0)

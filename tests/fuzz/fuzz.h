@@ -1,6 +1,6 @@
-/* What the fuzz targets share. A target is one function, LLVMFuzzerTestOneInput, that hands
- * bytes to a reader of the library as a file and checks what every reader promises. libFuzzer
- * drives it, or replay.c with any compiler. How to run: README.md. */
+/* Shared by the fuzz targets. A target is one function, LLVMFuzzerTestOneInput, that gives bytes to
+ * a reader of the library as a file and checks what every reader guarantees. libFuzzer calls it, or
+ * replay.c with any compiler. How to run: README.md. */
 #ifndef FMO_TESTS_FUZZ_H
 #define FMO_TESTS_FUZZ_H
 
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* A broken promise ends the run, as a fault would. */
+/* A violated guarantee ends the run, as a crash would. */
 #define PROMISE(cond, ...)                                             \
     do {                                                               \
         if (!(cond)) {                                                 \
@@ -42,7 +42,8 @@ static inline const char *fuzz_file(const uint8_t *bytes, size_t size, const cha
     return NULL;
 }
 
-/* A call that failed says why in one line that begins with the path; one that did not, nothing. */
+/* A call that failed reports the reason in one line that begins with the path; one that succeeded
+ * reports nothing. */
 static inline void fuzz_check_error(fmo_status status, const void *object, const fmo_error *err,
                                     const char *path)
 {

@@ -21,7 +21,7 @@ static void use(const fmo_basis_set *set, int z)
     size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     double *S = calloc(n * n, sizeof *S);
     if (S && fmo_overlap(fmo_dataset_basis(dataset), S, NULL) == FMO_OK)
-        for (size_t i = 0; i < n; i++) /* what cancels in a contraction costs digits */
+        for (size_t i = 0; i < n; i++) /* contractions that cancel lose digits */
             PROMISE(fabs(S[i * n + i] - 1.0) < 1e-2, "<%zu|%zu> = %g", i, i, S[i * n + i]);
     free(S);
     fmo_dataset_destroy(dataset);

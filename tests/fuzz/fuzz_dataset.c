@@ -4,15 +4,15 @@
 
 #include <math.h>
 
-/* HDF5 1.10 loses memory in damaged files, and we cannot help it: docs/reference/dataset-format.md.
- * Leaks of our own are still found. */
+/* HDF5 1.10 leaks memory on damaged files (docs/reference/dataset-format.md). Our own leaks are
+ * still found. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libhdf5\nleak:libtrexio\n";
 }
 
-/* HDF5 asks for absurd amounts of memory here and there, and takes a no for an answer. */
+/* HDF5 sometimes requests absurd amounts of memory, and handles the failure. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 }
 
 #ifdef FMO_LIBFUZZER
-/* HDF5's structures are aligned words: overwriting one with a telling value gets further than
- * moving bytes about, which libFuzzer does the other half of the time. */
+/* HDF5's structures consist of aligned words: overwriting one with a special value reaches more
+ * code than moving bytes, which libFuzzer does in the other half of the cases. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)

@@ -6,6 +6,8 @@
 
 enum { ATOMS_MOST = 64 /* with more, only the reader runs */ };
 
+/* Reads the bytes as an .xyz file and, if it is small, makes a data set of its molecule; all values
+ * must be finite and in range. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static fmo_basis_set *set;

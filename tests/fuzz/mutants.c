@@ -82,7 +82,7 @@ static int is_data(const fmo_h5_claim *claim)
            strcmp(claim->what, "a chunk") == 0;
 }
 
-/* A structure that is no data. */
+/* A structure that is not data. */
 static const fmo_h5_claim *pick(const honest *h, uint64_t *r)
 {
     for (int i = 0; i < 100000; i++) {
@@ -104,7 +104,7 @@ static void flip_bytes(unsigned char *bytes, size_t size, uint64_t *r)
     }
 }
 
-/* One to three words of a structure get other values; its checksum is put right if it has one. */
+/* Changes one to three words of a structure; its checksum is corrected if it has one. */
 static void change_structure(const honest *h, unsigned char *bytes, size_t size, uint64_t *r)
 {
     static const uint64_t telling[] = {
@@ -147,7 +147,7 @@ static void change_structure(const honest *h, unsigned char *bytes, size_t size,
     }
 }
 
-/* Bytes of this or another file in place of others, or moved. */
+/* Replaces bytes by others of this or another file, or moves them. */
 static void splice_in(const honest *h, unsigned char *bytes, size_t size, uint64_t *r)
 {
     const honest *from = below(r, 2) ? h : &files[below(r, FILES)];
@@ -167,7 +167,7 @@ static void splice_in(const honest *h, unsigned char *bytes, size_t size, uint64
     memcpy(bytes + to, from->bytes + at, n);
 }
 
-/* Case i into bytes (space for the largest file). Returns its size. */
+/* Makes case i in bytes (space for the largest file). Returns its size. */
 static size_t mutate(long i, const honest **of, unsigned char *bytes)
 {
     uint64_t state = seed_given * 0x100000001b3u + (uint64_t)i, *r = &state;
@@ -201,7 +201,7 @@ static size_t mutate(long i, const honest **of, unsigned char *bytes)
     return size;
 }
 
-/* --- what came out -----------------------------------------------------------------------------*/
+/* --- results --------------------------------------------------------------------------------- */
 
 static int equal(const void *a, const void *b, size_t size)
 {
@@ -213,6 +213,7 @@ static int equal_text(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+/* Whether two data sets have the same values, bit by bit. */
 static int same_values(const fmo_dataset *a, const fmo_dataset *b)
 {
     const fmo_basis_input *p = fmo_dataset_basis_input(a), *q = fmo_dataset_basis_input(b);
@@ -299,7 +300,7 @@ static int compare_attributes(const fmo_h5_object *a, const fmo_h5_object *b)
     return found;
 }
 
-/* In what two groups differ, besides data. */
+/* How two groups differ, besides data. */
 static int compare_groups(const fmo_h5_tree *a, const fmo_h5_node *p, const fmo_h5_tree *b,
                           const fmo_h5_node *q, int depth)
 {
@@ -324,6 +325,8 @@ static int compare_groups(const fmo_h5_tree *a, const fmo_h5_node *p, const fmo_
     return found;
 }
 
+/* Classifies a mutant that was read: the same values, other data in the same places, other names or
+ * types, or values from elsewhere in the file, which is a failure. */
 static void judge(worker *w, const honest *h, const char *path, size_t size,
                   const fmo_dataset *dataset)
 {
@@ -366,6 +369,8 @@ static long memory_now(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
+/* Writes one mutant and reads it under a time limit; a refusal must be one clean line that names
+ * the file. */
 static void try_case(worker *w, const char *path, int file, unsigned char *bytes)
 {
     const honest *h;
@@ -395,6 +400,7 @@ static void try_case(worker *w, const char *path, int file, unsigned char *bytes
     fmo_dataset_destroy(dataset);
 }
 
+/* Runs the cases of one worker process under a memory limit. */
 static void work(worker *w, int number)
 {
     char path[64];
@@ -427,7 +433,7 @@ static void start(worker *w, int number)
     w->pid = pid; /* w is shared with the child: the parent alone writes this */
 }
 
-/* Runs until every worker is through, starting those anew that died. */
+/* Waits until every worker has finished, and restarts those that crashed. */
 static void run(worker *workers, int n)
 {
     int running = n;
@@ -457,8 +463,9 @@ static void run(worker *workers, int n)
     }
 }
 
-/* --- honest files ------------------------------------------------------------------------------*/
+/* --- valid files ----------------------------------------------------------------------------- */
 
+/* Loads a valid file, stored again as `how` describes if it is given, and finds its structures. */
 static void load(honest *h, const char *name, const char *source, const char *folder,
                  const io_storage *how)
 {
@@ -505,6 +512,7 @@ static void load_all(void)
     rmdir(folder);
 }
 
+/* Divides the cases among worker processes and adds up their results: [CASES [SEED [FIRST]]]. */
 int main(int argc, char **argv)
 {
     long cases = argc > 1 ? atol(argv[1]) : 2000, first = argc > 3 ? atol(argv[3]) : 0;

@@ -17,6 +17,7 @@ __global__ void histogram(const double *x, int num, int *count, double *sum)
     }
 }
 
+/* Counts and sums samples in bins by the GPU and compares them with the CPU. */
 int main(void)
 {
     int devices, count[BINS], wrong = 0;

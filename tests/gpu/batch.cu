@@ -280,6 +280,8 @@ static void check_mixed_modes(void)
     for (int m = 0; m < 3; m++) batch_end(&b[m]);
 }
 
+/* Runs the checks of batches with every strategy that is built, in GPU memory, in lockstep, and
+ * with larger molecules. */
 int main(void)
 {
     int code = 0;

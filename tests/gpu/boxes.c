@@ -161,6 +161,7 @@ static void check_refused(const fmo_basis *basis, const fmo_fock_options *o, fmo
     fmo_fock_plan_destroy(plan);
 }
 
+/* Strategies, modes and cutoffs with which the far field cannot be combined are refused. */
 static void check_refusals(void)
 {
     static test_system s;

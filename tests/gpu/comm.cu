@@ -172,6 +172,8 @@ template <int S> __global__ void storm(fmo_gmpi_buf *bufs, arguments a)
     }
 }
 
+/* Allreduces of doubles and integers have the right result on every rank; with transport peer the
+ * sum has the same bits everywhere. */
 template <int S> __global__ void reduce(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
@@ -283,6 +285,8 @@ template <int S> __global__ void look(fmo_gmpi_buf *bufs, arguments a)
 
 /* What goes wrong, by a.count. */
 enum { MISSING, TRUNCATED, WRONG_RANK, WRONG_TAG, TOO_MANY, MUTE, MUTE_LOOKED, FATES };
+/* Runs the fault that a.count names: a missing rank, a message that is too long, wrong ranks and
+ * tags, too many requests, or waits that nobody answers. */
 template <int S> __global__ void fate(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
@@ -338,6 +342,7 @@ struct world {
     std::vector<cudaStream_t> streams;
 };
 
+/* Creates a communicator with memory, channels and one stream for each rank. */
 bool open_world(world *w, const setting &s)
 {
     fmo_gmpi_options options;
@@ -502,6 +507,8 @@ template <int S> void check_fates(setting s)
     }
 }
 
+/* Too many ranks, missing GPUs, devices that are not consecutive, and too much memory are refused.
+ */
 void check_refusals(int devices)
 {
     fmo_gmpi_options options;
@@ -534,6 +541,7 @@ void check_refusals(int devices)
 
 } // namespace
 
+/* Runs the good and the faulty cases with every transport, on one GPU and on all that are there. */
 int main(void)
 {
     int devices = 0;

@@ -266,6 +266,7 @@ static void check_refusals(const fmo_basis *basis)
           "a GPU that is not there: %s", err.message);
 }
 
+/* Runs the checks with one GPU taken two or three times, and with all GPUs if there are several. */
 int main(void)
 {
     static const int one_gpu[3] = {0, 0, 0};

@@ -14,6 +14,8 @@ static double *bring_back(const double *from, size_t num)
     return to;
 }
 
+/* Matrices of integrals, overlaps and core Hamiltonians of many molecules in one call agree with
+ * the CPU, and a second call gives the same bits. */
 int main(void)
 {
     fmo_error err = {FMO_OK, ""};

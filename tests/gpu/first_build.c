@@ -11,6 +11,8 @@ typedef struct times {
     double plan, build[BUILDS], second_plan;
 } times;
 
+/* Runs four builds of one plan in a fresh process, and a second plan, compares them with the data
+ * set and prints their times. */
 static int once(fmo_mode mode)
 {
     fmo_error err = {FMO_OK, ""};
@@ -66,6 +68,8 @@ static int measure(const char *program, const char *mode, times *t)
     return pclose(child) == 0 && good;
 }
 
+/* The first build of a process takes at most twice as long as a later one; tried several times,
+ * because others may disturb the clock. */
 int main(int argc, char **argv)
 {
     int code;

@@ -33,6 +33,7 @@ static void describe(const setting *s, char *text, size_t size)
                  s->threads, s->no_overlap ? " no overlap" : "", s->memory ? " little memory" : "");
 }
 
+/* J, K and the profile of a plan of its own with these settings. */
 static fmo_status build(const fmo_basis *basis, const setting *s, double cutoff, const double *D,
                         double *J, double *K, fmo_fock_profile *profile, fmo_error *err)
 {
@@ -91,6 +92,8 @@ static int settings(setting *list)
     return n;
 }
 
+/* Every mode and strategy agrees with mode cpu, and with J0 and K0 if they are given; the numbers
+ * of quartets and additions are consistent. */
 static void compare(const char *name, const fmo_basis *basis, const double *D, double cutoff,
                     const double *J0, const double *K0, double tolerance)
 {
@@ -330,6 +333,7 @@ static void *run_job(void *argument)
     return NULL;
 }
 
+/* Two threads that build with two plans, one fused and one split, get the right J and K. */
 static void check_threads(const test_system *s)
 {
     fmo_basis *basis = system_basis(s);
@@ -462,6 +466,8 @@ static void check_d(void)
     check_general();
 }
 
+/* Runs the comparison on numbers of shells around warps, blocks and screening rounds, on special
+ * geometries and on data sets. */
 int main(int argc, char **argv)
 {
     static test_system s;

@@ -85,6 +85,8 @@ static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list
     }
 }
 
+/* The segments of one pair class that the GPU makes are those of the host, in the same order, with
+ * the same bounds and primitives. */
 static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, int pair_class,
                          double *shell_bound, size_t *other_bits)
 {
@@ -153,6 +155,7 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
     free(tile);
 }
 
+/* All pair classes of a plan, and the largest bound of each shell, agree with those of the host. */
 static void compare(const char *name, const fmo_fock_plan *plan)
 {
     const fmo_gpu_state *const g = plan->gpu;
@@ -248,6 +251,7 @@ static void check_batch(int count)
     }
 }
 
+/* Runs the comparison on molecules from one atom to 60, and on a batch. */
 int main(void)
 {
     const char *const small = getenv("FMO_TEST_SMALL");

@@ -63,6 +63,7 @@ static void check_many(const fmo_potential_options *o, unsigned long long *seed)
     potential_end(&b);
 }
 
+/* Runs the checks of potentials on one GPU, with s, p and d shells, and divided among several. */
 int main(void)
 {
     unsigned long long seed = 90211;

@@ -68,6 +68,8 @@ static int build_in_batch(const fmo_basis *basis, const fmo_fock_options *o, con
     return status == FMO_OK;
 }
 
+/* Functions with factors give the scaled matrices in mode fused: from host memory, in GPU memory
+ * and in a batch. */
 static void check_fused(fmo_scatter scatter)
 {
     fmo_fock_options o;
@@ -92,6 +94,7 @@ static void check_fused(fmo_scatter scatter)
     }
 }
 
+/* The same in mode split, with stored integrals, the far field and two GPUs. */
 static void check_others(void)
 {
     fmo_fock_options o;

@@ -89,6 +89,8 @@ __device__ static unsigned existing_lanes(void)
     return left >= 32 ? ~0u : (1u << left) - 1u;
 }
 
+/* Adds every element of the buffers by the strategy S; the shape is how the lanes diverge: straight
+ * code, branches, or loops of different lengths. */
 template <bool Fetch, class S, typename T> __global__ void add_kernel(S s, buffers<T> *b, shape how)
 {
     const int total = (int)(gridDim.x * blockDim.x);
@@ -142,6 +144,7 @@ static void random_value(float *value, int positive)
     *value = (float)x;
 }
 
+/* Fills the buffers of a case with bins, values and inactive lanes as its patterns say. */
 template <typename T> static void fill(const test_case *c)
 {
     buffers<T> *h = &host<T>;
@@ -314,6 +317,7 @@ static double epsilon(double)
     return DBL_EPSILON;
 }
 
+/* Runs one case and compares sums, old values and the number of atomics with serial code. */
 template <bool Fetch, class S, typename T>
 static void run_case(const char *name, form kind, const test_case *c)
 {
@@ -343,6 +347,7 @@ static const int launch_list[][2] = {{1, 1},   {31, 1},   {32, 1},   {33, 2},  {
 enum { NUM_BINS = sizeof bins_list / sizeof *bins_list };
 enum { NUM_LAUNCH = sizeof launch_list / sizeof *launch_list };
 
+/* Runs a strategy with every shape, pattern and number of bins. */
 template <class S, typename T> static void test_strategy(const char *name, form kind)
 {
     int number = 0;
@@ -382,6 +387,7 @@ template <class S, typename T> static T add_special(const T *value, int num, T b
     return h->bins[0];
 }
 
+/* NaN, infinities, negative zero and subnormal numbers are added as IEEE 754 says. */
 template <class S, typename T> static void test_special(const char *name, T tiny, bool flushes)
 {
     T v[32];
@@ -419,6 +425,7 @@ template <class S, typename T> __global__ void block_kernel(S s, buffers<T> *b, 
             s.template add_block<BLOCK_ROWS, BLOCK_COLUMNS>(mask, address, BLOCK_STRIDE, value);
 }
 
+/* Sums of whole blocks have the right elements, and one atomic for each element of a block. */
 template <class S, typename T> static void test_block(const char *name, form kind, S s, T unit)
 {
     test_case c = {96, 2, 0, SHAPE_STRAIGHT, ACTIVE_RANDOM, PATTERN_RUNS, 1};
@@ -478,6 +485,8 @@ __global__ static void fixed_fetch_kernel(fmo_scatter_fixed<fmo_commit_native> s
     if (threadIdx.x == 0) b->old[blockDim.x] = fmo_fixed_value(b->bins, s.scale);
 }
 
+/* `fixed` gives the sums of the scaled integers bit by bit, for any numbers of threads and blocks,
+ * and one atomic for each warp with one bin. */
 static void test_fixed(void)
 {
     const int num = 5000, threads_list[] = {32, 64, 128, 256, 1024};
@@ -577,6 +586,7 @@ template <typename T> __global__ void plain_kernel(int which, buffers<T> *b)
             b->old[element] = plain(which, b->bins + index, b->value[element]);
     }
 }
+/* The public functions fmo_atomic_add_* give the right sums and old values. */
 template <typename T> static void test_plain(void)
 {
     static const char *const names[] = {"warp_shared", "warp_shuffle", "warp_match", "segmented"};
@@ -634,6 +644,8 @@ static void test_row(fmo_scatter scatter)
     if constexpr (!Integers) test_floats<S, Commits>(scatter);
 }
 
+/* Strategies and updates have different names, texts and kinds, and numbers outside the tables have
+ * none. */
 static void test_names(void)
 {
     for (int i = 0; i < FMO_SCATTER_COUNT; i++) {
@@ -670,6 +682,7 @@ static void test_names(void)
           "sums of integers");
 }
 
+/* Runs the checks of every element strategy in the table. */
 int main(void)
 {
     const char *reduced = getenv("FMO_TEST_SMALL");

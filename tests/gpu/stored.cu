@@ -236,6 +236,8 @@ static void check_refused(const fmo_basis *basis, const setting *s, fmo_status w
     CHECK(!plan, "a plan in spite of the error");
 }
 
+/* Stored integrals are used if they fit into the memory limit; `auto` falls back to direct ones,
+ * `stored` is refused. */
 static void check_limits(const fmo_basis *basis)
 {
     setting s = {
@@ -367,6 +369,8 @@ static void check_batch(const fmo_basis *basis)
     free(got);
 }
 
+/* Runs the checks on small random molecules around warps and tiles, on sp shells, a chain and data
+ * sets. */
 int main(void)
 {
     static test_system s;

@@ -103,6 +103,8 @@ static void check_full(const fmo_basis *basis)
     fmo_fock_plan_destroy(make_plan(basis, FMO_MODE_FUSED, FMO_SCATTER_AUTO, NULL, FMO_OK, &err));
 }
 
+/* Runs the checks of builds on a caller's stream, with and without its own memory, and with a full
+ * GPU. */
 int main(void)
 {
     static test_system s;

@@ -42,6 +42,8 @@ static void long_molecule(test_system *s, int atoms, double from, double step)
     }
 }
 
+/* Runs the checks of terms with every strategy in mode fused, with stored integrals, in mode split,
+ * with d shells and on chains with a far field. */
 int main(void)
 {
     static test_system small, other, large, chain, chains[2];

@@ -61,6 +61,8 @@ static void refused(const char *function, const char *argument, fmo_status statu
 static unsigned long long seed = 33;
 static test_system molecule;
 
+/* Functions of bases, one-electron integrals and integral matrices, with each pointer NULL in its
+ * turn. */
 static void check_basis(const fmo_basis *basis)
 {
     const int n = fmo_basis_ao_num(basis);
@@ -161,6 +163,7 @@ static void check_neither(fmo_fock_plan *plan, const double *D)
           "%s", device.message);
 }
 
+/* Functions of potentials and charge distributions, with each pointer NULL in its turn. */
 static void check_potential(const fmo_basis *basis)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
@@ -209,6 +212,7 @@ static void check_potential(const fmo_basis *basis)
     free(U);
 }
 
+/* Functions of Fock builds, with each pointer NULL in its turn. */
 static void check_fock(const fmo_basis *basis)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
@@ -314,6 +318,8 @@ static void overlapping(const fmo_basis *basis, fmo_fock_plan *plan, const doubl
     free(was);
 }
 
+/* Densities and results that overlap in memory are refused, in one build and between the jobs of a
+ * batch. */
 static void check_overlaps(const fmo_basis *basis)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis), matrix = n * n;
@@ -352,6 +358,7 @@ static void check_overlaps(const fmo_basis *basis)
     fmo_fock_plan_destroy(plan);
 }
 
+/* Functions of SCFs, with each pointer NULL in its turn. */
 static void check_scf(const fmo_basis *basis)
 {
     fmo_scf_result *result = NULL;
@@ -374,6 +381,8 @@ static void check_scf(const fmo_basis *basis)
     free(D);
 }
 
+/* Readers and writers of data sets, molecules, basis sets and results, with each pointer NULL in
+ * its turn. */
 static void check_io(void)
 {
     static char text[80] = "as it was";
@@ -545,6 +554,7 @@ static void check_comm(void)
 }
 #endif
 
+/* Functions of ranks, with each pointer NULL in its turn. */
 static void check_ranks(void)
 {
     ranks_local_world world = {.size = 2};
@@ -577,6 +587,7 @@ static void check_ranks(void)
 #endif
 }
 
+/* Functions of fragments, with each pointer NULL in its turn. */
 static void check_fragments(void)
 {
     int number[1] = {1}, fragment[1] = {0}, charge[1] = {0};
@@ -634,6 +645,7 @@ static void check_fragments(void)
     fmo_basis_set_destroy(set);
 }
 
+/* Runs all checks, or with --list prints each function and argument. */
 int main(int argc, char **argv)
 {
     listing = argc > 1 && !strcmp(argv[1], "--list");

@@ -137,6 +137,7 @@ static int no_next(void *user, int64_t *work_item)
 /* ---- the base state ---------------------------------------------------------------------------
  */
 
+/* Gives the structs that describe molecules and fragments valid values. */
 static void fill_input(void)
 {
     of_fmo_basis_input = (fmo_basis_input){
@@ -176,6 +177,7 @@ static void fill_input(void)
         .path = keep("h4.json", 8)};
 }
 
+/* Gives all options, and a network of one rank, valid values. */
 static void fill_options(void)
 {
     fmo_fock_options_init(&of_fmo_fock_options);
@@ -199,6 +201,7 @@ static void fill_options(void)
                                .next = no_next};
 }
 
+/* Gives the jobs of builds, potentials and SCFs valid values. */
 static void fill_jobs(void)
 {
     for (int i = 0; i < 4; i++) J[i] = K[i] = untouched;
@@ -229,6 +232,7 @@ static void fill_jobs(void)
     memset(&of_fmo_scf_job, 0x5a, sizeof of_fmo_scf_job); /* the call writes what it holds */
 }
 
+/* Gives the results that writers take valid values. */
 static void fill_results(void)
 {
     const double *const M = REALS_OF(1.0, 0.5, 0.5, 1.0);
@@ -303,6 +307,8 @@ static void call_input(void)
     fmo_dataset_destroy(data);
 }
 
+/* Calls the functions that take options of builds and jobs; an error must leave J and K untouched.
+ */
 static void call_builds(void)
 {
     fmo_fock_plan *own = NULL;
@@ -335,6 +341,8 @@ static void bound(void)
     if (of_fmo_fragment_options.max_iterations > 20) of_fmo_fragment_options.max_iterations = 20;
 }
 
+/* Calls the functions that take options and input of SCFs; a result in spite of an error is allowed
+ * only without convergence. */
 static void call_scf(void)
 {
     fmo_scf_result *result = NULL;
@@ -553,6 +561,7 @@ static int list(void)
     return 0;
 }
 
+/* Makes the objects that the calls need: a data set, a plan, products and charge distributions. */
 static int begin(void)
 {
     fmo_error err = {FMO_OK, ""};

@@ -16,6 +16,8 @@ typedef struct molecule {
     fmo_basis_input in;
 } molecule;
 
+/* Sets m to a valid molecule of two nuclei with two s and two p shells, which the checks then
+ * change. */
 static void molecule_set(molecule *m)
 {
     static const molecule start = {{6.0, 1.0},
@@ -69,6 +71,8 @@ static void refused(const molecule *m, fmo_status want, const char *words)
 #define BAD_ARRAY(field) \
     REFUSED(m.in.field = NULL, FMO_ERR_ARGUMENT, "fmo_basis_create: input->" #field " is NULL")
 
+/* Every kind of wrong input is refused with a message that names the field, the value and what is
+ * expected; the first error is kept. */
 static void check_refusals(void)
 {
     molecule good;
@@ -148,6 +152,7 @@ static void check_refusals(void)
     CHECK(strstr(first.message, "exponent[0]"), "the first message was lost: %s", first.message);
 }
 
+/* The functions that describe a basis return the right numbers, and zero for NULL. */
 static void check_queries(void)
 {
     molecule m;
@@ -170,6 +175,8 @@ static void check_queries(void)
           "NULL basis");
 }
 
+/* The nuclear repulsion is right for two and three nuclei, infinite for coincident ones, and zero
+ * for a ghost on a nucleus. */
 static void check_repulsion(void)
 {
     molecule m;
@@ -358,6 +365,8 @@ static void check_smallest(void)
     }
 }
 
+/* Every status has its text and exit code; messages lose control characters, and are cut if they
+ * are too long. */
 static void check_status(void)
 {
 #define ROW(name, code, text) \

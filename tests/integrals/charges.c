@@ -20,6 +20,7 @@ typedef long double real;
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
+/* The tables of Hermite terms and of pairings agree with their definitions. */
 static void check_tables(void)
 {
     int place = 0;
@@ -59,6 +60,8 @@ typedef struct cloud {
     double charge[MOST], coord[3][MOST], offset[3], p;
 } cloud;
 
+/* A group of point charges around a product of functions: near and far ones (kind 0), near ones (1)
+ * or far ones (2). The last charges may be zero. */
 static cloud random_cloud(int kind)
 {
     cloud c = {.num = FMO_CHARGE_GROUP * (1 + (size_t)(check_random(&seed) * 7))};
@@ -103,6 +106,8 @@ static real definition(const cloud *c, int degree, int s, const signed char *pow
     return sum;
 }
 
+/* The sums over charges of every class agree with their definition in long double and with the sums
+ * of one charge at a time; returns the largest error. */
 static double check_sums(const fmo_charge_kernels *kernels)
 {
     double worst = 0.0;

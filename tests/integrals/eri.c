@@ -31,6 +31,7 @@ static void make_shell(test_shell *s, int l, int depth, double log_min, double l
     }
 }
 
+/* A basis of four test shells on four nuclei, with Cartesian functions. */
 static fmo_basis *basis_of(const test_shell *s)
 {
     enum { AOS = 4 * FMO_SHELL_FUNCTIONS_MAX };
@@ -203,6 +204,8 @@ static void check_tight(void)
     memcpy(worst, before, sizeof worst);
 }
 
+/* Compares integrals of all combinations of four shells with the reference: coincident centres,
+ * several depths, exponents from 1e-2 to 1e5, and far from the origin. */
 int main(void)
 {
     static const int coincident[][4] = {{0, 1, 2, 3}, {0, 0, 2, 3}, {0, 1, 0, 3}, {0, 1, 1, 3},

@@ -127,6 +127,8 @@ static double error_at_first(far_pair pair[2], const double *v, double size, int
     return fmax(0.0, error) * size / (4.0 * pair[0].bound * pair[1].bound);
 }
 
+/* Quartets that are just far enough to be taken as far have errors below the claimed bound, also
+ * where large primitives cancel; the decision without cancellation fails. */
 static void test_decision(void)
 {
     static far_pair pair[2];

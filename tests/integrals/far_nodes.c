@@ -20,6 +20,7 @@ static long double derivative(int n, int nx, int ny, int nz, const double *R)
     return t;
 }
 
+/* Derivatives of 1/r agree with their definition, and their Laplacian is zero. */
 static void test_derivatives(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -170,6 +171,8 @@ static void test_fit(void)
     }
 }
 
+/* The number of quadrature points is the smallest that meets the tolerance, also for infinite
+ * arguments and NaN. */
 static void test_nodes_needed(void)
 {
     for (int i = 0; i < 1000; i++) {

@@ -57,6 +57,7 @@ static inline int pair_nodes(far_pair *p, int n, double *place, double *coeffici
                          place, coefficient);
 }
 
+/* Fits the errors of a pair's quadrature for each number of points, as a plan does. */
 static inline void fit_nodes(far_pair *p)
 {
     const double nearest = fmo_far_nearest(p->half, 1.0 / p->p_min);

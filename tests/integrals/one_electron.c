@@ -162,6 +162,8 @@ static void check_element(const char *name, int which, int f, int g, double got,
         worst[which] = (double)(error / size);
 }
 
+/* Overlap, kinetic energy and attraction of all pairs of functions agree with the reference and are
+ * symmetric. field: charges in place of the nuclei, or NULL. */
 static void check_charges(const char *name, const test_system *s, const charges *field)
 {
     fmo_basis *basis = system_basis(s);
@@ -217,6 +219,8 @@ static void random_shells(test_system *s, int atoms, int kinds, int depth, doubl
     }
 }
 
+/* Runs the comparison on random shells, shuffled, displaced, on one atom, and so far apart that
+ * integrals underflow. */
 static void check_random_systems(void)
 {
     static test_system s;
@@ -477,6 +481,8 @@ static void check_refused(const fmo_basis *basis, size_t num, const double *char
     CHECK(V[0] == was, "written on error");
 }
 
+/* Lists of charges with wrong pointers, sizes or values are refused; no charges give a zero matrix.
+ */
 static void check_charge_arguments(const fmo_basis *basis)
 {
     double V[9] = {5.0}, charge[2] = {1.0, 2.0}, coord[6] = {0.0}, both[64] = {1.0};
@@ -505,6 +511,7 @@ static void check_charge_arguments(const fmo_basis *basis)
           "no charges");
 }
 
+/* NULL arguments are refused by name, and nothing is written. */
 static void check_arguments(void)
 {
     static test_system s;
@@ -548,6 +555,7 @@ static double *read_matrix(hid_t file, const char *name, size_t n)
     return M;
 }
 
+/* The three matrices agree with those that a data set has, to 1e-10; counts the comparisons. */
 static void check_data_set(const char *name, int *compared)
 {
     static const struct {
@@ -589,6 +597,7 @@ static int is_data_set(const struct dirent *e)
     return length > 3 && !strcmp(e->d_name + length - 3, ".h5");
 }
 
+/* Runs all checks, and the comparison with every data set of the folder. */
 int main(void)
 {
     int compared = 0;

@@ -73,6 +73,8 @@ typedef struct tally {
     double worst, tightest; /* above the bound, over what may be neglected; of it, at most */
 } tally;
 
+/* A random quartet: its largest integral must be below the bound for separated charge
+ * distributions, as far as more than a neglected rest is left. */
 static void try_quartet(int eri_class, tally *t)
 {
     const double origin[3] = {random_between(&seed, -30.0, 30.0),

@@ -155,6 +155,8 @@ static void check_sort(void)
         }
 }
 
+/* Padded SP shells are found; each pair of s shells is in its own list or part of one SP pair, with
+ * the right self-repulsion and bounds. */
 int main(void)
 {
     static test_system s;

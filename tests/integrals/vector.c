@@ -68,6 +68,7 @@ static double boys_argument(int kind)
     }
 }
 
+/* Boys functions in vector lanes are within 1e-14 (relative) of the reference. */
 static void check_boys(const vector_forms *v)
 {
     double T[W_MAX], F[VECTOR_ORDERS * W_MAX], worst = 0.0;
@@ -96,6 +97,8 @@ typedef struct lane_pair {
     fmo_pair_view view;
 } lane_pair;
 
+/* A random contracted pair of shells at A and B; primitives beyond `prims`, or all if it is empty,
+ * have coefficient zero. */
 static void make_pair(lane_pair *z, const double *A, const double *B, int prims, int empty)
 {
     for (int x = 0; x < 3; x++) z->A[x] = A[x], z->AB[x] = A[x] - B[x];
@@ -148,6 +151,8 @@ static void make_centres(double centre[4][3])
 static double worst_eri;
 static long beyond, empty_lanes;
 
+/* Quartets of one class in all lanes agree with one quartet at a time; empty lanes and integrals
+ * that symmetry makes zero are exactly zero. */
 static void check_quartets(const vector_forms *v, fmo_eri_class c, const char *name, int li, int lj,
                            int lk, int ll)
 {
@@ -220,6 +225,7 @@ static void check_forms(const vector_forms *v)
     printf("  integrals %.1e of the Schwarz bound\n", worst_eri);
 }
 
+/* Runs the checks for every vector width that this processor has. */
 int main(void)
 {
     check_forms(&vector_forms_1);

@@ -162,6 +162,7 @@ void bomb_counts(work *w)
     fill_reals(w->file, "mo/coefficient", 1, BOMB, 1.0);
 }
 
+/* Replaces the density by a huge compressed dataset of which one chunk is written. */
 static void sparse_chunks(work *w, hsize_t chunk_rows, hsize_t chunk_columns)
 {
     char path[128];

@@ -73,6 +73,8 @@ static void refuse_set(const char *file, const text_case *c, const char *text, s
     check_message(c->name, &err, FMO_ERR_INPUT, path, c->expect);
 }
 
+/* Wrong basis-set files and unknown names are refused with a message that names the file and a
+ * cure. */
 static void check_bad_sets(void)
 {
     for (size_t i = 0; i < sizeof bad_json / sizeof bad_json[0]; i++)
@@ -180,6 +182,8 @@ static void check_d_labels(const char *basis, fmo_functions functions, int carte
     fmo_molecule_destroy(mol);
 }
 
+/* d functions are Cartesian or spherical as the set or the caller says, and their labels and order
+ * show it. */
 static void check_forms(void)
 {
     static const char *const xx[] = {"0 O dxx", "0 O dxy", "0 O dxz",
@@ -207,6 +211,7 @@ static void check_forms(void)
     fmo_basis_set_choose_functions(NULL, FMO_FUNCTIONS_SET);
 }
 
+/* A set is found by all spellings of its name; FMO_BASIS_PATH comes before the shipped sets. */
 static void check_names(void)
 {
     static const char *const names[] = {"6-31G", "6-31g", "631g", "6_31G", " 6-31 g "};

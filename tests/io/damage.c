@@ -63,6 +63,7 @@ static void cut(const char *path, content good)
     }
 }
 
+/* Reads copies of a file in which some bytes at random places are changed. */
 static void flip(const char *path, content good, long cases, unsigned long long seed)
 {
     unsigned char *bytes = malloc(good.size);
@@ -86,6 +87,7 @@ static void flip(const char *path, content good, long cases, unsigned long long 
     free(bytes);
 }
 
+/* Reads cut and changed copies of three data sets under a memory limit: [CASES [SEED]]. */
 int main(int argc, char **argv)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* else HDF5 may complain when the process ends */

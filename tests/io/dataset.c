@@ -44,6 +44,8 @@ static double energy_of(const fmo_dataset *dataset, size_t n)
     return energy;
 }
 
+/* What is read from a data set agrees with HDF5's own reading of it, and its matrices with computed
+ * ones; electrons and energy are right. */
 static void check_file(const char *path)
 {
     fmo_dataset *dataset = read_dataset(path);
@@ -155,6 +157,7 @@ static void *read_often(void *path)
     }
     return (void *)bad;
 }
+/* Two threads can read at once, and HDF5's own setting for printing errors is restored. */
 static void check_threads(void)
 {
     static const char *const paths[] = {FMO_DATASET_DIR "/h2o_sto-3g.h5",
@@ -176,6 +179,7 @@ static void check_threads(void)
     }
 }
 
+/* Runs the checks on every data set in the folder. */
 int main(void)
 {
     DIR *directory = opendir(FMO_DATASET_DIR);

@@ -170,6 +170,8 @@ static void draw_name(char name[NAME_MOST], int number)
     name[n] = '\0';
 }
 
+/* Adds an attribute of a random type, shape and value; large: it may exceed what fits into an
+ * object header. */
 static void draw_attribute(hid_t object, const char *name, bool large)
 {
     int rank = 0;
@@ -192,6 +194,7 @@ static void draw_attribute(hid_t object, const char *name, bool large)
     H5Tclose(type);
 }
 
+/* Adds a random number of attributes to an object, and deletes or renames one now and then. */
 static void draw_attributes(hid_t object)
 {
     const int n = one_in(2) ? 0 : one_in(6) ? 10 + below(40) : 1 + below(6);
@@ -280,6 +283,8 @@ static void draw_chunks(hid_t properties, hid_t type, int rank, const hsize_t *d
         MUST(H5Pset_chunk_opts(properties, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS));
 }
 
+/* Random storage of a dataset: contiguous, compact, external or in chunks with filters, with or
+ * without fill values. */
 static hid_t draw_dataset_properties(hid_t type, hid_t space, int rank, const hsize_t *dims,
                                      const hsize_t *most)
 {
@@ -458,6 +463,8 @@ static hid_t draw_access(bool again)
     return access;
 }
 
+/* Random properties of a file: user block, sizes of B-tree nodes, file space strategy, shared
+ * messages. */
 static hid_t draw_creation(void)
 {
     static const H5F_fspace_strategy_t strategies[] = {
@@ -480,6 +487,7 @@ static hid_t draw_creation(void)
     return file;
 }
 
+/* Writes a random file; *odd: it has something that the reader may refuse as unsupported. */
 void io_draw_file(const char *path, unsigned long long seed, long number, bool *odd)
 {
     state = seed * 1000003u + (uint64_t)number;

@@ -58,6 +58,8 @@ static void check_untouched(const char *what)
     CHECK(folder_count(directory, "") == 1, "%s: %d files", what, folder_count(directory, ""));
 }
 
+/* Every writer on a full disk fails with a message that gives the reason, and leaves the old file
+ * as it was. */
 static void check_writers(const char *reason)
 {
     static const char *const names[] = {"result", "TREXIO", "Molden"};
@@ -85,6 +87,7 @@ static void check_writers(const char *reason)
     fmo_dataset_destroy(dataset);
 }
 
+/* The driver on a full disk ends with exit code 3 and one line that gives the reason. */
 static void check_driver(const char *driver, const char *reason)
 {
     char line[1024] = "", more[1024];

@@ -305,6 +305,8 @@ static hid_t copy_of(const char *name)
     return H5Fopen(made, H5F_ACC_RDWR, H5P_DEFAULT);
 }
 
+/* Files that another program is writing, that lack a chunk or a dataset, or whose J is not
+ * symmetric are refused by name. */
 static void other_damage(void)
 {
     hid_t file = copy_of("h2o_sto-3g.h5");

@@ -31,6 +31,7 @@ static struct {
 
 /* --- types, shapes -----------------------------------------------------------------------------*/
 
+/* A datatype has the class, size, sign and byte order that HDF5 reports. */
 static void compare_types(const reading *r, const fmo_h5_type *ours, hid_t type)
 {
     const H5T_class_t class = H5Tget_class(type);
@@ -105,6 +106,7 @@ typedef struct visit {
     size_t node, count;
 } visit;
 
+/* An attribute is found by its name, and its type, shape and values are those that HDF5 reads. */
 static herr_t compare_attribute(hid_t object, const char *name, const H5A_info_t *info, void *data)
 {
     visit *v = data;
@@ -286,6 +288,8 @@ static void compare_object(reading *r, hid_t object, size_t node)
     SAME(r, r->tree.node[node].link_num == v.count);
 }
 
+/* Reads a file with both libraries and compares all objects; a file with unsupported parts may be
+ * refused. */
 static void compare_file(const char *path, long number, bool odd)
 {
     static reading r;
@@ -347,6 +351,7 @@ static void compare_batch(const char *folder, long first, long n, const char *st
     }
 }
 
+/* Writes and compares random files in batches: [FILES [SEED [FIRST]]]. */
 int main(int argc, char **argv)
 {
     const long files = argc > 1 ? atol(argv[1]) : FILES, first = argc > 3 ? atol(argv[3]) : 0;

@@ -51,6 +51,7 @@ typedef struct job {
 
 static const char *const kind_names[] = {"result", "TREXIO", "Molden"};
 
+/* Writes one of two versions of a file of the job's kind; they differ in the energy. */
 static fmo_status write_once(const job *j, int version, fmo_error *err)
 {
     fmo_wavefunction wf = j->wf;
@@ -74,6 +75,8 @@ static fmo_status write_once(const job *j, int version, fmo_error *err)
     return status;
 }
 
+/* A writer that is killed at a random moment leaves the old or the new file, whole, and the next
+ * write removes temporary files. */
 static void check_writer(job *j, unsigned long long *seed)
 {
     content version[2];
@@ -178,6 +181,8 @@ static void check_named(void)
     CHECK(folder_count(directory, "") == 1, "%d files are left", folder_count(directory, ""));
 }
 
+/* Runs the check for results, TREXIO and Molden files, then the checks of files of other processes.
+ */
 static void check_writers(void)
 {
     fmo_error err = {FMO_OK, ""};
@@ -223,6 +228,7 @@ static bool run_driver(const char *driver, const char *cutoff)
            WEXITSTATUS(status) == 0;
 }
 
+/* The same for the driver, whose --output is killed at random moments. */
 static void check_driver(const char *driver)
 {
     static const char *const cutoff[] = {"1e-10", "1e-11"}; /* is in the file */

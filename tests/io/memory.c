@@ -222,6 +222,8 @@ static void check_long_text(const char *field, fmo_status status, fmo_error *err
     *err = (fmo_error){FMO_OK, ""};
 }
 
+/* Texts that are too long for an attribute are refused by every writer; the longest that fits is
+ * written. */
 static void long_texts(void)
 {
     enum { SIZE = 100000 };
@@ -252,6 +254,7 @@ static void long_texts(void)
     free(text);
 }
 
+/* Runs every reader and writer with little memory, and then the checks of long texts. */
 int main(void)
 {
     fmo_error err = {FMO_OK, ""};

@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+/* A data set of water from an .xyz file has the right functions, labels, electrons, formula and
+ * nuclear repulsion, and no density. */
 static void check_created(void)
 {
     static const char *const labels[] = {"0 O s",  "0 O s",  "0 O s",  "0 O px", "0 O py",
@@ -58,6 +60,8 @@ static void check_same(const char *what, const char *xyz, const char *file, cons
     fmo_dataset_destroy(b);
 }
 
+/* The same basis set in Gaussian's format and in JSON, with scale factors and general contractions,
+ * gives the same molecule; core potentials are refused. */
 static void check_formats(void)
 {
     static const char gbs[] =
@@ -107,6 +111,8 @@ static void refuse_create(const char *what, const char *xyz, const char *basis, 
     fmo_dataset_destroy(dataset);
 }
 
+/* Molecules that a basis set cannot describe, odd numbers of electrons, and wrong structs of the
+ * caller are refused with a cure. */
 static void check_refused(void)
 {
     static const char polarised[] =

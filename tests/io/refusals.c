@@ -32,6 +32,8 @@ static int has_doubt(const fmo_dataset *dataset, const char *text)
     return 0;
 }
 
+/* Reads a bad file: soon, with the expected exit code, and with a message or a notice that contains
+ * the expected words. */
 static void check_case(const bad_file *bad, const char *path)
 {
     fmo_error err = {FMO_OK, ""};
@@ -76,6 +78,7 @@ static long silent_size(int descriptor)
     return fstat(descriptor, &info) == 0 ? (long)info.st_size : -1;
 }
 
+/* Makes every bad file and reads it under a memory limit; the library must print nothing. */
 int main(void)
 {
     char directory[] = "/tmp/fmo-io-refusals-XXXXXX", path[128], log_path[128];

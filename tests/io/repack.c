@@ -10,6 +10,7 @@ typedef struct copy {
     const io_storage *how;
 } copy;
 
+/* Copies one attribute, for H5Aiterate. */
 static herr_t copy_attribute(hid_t from, const char *name, const H5A_info_t *info, void *data)
 {
     const copy *c = data;
@@ -36,6 +37,7 @@ static void copy_attributes(hid_t from, hid_t to, const io_storage *how)
     MUST(H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, copy_attribute, &c));
 }
 
+/* Copies a dataset with the storage that `how` describes. */
 static void copy_dataset(hid_t from, hid_t group, const char *name, const io_storage *how)
 {
     hid_t type = GET(H5Dget_type(from)), space = GET(H5Dget_space(from));
@@ -68,6 +70,7 @@ static void copy_dataset(hid_t from, hid_t group, const char *name, const io_sto
     H5Tclose(type);
 }
 
+/* Copies one member of a group, for H5Literate; the group fmo gets further attributes. */
 static herr_t copy_member(hid_t from, const char *name, const H5L_info_t *info, void *data)
 {
     const copy *c = data;

@@ -17,6 +17,7 @@
 static char directory[] = "/tmp/fmo-io-result-XXXXXX";
 static const char *const input = FMO_DATASET_DIR "/h2o_sto-3g.h5";
 
+/* A dataset has the expected shape, values and units. */
 static void check_matrix(hid_t file, const char *name, const double *want, int n)
 {
     double got[64];
@@ -64,6 +65,8 @@ static fmo_result make_result(const fmo_dataset *dataset)
                         .cutoff = 1e-10};
 }
 
+/* A result has all matrices and attributes; parts that are not given are left out, and permissions
+ * of the old file are kept. */
 static void check_content(const fmo_dataset *dataset)
 {
     const char *path = folder_path(directory, "content.h5");
@@ -124,6 +127,8 @@ static void refused(const char *path, const fmo_dataset *dataset, fmo_status wan
     if (getenv("FMO_TEST_VERBOSE")) printf("%s\n", err.message);
 }
 
+/* Paths that cannot be written, or that are the data set itself, are refused, and nothing is left
+ * behind. */
 static void check_refusals(const fmo_dataset *dataset)
 {
     char link_path[1024];
@@ -273,6 +278,7 @@ static void check_kinds(const fmo_dataset *dataset)
     unlink(path);
 }
 
+/* Runs all checks, and compares the bytes of the data set before and after. */
 int main(void)
 {
     if (!mkdtemp(directory)) return 1;

@@ -160,6 +160,8 @@ static const fault faults[] = {
     {"overlap, rounding", "ao_1e_int/ao_1e_int_overlap", 1e-10, 3, 8, 0}};
 enum { FAULTS = sizeof faults / sizeof *faults };
 
+/* A data set with rescaled functions is read, doubted or refused as the original is, for each fault
+ * and eight scalings, and gives the same orbitals. */
 static void check_file(const char *name)
 {
     char source[1024], copy[256], molden[2][256];

@@ -25,6 +25,8 @@ static void note(worker *w, int good, const char *what, const char *message)
     if (!good && !w->failures++) snprintf(w->first, sizeof w->first, "%s: %s", what, message);
 }
 
+/* Reads data sets, writes a result and provokes errors in turn; what it reads must be what one
+ * thread alone reads. */
 static void *run(void *user)
 {
     worker *w = user;
@@ -63,6 +65,7 @@ static void *run(void *user)
     return NULL;
 }
 
+/* Runs several threads at once. */
 int main(void)
 {
     static worker workers[THREADS];

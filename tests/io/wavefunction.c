@@ -42,6 +42,8 @@ static double energy_of(const fmo_dataset *dataset)
 /* --- TREXIO
  * --------------------------------------------------------------------------------------*/
 
+/* A data set that is written as TREXIO with its orbitals and read again has the same content and
+ * energy. */
 static void check_round_trip(const char *file)
 {
     char source[1024];
@@ -94,6 +96,8 @@ static void check_round_trip(const char *file)
     fmo_dataset_destroy(a);
 }
 
+/* An SCF that did not converge is marked in the file; missing orbitals and energies stay missing.
+ */
 static void check_unconverged(void)
 {
     fmo_dataset *a = read_dataset(FMO_DATASET_DIR "/h2o_sto-3g.h5");
@@ -278,6 +282,8 @@ static bool parse_molden(const char *path, molden *m)
     return row == m->aos && m->orbitals <= 128;
 }
 
+/* A Molden file has normalised functions and orthonormal orbitals with the core energies, orbital
+ * energies and occupations that were written. */
 static void check_molden(const char *file)
 {
     static molden m;
@@ -374,6 +380,7 @@ static void refused(const char *path, const fmo_dataset *dataset, const fmo_wave
     }
 }
 
+/* Orbitals that make no sense and paths that cannot be written are refused by both writers. */
 static void check_refusals(void)
 {
     fmo_dataset *a = read_dataset(FMO_DATASET_DIR "/h2o_sto-3g.h5");

@@ -224,6 +224,7 @@ static void refuse_xyz(const char *name, const char *text, size_t size, const ch
     check_message(name, &err, FMO_ERR_INPUT, path, expect);
 }
 
+/* Wrong .xyz files and paths are refused with a message that names the file. */
 static void check_bad_xyz(void)
 {
     for (size_t i = 0; i < sizeof bad_xyz / sizeof bad_xyz[0]; i++)
@@ -247,6 +248,7 @@ static void check_bad_xyz(void)
     fmo_molecule_destroy(NULL);
 }
 
+/* Several frames of a file are read one after the other, with their numbers and comments. */
 static void check_frames(void)
 {
     static const char text[] = "2\nfirst\nH 0 0 0\nH 0 0 0.7\n1\nsecond\nHe 1 2 3\n \n\n3\n\n"
@@ -295,6 +297,7 @@ static const text_case bad_frames[] = {
     {"twice", "2\n\nHe 0 0 0\nHe 0 0 0\n", "frame 2: line 7: He is at the place of He in line 6"},
 };
 
+/* A wrong second frame is refused by its number, and nothing follows it. */
 static void check_bad_frames(void)
 {
     for (size_t i = 0; i < sizeof bad_frames / sizeof bad_frames[0]; i++) {
@@ -344,6 +347,7 @@ static const struct {
     {"end", "1\n\nHe 0 0 0\nThe end.\n", "GB"},
 };
 
+/* After a wrong frame the reader finds the next good one where it can. */
 static void check_broken_files(void)
 {
     for (size_t i = 0; i < sizeof broken_files / sizeof broken_files[0]; i++) {

@@ -10,6 +10,7 @@
 #define OFFSET(type, field)      printf("%s.%s %zu\n", #type, #field, offsetof(type, field))
 #define STATUS(name, code, text) printf("%s %d\n", #name, name);
 
+/* Prints sizes, offsets and codes of the structs that the Python module mirrors. */
 int main(void)
 {
     SIZE(fmo_error);

@@ -101,6 +101,8 @@ static void hear_finished(size_t index, fmo_scf_job *job, void *user)
     h->inside--;
 }
 
+/* A batch gives the energies of single runs for several numbers of threads, with `fixed` bit by
+ * bit, and reports the one job that is wrong. */
 static void test_against_single(int fixed)
 {
     fmo_dataset *dataset[NAMES];
@@ -268,6 +270,7 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
     job->result = NULL;
 }
 
+/* Jobs that fail do not disturb the others; with little memory the jobs run one after the other. */
 static void test_failures(void)
 {
     fmo_dataset *water = read_shipped("h2o_6-31g");
@@ -560,6 +563,8 @@ static void test_purified(void)
     fmo_dataset_destroy(dataset);
 }
 
+/* Runs the checks in mode cpu, or in mode fused; "aside" runs the check of batches side by side,
+ * for ThreadSanitizer. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

@@ -26,6 +26,7 @@ static fmo_scf_input input_of(const fmo_dataset *dataset)
 
 /* ---- linear algebra -------------------------------------------------------------------------- */
 
+/* Eigenvectors, products and the inverse Cholesky factor of a thread block have small residuals. */
 static void check_linear_algebra(int n)
 {
     unsigned long long seed = 7 + (unsigned long long)n;
@@ -109,6 +110,7 @@ static fmo_block_outcome run_on_host(const fmo_scf_input *in, const fmo_block_se
     return outcome;
 }
 
+/* A result of a thread block agrees with a single SCF, and its orbitals are orthonormal. */
 static void check_against(const char *what, const fmo_scf_result *got, const fmo_scf_result *want)
 {
     const size_t n = (size_t)want->nao;
@@ -133,6 +135,8 @@ static void check_against(const char *what, const fmo_scf_result *got, const fmo
         }
 }
 
+/* The SCF of a thread block, run on the host, agrees with a single SCF, and reports if it does not
+ * converge. */
 static void check_on_host(const char *name)
 {
     fmo_dataset *const dataset = read_shipped(name);
@@ -178,6 +182,8 @@ static int by_a_block(const fmo_scf_job *job)
     return job->result && job->result->fock_seconds > 0.0 && job->result->solve_seconds == 0.0;
 }
 
+/* Many molecules in one call, one of them with an odd number of electrons and one in a field, agree
+ * with single SCFs. */
 static void check_batch(fmo_mode mode, double field_size)
 {
     fmo_dataset *dataset[NAMES];

@@ -60,6 +60,7 @@ static fmo_status refuse(watched *w, const size_t *job, size_t num, fmo_error *e
     return FMO_OK;
 }
 
+/* The callback before jobs run: counts them and makes their fields, or refuses one of them. */
 static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options *fock, void *user,
                           fmo_error *err)
 {
@@ -168,6 +169,8 @@ static size_t memory_of_one(const fmo_scf_options *asked, const fmo_basis *basis
     return need.host_bytes;
 }
 
+/* Runs a batch with callbacks: every job is prepared and released, few are there at a time, and
+ * energies are those of whole runs. */
 static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is)
 {
     fmo_scf_job jobs[COUNT];
@@ -257,6 +260,8 @@ static void set_turn(const fmo_scf_job *whole, int turn, size_t k, double *field
     job->input.projector = projector;
 }
 
+/* Plans and densities that a batch cache keeps give the same energies in later batches, and only an
+ * unchanged density skips the first build. */
 static void test_left(const fmo_scf_job *whole)
 {
     enum { ALL = 40, SQUARE = MOST * MOST };
@@ -300,6 +305,7 @@ static void test_left(const fmo_scf_job *whole)
     fmo_batch_cache_destroy(kept);
 }
 
+/* Runs all trials in mode cpu or fused; "aside" runs those for ThreadSanitizer. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

@@ -16,6 +16,7 @@ static void print_cycle(const fmo_scf_cycle *c, void *user)
                c->gradient, c->full_build ? "full" : "change", c->energy_diis ? " EDIIS" : "");
 }
 
+/* The SCF energy of one molecule agrees with PySCF's, and the solution is stable. */
 static void run(const scf_entry *entry, fmo_mode mode)
 {
     fmo_scf_options options;
@@ -49,6 +50,7 @@ static void run(const scf_entry *entry, fmo_mode mode)
     fmo_scf_result_destroy(result);
 }
 
+/* Runs the molecules of a list in a mode: LIST.json MODE [NAME...]. */
 int main(int argc, char **argv)
 {
     fmo_mode mode = FMO_MODE_COUNT;

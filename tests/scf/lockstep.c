@@ -20,6 +20,7 @@ typedef struct kind {
     const char *what;
 } kind;
 
+/* The options of each kind of SCF that the batch mixes. */
 static void make_kinds(kind *kinds)
 {
     static const char *const what[KINDS] = {

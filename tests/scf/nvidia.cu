@@ -15,6 +15,7 @@ static void *load(void *user)
     return NULL;
 }
 
+/* Several threads that load the libraries at once all succeed, and every function is there. */
 static void check_loaded(void)
 {
     enum { THREADS = 8 };

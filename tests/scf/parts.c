@@ -28,6 +28,8 @@ static double diis_norm(int m, int size, const double *e, double *c)
     return sqrt(square);
 }
 
+/* DIIS finds an exact combination, the best one of random vectors, and does not fail for linearly
+ * dependent or zero errors. */
 static void test_diis(void)
 {
     double c[FMO_DIIS_MAX];
@@ -106,6 +108,8 @@ static double electrons(const double *D, const double *S, size_t size)
     return sum;
 }
 
+/* The superposition of atomic densities has the right number of electrons, is symmetric, and
+ * couples only functions of one kind on one atom. */
 static void test_atoms(const char *name, double neutral)
 {
     fmo_error err = {FMO_OK, ""};
@@ -220,6 +224,8 @@ static fmo_basis *nearly_dependent(double apart, double factor)
     return basis;
 }
 
+/* The energy of two nuclei with nearly dependent functions; the expected number of functions is
+ * dropped, and the orbitals are orthonormal. */
 static double energy_with(double apart, double factor, double threshold, int dropped)
 {
     fmo_basis *basis = nearly_dependent(apart, factor);
@@ -282,6 +288,7 @@ static void refused(const fmo_scf_input *input, const fmo_scf_options *options, 
     CHECK(!result, "a result in spite of \"%s\"", word);
 }
 
+/* Wrong inputs and options of an SCF are refused with a message that names them. */
 static void test_refusals(void)
 {
     fmo_basis *basis = nearly_dependent(0.2, 1.0);
@@ -342,6 +349,7 @@ static void test_integrals(void)
         }
 }
 
+/* Runs all checks. */
 int main(void)
 {
     test_integrals();

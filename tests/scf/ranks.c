@@ -55,6 +55,7 @@ static void finished(size_t index, fmo_scf_job *job, void *user)
     ((helper *)user)->heard[index]++;
 }
 
+/* Runs a batch of SCFs on one rank, for pthread_create. */
 static void *run_batch(void *arg)
 {
     helper *h = arg;
@@ -82,6 +83,8 @@ static void free_batch(helper *h)
     for (int k = 0; k < NAMES; k++) fmo_scf_result_destroy(h->job[k].result);
 }
 
+/* Ranks that share a batch: each molecule is on one rank and has the energy of a run without ranks.
+ */
 static void check_batch(fmo_dataset *const *dataset, const helper *alone, int size, int threads)
 {
     ranks_local_world world;
@@ -113,6 +116,7 @@ static void check_batch(fmo_dataset *const *dataset, const helper *alone, int si
     ranks_local_close(&world);
 }
 
+/* A failure of the communicator ends the batch on all ranks. */
 static void check_batch_failures(fmo_dataset *const *dataset)
 {
     ranks_local_world world;
@@ -140,6 +144,7 @@ static void check_batch_failures(fmo_dataset *const *dataset)
     CHECK_REFUSED(fmo_scf_run_batch(h[0].job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "fock.ranks");
 }
 
+/* Runs the batch on 1 to 8 ranks, also with several threads each. */
 static void check_batches(void)
 {
     fmo_dataset *dataset[NAMES] = {0};
@@ -205,6 +210,8 @@ static void compare(const char *name, const fmo_fragment_result *got,
                     (size_t)want->monomer[k].nao, 1e4 * tolerance, 0.0);
 }
 
+/* FMO2 on several ranks agrees with one rank, also after it was resumed from a state file, which
+ * rank 0 alone reads and writes. */
 static void check_system(const char *file)
 {
     static const struct {
@@ -294,6 +301,8 @@ static void check_ends(ranks_local_world *world, helper *h, int size, fmo_status
     ranks_local_close(world);
 }
 
+/* An error on one rank, or inputs that differ between ranks, end the run on all ranks with a
+ * message that names the rank. */
 static void check_refusals(void)
 {
     fmo_fragment_system *system = NULL;

@@ -47,6 +47,8 @@ static void check_energy(const char *what, const fmo_dataset *dataset,
     fmo_scf_result_destroy(r);
 }
 
+/* Every guess and solver gives the data sets' energies, and so do full builds, a level shift and a
+ * short DIIS. */
 static void test_energies(void)
 {
     static const char *const names[] = {"h2o_6-31g",
@@ -137,6 +139,7 @@ static void count_cycle(const fmo_scf_cycle *cycle, void *user)
           "cycle %d is called %d", *count, cycle->cycle);
 }
 
+/* The matrices, orbitals and counts of a result are consistent with each other. */
 static void test_result(void)
 {
     fmo_dataset *dataset = read_shipped("ch3oh_6-31g_shuffled");
@@ -211,6 +214,8 @@ static void hear_cycle(const fmo_scf_cycle *cycle, void *user)
     b->cycles = cycle->cycle;
 }
 
+/* A cutoff that is too loose for the convergence threshold gives a notice with the expected error.
+ */
 static void test_cutoff(void)
 {
     fmo_dataset *dataset = read_shipped("h2o_6-31g");
@@ -434,6 +439,7 @@ static void test_instability(void)
 
 /* ---- reproducibility ----------------------------------------------------------------------- */
 
+/* With `fixed` the energy has the same bits for any number of threads. */
 static void test_fixed(void)
 {
     fmo_dataset *dataset = read_shipped("h2o8_sto-3g");

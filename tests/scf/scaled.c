@@ -3,6 +3,7 @@
 
 #include "tests/support/scaled_checks.h"
 
+/* Builds with scaled functions, in modes cpu and reference and with several options. */
 static void check_builds(void)
 {
     fmo_fock_options o;

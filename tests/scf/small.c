@@ -34,6 +34,7 @@ static void fill(int kind, int n, double *A)
         }
 }
 
+/* Eigenvalues ascend, and eigenvectors have small residuals and are orthonormal. */
 static void check_eigen(int kind, int n)
 {
     static double A[N * N], Q[N * N];
@@ -59,6 +60,8 @@ static void check_eigen(int kind, int n)
     CHECK(turned <= 40.0 * n * DBL_EPSILON, "kind %d, n = %d: Q^T Q - 1 is %g", kind, n, turned);
 }
 
+/* The inverse Cholesky factor X satisfies X^T A X = 1; a matrix that is not positive definite is
+ * reported. */
 static void check_cholesky(int n)
 {
     static double A[N * N], X[N * N];
@@ -80,6 +83,7 @@ static void check_cholesky(int n)
     CHECK(!fmo_small_inverse_cholesky(n, A), "n = %d: positive definite", n);
 }
 
+/* C = 1.5 op(A) op(B) + beta C agrees with a plain loop; beta = 0 does not read C. */
 static void check_product(char op_a, char op_b, int m, int n, int k, double beta)
 {
     static double A[N * N], B[N * N], C[N * N], wanted[N * N];

@@ -273,6 +273,7 @@ static inline void lockstep_compare(const batch_lockstep *c, const fmo_fock_opti
     }
 }
 
+/* Many molecules in one call, twice, and one of them alone afterwards, agree with single builds. */
 static inline void batch_check_lockstep(fmo_mode mode, fmo_scatter scatter, size_t count,
                                         double tolerance, unsigned long long *seed)
 {

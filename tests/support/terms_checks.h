@@ -22,6 +22,8 @@ static inline double *terms_alloc(size_t size)
     return (double *)malloc(size * sizeof(double));
 }
 
+/* A plan of a system, and J and K of several densities, each from a build of its own; 0 if that
+ * failed. */
 static inline int terms_begin(terms_case *c, const test_system *s, const fmo_fock_options *o,
                               int densities, unsigned long long *seed)
 {
@@ -67,6 +69,8 @@ static inline int64_t terms_quartets(const fmo_fock_plan *plan)
     return sum;
 }
 
+/* J alone and K alone are those of a build of both, with no more quartets, and a later build of
+ * both is right. */
 static inline void terms_check_alone(const test_system *s, const fmo_fock_options *o,
                                      double tolerance, unsigned long long *seed)
 {
