@@ -16,6 +16,7 @@ if(FMO_SANITIZE) # ten times as slow there
 endif()
 fmo_test(accumulate_potential SOURCES accumulate_potential.c LABELS unit)
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
+fmo_test(accumulate_requests SOURCES accumulate_requests.c LABELS unit)
 fmo_test(accumulate_scaled SOURCES accumulate_scaled.c LABELS unit)
 fmo_test(accumulate_reuse_memory STATIC SOURCES accumulate_reuse_memory.c LABELS unit)
 fmo_test(accumulate_ranks SOURCES accumulate_ranks.c LIBS Threads::Threads LABELS unit)
