@@ -270,7 +270,7 @@ typedef struct fmo_fock_memory {
  *  @param[out] memory untouched on error
  *  @return as fmo_fock_plan_create; FMO_ERR_UNSUPPORTED for a mode without an estimate
  *
- *  Source: the sizes of the allocations; tests/accumulate_workspace.c compares them with counted
+ *  Source: the sizes of the allocations; tests/accumulate/workspace.c compares them with counted
  *  ones. */
 FMO_API fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *options,
                                       fmo_fock_memory *memory, fmo_error *err);

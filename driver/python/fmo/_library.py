@@ -1,6 +1,6 @@
 """libfmo through ctypes: where it is, its structs, functions and errors.
 
-Mirrors the public headers (<fmo/status.h>, <fmo/basis.h>, <fmo/fock.h>); tests/python_layout.c
+Mirrors the public headers (<fmo/status.h>, <fmo/basis.h>, <fmo/fock.h>); tests/python/layout.c
 prints what a C compiler makes of those and the tests compare.
 """
 
