@@ -449,7 +449,7 @@ static const struct {
     const char *of; /* blanks around each */
 } groups[] = {
     {call_input, " fmo_basis_input fmo_molecule "},
-    {call_builds, " fmo_fock_options fmo_fock_job "},
+    {call_builds, " fmo_fock_options fmo_fock_job fmo_operator "},
     {call_scf, " fmo_scf_options fmo_fock_options fmo_scf_input fmo_scf_job "},
     {call_fragments, " fmo_fragment_system fmo_fragment_options fmo_fragment_result "
                      "fmo_fragment_pair fmo_scf_options fmo_fock_options "},
