@@ -12,8 +12,10 @@ static void turn_orbitals(fmo_scf_state *s, const double *direction, double angl
     const double *virtuals = s->orbitals + (size_t)s->m * (size_t)nocc;
     double *Y = s->work2, *M = s->past_fock;
     op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, s->orbitals, 0.0, Y);
-    op->multiply(s->la, 'N', 'N', s->m, nocc, nvir, angle, virtuals, direction, 1.0, Y);
-    op->multiply(s->la, 'N', 'T', s->m, s->m, nocc, -1.0, Y, Y, 0.0, M);
+    op->multiply(s->la, angle, fmo_matrix_of(virtuals, s->m, nvir),
+                 fmo_matrix_of(direction, nvir, nocc), 1.0, Y);
+    op->multiply(s->la, -1.0, fmo_matrix_of(Y, s->m, nocc), fmo_transpose_of(Y, s->m, nocc), 0.0,
+                 M);
     op->fold(s->la, s->m, 0.5, 1.0, M);
     fmo_scf_solve(s, M, s->density_o);
     fmo_scf_from_orthogonal(s, s->density_o, s->density);

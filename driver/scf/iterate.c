@@ -63,7 +63,8 @@ static double remember(fmo_scf_state *s, past *p, double energy)
     const size_t at = (size_t)p->newest * size;
     double *fock = s->past_fock + at, *error = s->past_error + at, *density = s->past_density + at;
     fmo_scf_fock_to_orthogonal(s, s->fock, fock);
-    op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, fock, s->density_o, 0.0, error);
+    op->multiply(s->la, 1.0, fmo_matrix_of(fock, s->m, s->m),
+                 fmo_matrix_of(s->density_o, s->m, s->m), 0.0, error);
     op->fold(s->la, s->m, 1.0, -1.0, error);
     op->add(s->la, size, 1.0, s->density_o, 0.0, density);
     p->energy[p->newest] = energy;

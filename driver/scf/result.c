@@ -133,7 +133,8 @@ double fmo_scf_expectation(size_t size, const double *density, const double *M)
 static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 'N', 'N', s->n, s->m, s->m, 1.0, s->X, s->orbitals, 0.0, s->work);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m),
+                 fmo_matrix_of(s->orbitals, s->m, s->m), 0.0, s->work);
     op->download(s->la, (size_t)s->n * (size_t)s->m, s->work, r->coefficient);
     for (int k = 0; k < s->m; k++) {
         r->orbital_energy[k] = s->orbital_energy[k];

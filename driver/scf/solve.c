@@ -6,8 +6,10 @@
 void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 'N', 'N', s->n, s->m, s->n, 1.0, A, s->X, 0.0, s->work);
-    op->multiply(s->la, 'T', 'N', s->m, s->m, s->n, 1.0, s->X, s->work, 0.0, out);
+    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->n, s->n), fmo_matrix_of(s->X, s->n, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, s->m),
+                 0.0, out);
     op->fold(s->la, s->m, 0.5, 1.0, out);
 }
 
@@ -20,8 +22,10 @@ void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
 void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 'N', 'N', s->n, s->m, s->m, 1.0, s->X, A, 0.0, s->work);
-    op->multiply(s->la, 'N', 'T', s->n, s->n, s->m, 1.0, s->work, s->X, 0.0, out);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(A, s->m, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->n, s->m), fmo_transpose_of(s->X, s->n, s->m),
+                 0.0, out);
     op->fold(s->la, s->n, 0.5, 1.0, out);
 }
 
@@ -44,8 +48,10 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     trace = ((s->m - projected) * high - trace) / width;
     if (!op->purify(s->la, s->m, s->occupied, trace, P, s->work)) return 0;
     if (projected) fmo_scf_restore_projected(s, P);
-    op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
-    op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, -2.0, P, s->work, 0.0, s->work2);
+    op->multiply(s->la, 1.0, fmo_matrix_of(P, s->m, s->m), fmo_matrix_of(P, s->m, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, -2.0, fmo_matrix_of(P, s->m, s->m), fmo_matrix_of(s->work, s->m, s->m), 0.0,
+                 s->work2);
     op->add(s->la, size, 3.0, s->work, 1.0, s->work2);
     op->add(s->la, size, 2.0, s->work2, 0.0, P); /* two electrons per orbital */
     op->fold(s->la, s->m, 0.5, 1.0, P);
@@ -58,7 +64,8 @@ void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
     const double start = driver_seconds();
     if (s->solver != FMO_SCF_SOLVER_PURIFY || !purify(s, fock_o, density_o)) {
         op->eigen(s->la, s->m, fock_o, s->orbital_energy);
-        op->multiply(s->la, 'N', 'T', s->m, s->m, s->occupied, 2.0, fock_o, fock_o, 0.0, density_o);
+        op->multiply(s->la, 2.0, fmo_matrix_of(fock_o, s->m, s->occupied),
+                     fmo_transpose_of(fock_o, s->m, s->occupied), 0.0, density_o);
         op->fold(s->la, s->m, 0.5, 1.0, density_o);
     }
     op->finish(s->la);

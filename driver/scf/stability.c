@@ -26,6 +26,13 @@ typedef struct davidson {
     double matrix[SPACE][SPACE];
 } davidson;
 
+/* Returns the orbital energies, with a shift of their differences. */
+static fmo_orbital_gaps gaps_of(const davidson *d, double shift)
+{
+    const double *const energy = d->s->orbital_energy;
+    return (fmo_orbital_gaps){energy + d->nocc, energy, d->nvir, d->nocc, shift};
+}
+
 /* out = (A + B) V: with d = C_vir V C_occ^T + transpose, (e_a - e_i) V + 2 C_vir^T G[d] C_occ. */
 static void product(davidson *d, const double *V, double *out)
 {
@@ -33,8 +40,10 @@ static void product(davidson *d, const double *V, double *out)
     const fmo_linalg_ops *op = s->la->ops;
     const double *occupied = s->orbitals, *virtuals = s->orbitals + (size_t)s->m * (size_t)d->nocc;
     /* work2 = C_vir V C_occ^T in the orthogonal basis */
-    op->multiply(s->la, 'N', 'N', s->m, d->nocc, d->nvir, 1.0, virtuals, V, 0.0, s->work);
-    op->multiply(s->la, 'N', 'T', s->m, s->m, d->nocc, 1.0, s->work, occupied, 0.0, s->work2);
+    op->multiply(s->la, 1.0, fmo_matrix_of(virtuals, s->m, d->nvir),
+                 fmo_matrix_of(V, d->nvir, d->nocc), 0.0, s->work);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->m, d->nocc),
+                 fmo_transpose_of(occupied, s->m, d->nocc), 0.0, s->work2);
     op->fold(s->la, s->m, 1.0, 1.0, s->work2);
     fmo_scf_from_orthogonal(s, s->work2, d->transition);
     fmo_scf_two_electron(s, d->transition, s->work2);
@@ -43,10 +52,12 @@ static void product(davidson *d, const double *V, double *out)
     if (isnan(trace) && fmo_scf_fit_plan(s, d->transition))
         fmo_scf_two_electron(s, d->transition, s->work2);
     fmo_scf_to_orthogonal(s, s->work2, d->transition);
-    op->gaps(s->la, d->nvir, d->nocc, s->orbital_energy + d->nocc, s->orbital_energy, 0.0, 0, V,
-             out);
-    op->multiply(s->la, 'N', 'N', s->m, d->nocc, s->m, 1.0, d->transition, occupied, 0.0, s->work);
-    op->multiply(s->la, 'T', 'N', d->nvir, d->nocc, s->m, 2.0, virtuals, s->work, 1.0, out);
+    const fmo_orbital_gaps gaps = gaps_of(d, 0.0);
+    op->gaps(s->la, &gaps, 0, V, out);
+    op->multiply(s->la, 1.0, fmo_matrix_of(d->transition, s->m, s->m),
+                 fmo_matrix_of(occupied, s->m, d->nocc), 0.0, s->work);
+    op->multiply(s->la, 2.0, fmo_transpose_of(virtuals, s->m, d->nvir),
+                 fmo_matrix_of(s->work, s->m, d->nocc), 1.0, out);
 }
 
 /* Orthogonalises x against the subspace twice, and adds it with its product. @return 0 if nothing
@@ -165,8 +176,8 @@ double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
             op->add(s->la, d.size, -value, d.ritz, 1.0, d.residual);
             op->dots(s->la, d.size, 1, d.residual, d.residual, &square);
             if (!(square > residual_wanted * residual_wanted)) break;
-            op->gaps(s->la, d.nvir, d.nocc, s->orbital_energy + d.nocc, s->orbital_energy, value, 1,
-                     d.residual, d.residual);
+            const fmo_orbital_gaps gaps = gaps_of(&d, value);
+            op->gaps(s->la, &gaps, 1, d.residual, d.residual);
             if (!take(&d, d.residual)) break;
         }
     }

@@ -203,25 +203,17 @@ FMO_HD void fmo_block_to_orthogonal(const fmo_block *b, const double *A, double 
     fmo_team_symmetrise(&b->team, n, out);
 }
 
-/* Computes X by the inverse Cholesky factor of the overlap of normalised functions, as start.c
- * does; returns a lower bound of its smallest eigenvalue, or 0 if it is not positive definite. */
+/* Computes X by the inverse Cholesky factor of the overlap, as start.c does; returns a lower bound
+ * of its smallest eigenvalue, or 0 if it is not positive definite. */
 FMO_HD double fmo_block_orthogonalise(const fmo_block *b)
 {
     const fmo_team *const t = &b->team;
     const int n = b->m->n;
-    const double *const S = b->m->overlap;
     double square = 0.0;
-    for (int e = t->rank; e < n * n; e += t->size) {
-        const int i = e / n, j = e % n;
-        b->A[e] = S[e] / sqrt(S[i * n + i] * S[j * n + j]);
-    }
+    for (int e = t->rank; e < n * n; e += t->size) b->A[e] = b->m->overlap[e];
     fmo_team_wait(t);
     if (!fmo_team_inverse_cholesky(t, n, b->A, b->X)) return 0.0;
-    for (int e = t->rank; e < n * n; e += t->size) {
-        const int i = e / n;
-        square += b->X[e] * b->X[e];
-        b->X[e] /= sqrt(S[i * n + i]);
-    }
+    for (int e = t->rank; e < n * n; e += t->size) square += b->X[e] * b->X[e];
     return 1.0 / fmo_team_sum(t, square);
 }
 
