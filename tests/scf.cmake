@@ -88,9 +88,3 @@ if(NOT FMO_SANITIZE)
     add_test(NAME few_functions_load COMMAND few_functions $<TARGET_FILE:fmo-driver>)
     set_tests_properties(few_functions_load PROPERTIES TIMEOUT 600 LABELS "scf;driver")
 endif()
-
-# Where electrons jump between far atoms the smallest rounding leads to other stationary points, and
-# the sanitizers' build rounds differently: its end is 0.45 hartree higher for F2 at 10 angstrom.
-if(FMO_SANITIZE AND TEST scf_cli_farapart)
-    set_tests_properties(scf_cli_farapart PROPERTIES DISABLED TRUE)
-endif()

@@ -2,11 +2,13 @@
  * start.c, iterate.c, descent.c and result.c. */
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
+#include "driver/scf/criteria.h"
 #include "driver/scf/cutoff.h"
 #include "driver/scf/normalise.h"
 #include "driver/scf/scf_internal.h"
 #include "base/arguments.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Calls options.begun with what is known before the first build. */
@@ -69,8 +71,8 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            fmo_scf_result **result, fmo_error *err)
 {
     const double start = driver_seconds();
-    fmo_scf_options defaults;
-    fmo_scf_state s = {.job = shared->job, .la = shared->la, .plan = shared->plan};
+    fmo_scf_options defaults, followed;
+    fmo_scf_state s = {.job = shared->job, .la = shared->la, .plan = shared->plan, .gap = INFINITY};
     fmo_scf_result *r = NULL;
     keeping k = {.s = &s, .kept = shared->kept};
     double lap;
@@ -135,7 +137,13 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     status = fmo_scf_converge(&s, o, 0, r, err);
     CHECKGOTO(s.la->error.status);
     if (status == FMO_OK) {
-        if (fmo_scf_wants_orbitals(o)) fmo_scf_canonical_orbitals(&s);
+        if (fmo_scf_wants_orbitals(o) || s.gap - o->level_shift < FMO_SCF_SMALL_GAP)
+            fmo_scf_canonical_orbitals(&s);
+        if (o->stability == FMO_SCF_STABILITY_NONE && s.gap < FMO_SCF_SMALL_GAP) {
+            followed = *o;
+            followed.stability = FMO_SCF_STABILITY_FOLLOW;
+            o = &followed;
+        }
         if (o->stability != FMO_SCF_STABILITY_NONE) status = fmo_scf_stabilise(&s, o, r, err);
     }
     CHECKGOTO(s.la->error.status);

@@ -58,6 +58,8 @@ typedef struct fmo_scf_state {
 
     double *orbitals;       /* m x m: eigenvectors of the last Fock matrix as columns */
     double *orbital_energy; /* [m], in host memory */
+    double gap; /* lowest virtual minus highest occupied energy of the last diagonalisation,
+                   hartree; infinite without virtual orbitals or after a purification */
     fmo_projected projected;
     double one_electron_energy,
         two_electron_energy; /* of the last build: Tr D H, Tr D G / 2, hartree */

@@ -3,6 +3,8 @@
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 
+#include <math.h>
+
 void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
 {
     const fmo_linalg_ops *op = s->la->ops;
@@ -58,12 +60,21 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     return s->la->error.status == FMO_OK;
 }
 
+/* Diagonalises a Fock matrix [m][m], which is overwritten by its orbitals. */
+static void diagonalise(fmo_scf_state *s, double *fock_o)
+{
+    s->la->ops->eigen(s->la, s->m, fock_o, s->orbital_energy);
+    if (s->occupied < s->m)
+        s->gap = s->orbital_energy[s->occupied] - s->orbital_energy[s->occupied - 1];
+}
+
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const double start = driver_seconds();
+    s->gap = INFINITY;
     if (s->solver != FMO_SCF_SOLVER_PURIFY || !purify(s, fock_o, density_o)) {
-        op->eigen(s->la, s->m, fock_o, s->orbital_energy);
+        diagonalise(s, fock_o);
         op->multiply(s->la, 2.0, fmo_matrix_of(fock_o, s->m, s->occupied),
                      fmo_transpose_of(fock_o, s->m, s->occupied), 0.0, density_o);
         op->fold(s->la, s->m, 0.5, 1.0, density_o);
@@ -76,6 +87,6 @@ void fmo_scf_canonical_orbitals(fmo_scf_state *s)
 {
     const double start = driver_seconds();
     fmo_scf_fock_to_orthogonal(s, s->fock, s->orbitals);
-    s->la->ops->eigen(s->la, s->m, s->orbitals, s->orbital_energy);
+    diagonalise(s, s->orbitals);
     s->solve_seconds += driver_seconds() - start;
 }

@@ -339,11 +339,14 @@ FMO_HD void fmo_block_density(const fmo_block *b)
                       fmo_plain(b->m->coefficient, n), b->m->density);
 }
 
-/* Returns 1 if the density is that of the lowest orbitals V of its own Fock matrix (criteria.h). */
+/* Returns 1 if the density is that of the lowest orbitals V of its own Fock matrix, and the gap is
+ * not so small that the stability of the solution has to be checked (criteria.h). */
 FMO_HD int fmo_block_is_lowest(const fmo_block *b)
 {
     const int n = b->m->n, occupied = b->m->occupied;
+    const double *const energy = b->m->orbital_energy;
     double sum = 0.0;
+    if (occupied < n && energy[occupied] - energy[occupied - 1] < FMO_SCF_SMALL_GAP) return 0;
     fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(b->density_o, n), fmo_plain(b->V, n), b->A);
     for (int e = b->team.rank; e < n * n; e += b->team.size)
         if (e % n < occupied) sum += b->V[e] * b->A[e];
