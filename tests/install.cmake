@@ -67,7 +67,7 @@ endfunction()
 fmo_symbols_test("" "${formats}|lapack" "." EXCEPT "/io/|/driver/|/accumulate/comm/")
 fmo_symbols_test(io "${lapack}" "/io/")
 fmo_symbols_test(scf "${formats}" "/driver/scf/"
-                 INNER driver/scf/batch.h driver/scf/cutoff.h driver/scf/diis.h driver/scf/lockstep.h
+                 INNER driver/scf/batch.h driver/scf/input.h driver/scf/diis.h driver/scf/lockstep.h
                        driver/scf/sad.h)
 fmo_symbols_test(fragment "${formats}" "/driver/fmo/")
 if(FMO_EXPERIMENTS)

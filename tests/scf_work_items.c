@@ -3,7 +3,7 @@
  */
 #include "check.h"
 
-#include "driver/scf/work_items.h"
+#include "driver/scf/jobs.h"
 
 static void check_all(const work_items *t)
 {

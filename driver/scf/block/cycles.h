@@ -4,7 +4,7 @@
 #ifndef FMO_BLOCK_CYCLES_H
 #define FMO_BLOCK_CYCLES_H
 
-#include "driver/scf/block/dense.h"
+#include "driver/scf/block/team.h"
 #include "driver/scf/criteria.h"
 #include "driver/scf/diis_body.inc"
 #include "integrals/eri/pair_number.h"
