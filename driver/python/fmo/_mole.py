@@ -25,8 +25,8 @@ def _periodic(mol: Any) -> bool:
     return hasattr(type(mol), "lattice_vectors")  # asking mol itself makes PySCF import all of PySCF
 
 
-def _cannot(mol: Any, dm: Any) -> str | None:
-    """Why libfmo cannot do this, or None."""
+def _cannot(mol: Any, dm: Any, hermi: int = 1, omega: float | None = 0.0) -> str | None:
+    """Why libfmo cannot do this in every mode, or None."""
     if _periodic(mol):
         return "the system is periodic"
     if mol.nbas == 0:
@@ -36,6 +36,10 @@ def _cannot(mol: Any, dm: Any) -> str | None:
         return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p and d"
     if np.iscomplexobj(dm):
         return "the density is complex"
+    if hermi != 1:
+        return f"hermi = {hermi}, libfmo does that on the CPU"
+    if omega if omega is not None else mol.omega:
+        return "omega is given, libfmo does that on the CPU"
     return None
 
 
@@ -93,10 +97,9 @@ def _for_request(mol: Any, hermi: int, omega: float | None, options: dict[str, A
     mode = options.get("mode") or "auto"
     if Request(hermi, omega).plain or mode in ("cpu", "reference"):
         return hermi, omega, options, None
-    what = f"hermi = {hermi}" if hermi != 1 else "omega"
     if mode == "auto" and not on_gpu:
         return hermi, omega, {**options, "mode": "cpu"}, None
-    return hermi, omega, options, f"{what} with mode {mode}, libfmo does that on the CPU"
+    return hermi, omega, options, _cannot(mol, None, hermi, omega)
 
 
 def _on_device_of(dm: Any, options: dict[str, Any]) -> dict[str, Any]:
