@@ -10,8 +10,8 @@ import resource
 import shutil
 import unittest
 
-from driver_helpers import (CLASSES, CPU_MODES, DATASETS, LARGE, MAKE_BAD, MEDIUM, MODES, REDUCES, SMALL, SOURCE,
-                            Case, digest, h5, run, validate)
+from driver_helpers import (CLASSES, CPU_MODES, DATASETS, LARGE, MAKE_BAD, MEDIUM, MODES, REDUCES, SMALL,
+                            Case, complaints, digest, h5, run)
 
 
 class Report(Case):
@@ -182,23 +182,19 @@ class Json(Case):
         result = run("--profile=json", *arguments)
         self.assertEqual(result.code, code, str(result))
         document = json.loads(result.out, parse_constant=lambda word: self.fail(word))
-        with open(os.path.join(SOURCE, "docs", "reference", "profile.schema.json")) as file:
-            schema = json.load(file)
-        self.assertEqual(validate(document, schema, schema), [])
+        self.assertEqual(complaints(document), [])
         return document
 
     def test_the_validator_itself(self):
-        with open(os.path.join(SOURCE, "docs", "reference", "profile.schema.json")) as file:
-            schema = json.load(file)
         document = self.document(SMALL, "--check")
         document["builds"][0]["check"]["status"] = "perhaps"
-        self.assertTrue(validate(document, schema, schema))
+        self.assertTrue(complaints(document))
         document = self.document(SMALL)
         del document["builds"][0]["classes"][2]["seconds"]
-        self.assertTrue(validate(document, schema, schema))
+        self.assertTrue(complaints(document))
         document = self.document(SMALL)
         document["more"] = 1
-        self.assertTrue(validate(document, schema, schema))
+        self.assertTrue(complaints(document))
 
     def test_values(self):
         document = self.document(LARGE, "--mode", "cpu", "--repeat", "3", "--check", "--threads", "2")

@@ -9,38 +9,12 @@ FMO_REQUIRE_PYSCF=1 it fails.
 """
 
 import os
-import pathlib
 import subprocess
-import sys
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATASETS = os.path.join(SOURCE, "datasets")
-sys.path.insert(0, DATASETS)
+from pyscf_python import DATASETS, environment_folder, run_where_it_is
 
-from fmodata import venvrun  # pylint: disable=wrong-import-position
-
-FOREIGN = str(venvrun.folder(pathlib.Path("requirements-foreign.txt")) / "bin")
-
-
-def run_where_pyscf_is():
-    """Return in an interpreter that has PySCF and trexio; start it in this one's place if need be."""
-    if os.environ.get("FMO_TEST_INSIDE"):
-        return
-    pythons = [os.environ.get("FMO_PYSCF_PYTHON"),
-               str(venvrun.folder(pathlib.Path("requirements.txt")) / "bin" / "python"), sys.executable]
-    for python in pythons:
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import pyscf, trexio"], stderr=subprocess.DEVNULL,
-                check=False).returncode == 0:
-            env = dict(os.environ, FMO_TEST_INSIDE="1")
-            env.setdefault("OMP_NUM_THREADS", "1")
-            os.execve(python, [python, *sys.argv], env)
-    print("skipped: no Python with PySCF and trexio (datasets/verify.py makes one in the "
-          "user's cache; or FMO_PYSCF_PYTHON=...)")
-    sys.exit(1 if os.environ.get("FMO_REQUIRE_PYSCF", "0") not in ("", "0") else 77)
-
-
-run_where_pyscf_is()
+run_where_it_is("pyscf, trexio", OMP_NUM_THREADS="1")
+FOREIGN = str(environment_folder("requirements-foreign.txt") / "bin")
 
 # pylint: disable=wrong-import-position
 import glob

@@ -3,42 +3,11 @@ To be imported before PySCF is.
 """
 
 import os
-import pathlib
-import subprocess
-import sys
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from pyscf_python import SOURCE, run_where_it_is
+
 MODULE = os.path.join(SOURCE, "driver", "python")
-sys.path.insert(0, os.path.join(SOURCE, "datasets"))
-
-
-def environment_folder(requirements="requirements.txt"):
-    """Where the scripts of datasets/ keep the environment of a requirements file."""
-    from fmodata import venvrun  # pylint: disable=import-outside-toplevel
-
-    return str(venvrun.folder(pathlib.Path(requirements)))
-
-
-def run_where_pyscf_is():
-    """Return in an interpreter that has PySCF; start it in this one's place if need be."""
-    if os.environ.get("FMO_TEST_INSIDE"):
-        return
-    pythons = [os.environ.get("FMO_PYSCF_PYTHON"), os.path.join(environment_folder(), "bin", "python"),
-               sys.executable]
-    for python in pythons:
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import pyscf"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-            env = dict(os.environ, FMO_TEST_INSIDE="1")
-            env["PYTHONPATH"] = os.pathsep.join(filter(None, [MODULE, env.get("PYTHONPATH")]))
-            env.setdefault("OMP_NUM_THREADS", "2")
-            env.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # two OpenMP run times on few cores
-            os.execve(python, [python, *sys.argv], env)
-    print("skipped: no Python with PySCF (datasets/verify.py makes one in the user's cache; or "
-          "FMO_PYSCF_PYTHON=...)")
-    sys.exit(1 if os.environ.get("FMO_REQUIRE_PYSCF", "0") not in ("", "0") else 77)
-
-
-run_where_pyscf_is()
+run_where_it_is(path=MODULE, OMP_NUM_THREADS="2", OMP_WAIT_POLICY="PASSIVE")  # two OpenMP run times on few cores
 
 # pylint: disable=wrong-import-position
 import contextlib

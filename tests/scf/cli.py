@@ -17,7 +17,7 @@ import time
 import unittest
 
 import driver_helpers
-from driver_helpers import DATASETS, LARGE, MEDIUM, SMALL, run, validate
+from driver_helpers import DATASETS, LARGE, MEDIUM, SMALL, complaints, run
 
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
 SMALL_ENERGY = -74.96292824666
@@ -420,12 +420,10 @@ class ScfJson(driver_helpers.Case):
         result = run("--profile=json", "--scf", *arguments)
         self.assertEqual(result.code, code, str(result))
         document = json.loads(result.out, parse_constant=lambda word: self.fail(word))
-        with open(os.path.join(driver_helpers.SOURCE, "docs", "reference", "profile.schema.json")) as file:
-            schema = json.load(file)
-        self.assertEqual(validate(document, schema, schema), [])
+        self.assertEqual(complaints(document), [])
         broken = json.loads(result.out)
         del broken["builds"][0]["scf"]["cycles"][0]["gradient"]
-        self.assertTrue(validate(broken, schema, schema), "the schema misses what is missing")
+        self.assertTrue(complaints(broken), "the schema misses what is missing")
         return document
 
     def test_values(self):
@@ -547,9 +545,7 @@ class ScfBatch(driver_helpers.Case):
         result = run(path, "--scf", "--batch", "--basis", "sto-3g", "--profile=json")
         self.assertEqual(result.code, 3, str(result))
         document = json.loads(result.out)
-        with open(os.path.join(driver_helpers.SOURCE, "docs", "reference", "profile.schema.json"), encoding="utf-8") as file:
-            schema = json.load(file)
-        self.assertEqual(validate(document, schema, schema), [])
+        self.assertEqual(complaints(document), [])
         self.assertEqual([build["frame"] for build in document["builds"]], [1, 2, 3])
         self.assertEqual(document["builds"][1]["error"]["exit_code"], 3)
         scf = document["builds"][2]["scf"]

@@ -4,6 +4,7 @@ JSON. Python standard library only; environment variables are those of tests/dri
 
 import glob
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -124,6 +125,13 @@ def validate(value, schema, root, where="$"):
         for index, item in enumerate(value):
             complaints += validate(item, schema.get("items", {}), root, f"{where}[{index}]")
     return complaints
+
+
+def complaints(document, name="profile", part=None):
+    """What docs/reference/NAME.schema.json, or one of its definitions, says against a document."""
+    with open(os.path.join(SOURCE, "docs", "reference", f"{name}.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    return validate(document, schema["$defs"][part] if part else schema, schema)
 
 
 class Case(unittest.TestCase):
