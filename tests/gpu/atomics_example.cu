@@ -12,7 +12,7 @@ __global__ void histogram(const double *x, int num, int *count, double *sum)
     const fmo_scatter_warp_match<fmo_commit_native> scatter;
     for (int i = (int)(blockIdx.x * THREADS + threadIdx.x); i < num; i += BLOCKS * THREADS) {
         const int bin = (int)(x[i] * BINS);
-        fmo_atomic_add_warp_match(&count[bin], 1);    /* as atomicAdd, old value included */
+        fmo_atomic_add_warp_match(&count[bin], 1);    /* like atomicAdd, with the old value */
         scatter.add(__activemask(), &sum[bin], x[i]); /* faster where it is not needed */
     }
 }

@@ -19,8 +19,8 @@ static void read_back(batch_case *b, double *const *at)
     }
 }
 
-/* Calls queued one after the other; densities arrive on the first plan's stream just before, and
- * that stream is all that is waited for. */
+/* Calls that are queued one after the other; densities arrive on the first plan's stream just
+ * before, and only that stream is waited for. */
 static void check_device(fmo_scatter scatter, double tolerance, int streams_given)
 {
     enum { CALLS = 3 };
@@ -48,7 +48,7 @@ static void check_device(fmo_scatter scatter, double tolerance, int streams_give
         for (int call = 0; call < CALLS; call++) {
             for (int k = 0; k < BATCH_JOBS; k++) {
                 const size_t size = batch_size(&b, k);
-                if (call > 0) { /* a new density: what was kept from the last call would show */
+                if (call > 0) { /* a new density: a value of the last call would be seen */
                     free(b.density[k]);
                     b.density[k] = random_density(b.nao[batch_plan_of[k]], 1.0, &seed);
                     b.job[k].density = b.density[k];
@@ -171,7 +171,7 @@ static void check_loosened(void)
     lockstep_end(&c);
 }
 
-/* Seconds of a build alone: the least of a few, as a host that is busy leaves gaps in one. */
+/* Seconds of a single build: the least of a few, because a busy host may delay one. */
 static double time_alone(const fmo_fock_job *job)
 {
     double least = INFINITY;

@@ -1,14 +1,14 @@
-/* J of far pairs by boxes in mode fused (gpu/boxes) against builds without: molecules that are
- * long, flat and compact, every strategy that has kernels for it, J and K alone, shares of the
- * work, no density at all; the same bits under `fixed`; what is refused. */
+/* J of far pairs by the octree in mode fused (gpu/boxes) against builds without it: long, flat and
+ * compact molecules, every strategy that has kernels for it, J and K alone, shares of the work, a
+ * zero density; the same bits with `fixed`; refused options. */
 #include "tests/support/molecule.h"
 #include "tests/support/work_checks.h"
 
 static unsigned long long seed = 20261124;
 
-enum { CUTOFFS = 40 }; /* that J may be off by: errors of many boxes and quartets add up */
+enum { CUTOFFS = 40 }; /* allowed error of J: errors of many cells and quartets add up */
 
-/* Atoms with sp sets, on a grid. */
+/* Atoms with SP shells on a grid. */
 static void grid(test_system *s, int atoms, int columns, double step)
 {
     memset(s, 0, sizeof *s);
@@ -21,7 +21,7 @@ static void grid(test_system *s, int atoms, int columns, double step)
     }
 }
 
-/* A density that decays as that of a molecule does: by where its functions are. */
+/* A density that decays with the distance between the functions, as that of a molecule does. */
 static double *density_of(const fmo_basis *basis)
 {
     const int n = fmo_basis_ao_num(basis);
@@ -82,7 +82,7 @@ static double largest(const double *a, const double *b, size_t size)
     return most;
 }
 
-/* far: there are boxes that are far from each other. */
+/* far: some cells are well separated. */
 static void compare(const char *name, const fmo_basis *basis, int few, int far)
 {
     static const fmo_scatter strategies[] = {FMO_SCATTER_AUTO, FMO_SCATTER_FIXED,
@@ -119,7 +119,7 @@ static void compare(const char *name, const fmo_basis *basis, int few, int far)
             CHECK(!memcmp(J2, J3, 2 * size * sizeof *J2), "fixed: other bits the second time");
         int64_t quartets = 0;
         memset(J3, 0, 2 * size * sizeof *J3);
-        for (int share = 0; share < 3; share++) { /* J2 and K2 are over */
+        for (int share = 0; share < 3; share++) { /* J2 and K2 are no longer needed */
             if (!work_build(basis, &o, share, 3, D, J2, K2, &quartets)) break;
             for (size_t x = 0; x < 2 * size; x++) J3[x] += J2[x];
         }

@@ -1,7 +1,7 @@
 /* gmpi in kernels: both transports, in grid and block scope, with ranks as block groups of one
- * cooperative kernel on one GPU, and with a rank a GPU on as many as there are. Messages around
- * every limit, order, storms, channels, reductions; and failures, which must end all ranks and say
- * why. */
+ * cooperative kernel on one GPU, and with one rank on each of several GPUs. Messages around every
+ * limit, order, many at a time, channels, reductions; and faults, which must end all ranks with a
+ * message. */
 #include "tests/support/check.h"
 #include <fmo/gmpi.cuh>
 
@@ -24,7 +24,7 @@ __device__ void complain(findings *f, const fmo_gmpi_buf *b, int line, long long
     do {                                                                \
         if (!(condition)) complain(f, b, __LINE__, (long long)(value)); \
     } while (0)
-/* A call of the whole scope: out of the kernel if it fails. */
+/* A call of the whole scope: leaves the kernel if it fails. */
 #define CALL(call)                    \
     do {                              \
         const int code_ = (call);     \
@@ -152,7 +152,7 @@ template <int S> __global__ void storm(fmo_gmpi_buf *bufs, arguments a)
     const bool first = fmo_gmpi_thread() == 0 && fmo_gmpi_block(b) == 0;
     int *out = (int *)(b->heap[b->rank] + a.out), *in = (int *)(b->heap[b->rank] + a.in);
     const int messages = 3 * FMO_GMPI_INBOX;
-    for (int to = 1; to < b->size; to++) { /* everybody else floods rank 0 */
+    for (int to = 1; to < b->size; to++) { /* all other ranks send to rank 0 */
         for (int k = 0; k < messages; k++) {
             fmo_gmpi_request request = FMO_GMPI_NULL;
             if (b->rank == to) {
@@ -233,7 +233,7 @@ template <int S> __global__ void halo(fmo_gmpi_buf *bufs, arguments a)
     }
 }
 
-/* Every block of a rank talks to its like, at the same time. */
+/* Every block of a rank exchanges messages with the same block of another, all at the same time. */
 __global__ void blocks(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
@@ -257,7 +257,7 @@ __global__ void blocks(fmo_gmpi_buf *bufs, arguments a)
     }
 }
 
-/* test() looks and does not wait; the message comes 5 ms later. */
+/* test() does not wait; the message comes 5 ms later. */
 template <int S> __global__ void look(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
@@ -283,7 +283,7 @@ template <int S> __global__ void look(fmo_gmpi_buf *bufs, arguments a)
     }
 }
 
-/* What goes wrong, by a.count. */
+/* Faults, selected by a.count. */
 enum { MISSING, TRUNCATED, WRONG_RANK, WRONG_TAG, TOO_MANY, MUTE, MUTE_LOOKED, FATES };
 /* Runs the fault that a.count names: a missing rank, a message that is too long, wrong ranks and
  * tags, too many requests, or waits that nobody answers. */
@@ -295,7 +295,7 @@ template <int S> __global__ void fate(fmo_gmpi_buf *bufs, arguments a)
     int *data = (int *)(b->heap[b->rank] + a.out);
     fmo_gmpi_request request = FMO_GMPI_NULL;
     if (a.count == MISSING && b->rank == 1) return;
-    if (a.count >= MUTE) { /* all wait for what nobody sends: the host ends it */
+    if (a.count >= MUTE) { /* all wait for a message that is never sent: the host ends the wait */
         fmo_gmpi_irecv<S>(b, data, 1, FMO_GMPI_INT32, (b->rank + 1) % b->size, 3, 0, &request);
     } else if (b->rank != 0) {
         if (a.count == TRUNCATED)
@@ -382,7 +382,7 @@ void close_world(world *w)
     cudaFreeHost(w->f);
 }
 
-/* One cooperative kernel a device. */
+/* One cooperative kernel on each device. */
 template <class Kernel> void launch(world *w, Kernel kernel, int count)
 {
     memset(w->f, 0, sizeof *w->f);
@@ -438,7 +438,7 @@ template <int S> void all_of_scope(world *w)
     RUN(storm, 0);
     RUN(reduce, 0);
     RUN(halo, small ? 20 : peer ? 2000 : 200);
-    RUN(halo, 7); /* counts go on from kernel to kernel */
+    RUN(halo, 7); /* counters continue from kernel to kernel */
     RUN(look, 0);
 #undef RUN
 }

@@ -1,6 +1,5 @@
-/* Builds that several GPUs share: options.devices. Where there is one GPU it is taken several
- * times, with a plan and a share for each time; where there are more, all of them are taken, too.
- */
+/* Builds that several GPUs share: options.devices. One GPU is taken several times, with a plan and
+ * a share for each time; if there are more, all of them are taken, too. */
 #include "tests/support/system.h"
 
 #include <math.h>
@@ -31,7 +30,7 @@ static fmo_fock_options options_of(int devices, const int *device, fmo_scatter s
     return o;
 }
 
-/* Twice with one plan: what a build leaves behind must not matter. NULL in J or K: not wanted. */
+/* Two builds of one plan, because what a build leaves behind must not matter. J, K may be NULL. */
 static int build(const fmo_basis *basis, const fmo_fock_options *o, const double *D, built *b)
 {
     fmo_error err = {FMO_OK, ""};
@@ -57,8 +56,8 @@ static int build(const fmo_basis *basis, const fmo_fock_options *o, const double
     return status == FMO_OK;
 }
 
-/* Each of several GPUs has a share of the build's time, which one does not tell. Kernels of mode
- * split's two buffers run side by side, so that theirs may be more than all of it. */
+/* Each of several GPUs has a share of the build's time, which a single one does not report. The
+ * kernels of mode split's two buffers run at the same time, so their sum may exceed the whole. */
 static void check_seconds(const char *what, const built *b)
 {
     const int shares = b->devices > 1 ? b->devices : 0;
@@ -69,7 +68,7 @@ static void check_seconds(const char *what, const built *b)
         CHECK(isnan(b->device_seconds[k]), "%s: %g s of GPU %d", what, b->device_seconds[k], k);
 }
 
-/* What several GPUs counted is what one did. */
+/* The counts of several GPUs add up to those of one. */
 static void check_counts(const char *what, const built *one, const built *all, int devices)
 {
     CHECK(one->devices == 1 && all->devices == devices, "%s: %d and %d GPUs", what, one->devices,
@@ -83,7 +82,7 @@ static void check_counts(const char *what, const built *one, const built *all, i
     check_seconds(what, all);
 }
 
-/* All strategies that share: `fixed` to the bit, others to a tolerance. */
+/* All strategies that can share a build: `fixed` bit for bit, others to a tolerance. */
 static void check_system(const test_system *s, const int *device, int devices, double size)
 {
     static const struct {
@@ -135,8 +134,7 @@ static void check_system(const test_system *s, const int *device, int devices, d
     fmo_basis_destroy(basis);
 }
 
-/* Mode split, whose batches come from several GPUs in turns: large ones, and so small that there
- * are many. */
+/* Mode split, whose batches come from several GPUs in turn: large ones, and many small ones. */
 static void check_split(const test_system *s, const int *device, int devices, double size)
 {
     fmo_basis *basis = system_basis(s);

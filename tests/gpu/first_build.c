@@ -1,6 +1,6 @@
-/* The first build of a process: CUDA loads kernels when they are launched for the first time, and
- * that must be the plan's time. The program runs itself, so that each try has a process of its own:
- * "once MODE" makes a plan, three builds and another plan, and prints their seconds. */
+/* The first build of a process: CUDA loads kernels at their first launch, and that must happen when
+ * the plan is made. The program runs itself, so that each try has a process of its own: "once MODE"
+ * makes a plan, several builds and another plan, and prints their times. */
 #include <fmo/dataset.h>
 
 #include "tests/support/system.h"

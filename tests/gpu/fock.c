@@ -56,8 +56,8 @@ static fmo_status build(const fmo_basis *basis, const setting *s, double cutoff,
     return status;
 }
 
-/* Does a setting go for a basis? With d shells, or without FMO_EXPERIMENTS, not all do, and those
- * that do not are refused. */
+/* Whether a setting supports a basis. With d shells, or without FMO_EXPERIMENTS, some settings are
+ * refused. */
 static int goes(const fmo_basis *basis, const setting *s)
 {
     if (s->mode == FMO_MODE_FUSED && !fmo_scatter_is_built(s->scatter, s->commit)) return 0;
@@ -66,7 +66,7 @@ static int goes(const fmo_basis *basis, const setting *s)
            (s->mode == FMO_MODE_FUSED && fmo_scatter_takes_all_shells(s->scatter, s->commit));
 }
 
-/* Every setting this build offers. Returns how many. */
+/* Every setting that this build of the library has. Returns their number. */
 static int settings(setting *list)
 {
     int n = 0;
@@ -152,7 +152,7 @@ static void compare(const char *name, const fmo_basis *basis, const double *D, d
     free(Jc);
 }
 
-/* With a random density that has `diagonal` more in its diagonal. */
+/* The same with a random density plus `diagonal` on its diagonal. */
 static void compare_basis(const char *name, const fmo_basis *basis, double diagonal)
 {
     const int n = fmo_basis_ao_num(basis);
@@ -262,7 +262,7 @@ static void check_fixed(const test_system *s)
               "%s", err.message);
         if (run) CHECK(memcmp(a, b, 2 * size * sizeof *a) == 0, "fixed: run %d differs", run);
     }
-    for (size_t x = 0; x < size; x++) D[x] *= 1e9; /* no resolution left: refused, not wrong */
+    for (size_t x = 0; x < size; x++) D[x] *= 1e9; /* no resolution is left: must be refused */
     memset(b, 0x55, 2 * size * sizeof *b);
     memcpy(a, b, 2 * size * sizeof *b);
     CHECK(build(basis, &fixed, 1e-10, D, b, b + size, NULL, &err) == FMO_ERR_INPUT &&

@@ -12,7 +12,7 @@
 
 enum { THREADS = 24, MOST = 300000 }; /* unsigned numbers: more than a slot */
 
-/* Of one thread, after so many clocks. */
+/* Writes by one thread after a number of clock cycles. */
 static __global__ void wait_and_add(unsigned *x, size_t num, unsigned what, long long clocks)
 {
     const long long start = clock64();
@@ -21,7 +21,7 @@ static __global__ void wait_and_add(unsigned *x, size_t num, unsigned what, long
     for (size_t k = threadIdx.x; k < num; k += blockDim.x) x[k] += what;
 }
 
-/* There and back, each time with other numbers; the memory sent from is overwritten at once. */
+/* Copies to the GPU and back, each time with other numbers; the source is overwritten at once. */
 static int there_and_back(unsigned seed, int rounds, long long clocks)
 {
     static const size_t sizes[] = {1, 2, 1000, 16384, 16385, 50000, 131072, 131073, MOST};

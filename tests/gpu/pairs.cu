@@ -184,7 +184,7 @@ static void compare(const char *name, const fmo_fock_plan *plan)
     fmo_shell_pairs_free(&pairs);
 }
 
-/* Atoms with shells of all kinds: s and p by themselves, sp sets, d. */
+/* Atoms with shells of all kinds: s, p, SP and d. */
 static fmo_basis *make_basis(int atoms, double box, int high_l)
 {
     static test_system s;

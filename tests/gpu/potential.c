@@ -1,7 +1,7 @@
 /* Potentials of charge distributions on a GPU. */
 #include "tests/support/potential_checks.h"
 
-/* Lists that are made again, and calls that are made again, give the same bits. */
+/* Lists and calls that are repeated give the same bits. */
 static void check_bits(const fmo_potential_options *o, unsigned long long *seed)
 {
     potential_case c[2];
@@ -29,7 +29,7 @@ static void check_bits(const fmo_potential_options *o, unsigned long long *seed)
     for (int k = 0; k < 2; k++) potential_end(&c[k]);
 }
 
-/* So many matrices that they come back in several pieces, and all the same. */
+/* So many matrices that they are copied back in several pieces; all are equal. */
 static void check_many(const fmo_potential_options *o, unsigned long long *seed)
 {
     enum { MANY = 160 };
@@ -76,7 +76,7 @@ int main(void)
         for (int again = 0; again < 3; again++) potential_check_all(&o, d, &seed);
     check_bits(&o, &seed);
     check_many(&o, &seed);
-    /* dealt to several: one taken three times, then all there are */
+    /* divided among several: one GPU taken three times, then all that there are */
     o.device_num = 3;
     potential_check_all(&o, 3, &seed);
     const int gpus = fmo_gpu_num();

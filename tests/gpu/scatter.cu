@@ -31,7 +31,7 @@ static int random_below(int n)
     return (int)(check_random(&random_state) * n);
 }
 
-/* How lanes come to a call, which of them, and to which addresses. */
+/* How lanes reach a call, which of them, and with which addresses. */
 typedef enum { SHAPE_STRAIGHT, SHAPE_BRANCHES, SHAPE_LOOPS, SHAPES } shape;
 typedef enum { ACTIVE_ALL, ACTIVE_RANDOM, ACTIVE_SINGLE, ACTIVE_CUT, ACTIVES } active;
 typedef enum { PATTERN_RANDOM, PATTERN_RUNS, PATTERN_SAME, PATTERN_DISTINCT, PATTERNS } pattern;
@@ -39,7 +39,7 @@ static const char *const shape_name[] = {"straight", "branches", "loops"};
 static const char *const active_name[] = {"all", "random", "single", "cut"};
 static const char *const pattern_name[] = {"random", "runs", "same", "distinct"};
 
-/* Which lanes are one group: what a strategy promises (scatter_common.cuh). */
+/* Which lanes form a group: what a strategy guarantees (scatter_common.cuh). */
 typedef struct {
     int span; /* 0: the block */
     bool runs;
@@ -118,7 +118,7 @@ template <bool Fetch, class S, typename T> __global__ void add_kernel(S s, buffe
             const bool works = b->index[element] >= 0;
             const unsigned workers = __ballot_sync(mask, works);
             if (how == SHAPE_LOOPS) {
-                if (!works) break; /* for good: the others go on without this lane */
+                if (!works) break; /* permanently: the others continue without this lane */
                 mask = workers;
             }
             if (works) call<Fetch>(s, workers, b, element);
@@ -537,7 +537,7 @@ static void test_fixed(void)
     CHECK(bad == 0, "fixed: %ld wrong old values", bad);
 }
 
-/* none: nothing happens to the bins, nor to the sink. */
+/* Strategy none changes neither the bins nor the sink. */
 static void test_none(void)
 {
     const test_case c = {64, 2, 3, SHAPE_STRAIGHT, ACTIVE_RANDOM, PATTERN_RANDOM, 1};

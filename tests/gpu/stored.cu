@@ -1,7 +1,7 @@
-/* Integrals kept on the GPU: every strategy, density after density, against direct builds and mode
- * cpu, quartets and adds included; `fixed` bit for bit; densities that are too large for the pairs;
- * limits of memory; batches and GPU pointers. FMO_TEST_SMALL=1: fewer cases, for
- * compute-sanitizer. */
+/* Integrals stored on the GPU: every strategy and several densities against direct builds and mode
+ * cpu, quartets and additions included; `fixed` bit for bit; densities that are too large for the
+ * pairs; memory limits; batches and GPU pointers. FMO_TEST_SMALL=1: fewer cases,
+ * for compute-sanitizer. */
 #include <cuda_runtime.h>
 #include <fmo/dataset.h>
 
@@ -46,7 +46,7 @@ static fmo_fock_plan *plan_of(const char *label, const fmo_basis *basis, const s
     return plan;
 }
 
-/* J and then K; every byte is poisoned before. */
+/* J and then K; every byte is set to NaN before. */
 static bool build(const char *label, fmo_fock_plan *plan, const double *D, double *JK, size_t size,
                   fmo_fock_profile *profile)
 {
@@ -197,7 +197,7 @@ static void check_dataset(const char *file)
     fmo_dataset_destroy(data);
 }
 
-/* What a build says that it used, with results as of mode cpu. */
+/* The kind of integrals that a build reports, and results as in mode cpu. */
 static void check_used(const char *label, const fmo_basis *basis, const setting *s,
                        fmo_integrals want)
 {
@@ -207,7 +207,7 @@ static void check_used(const char *label, const fmo_basis *basis, const setting 
     setting cpu = *s;
     fmo_fock_profile profile;
     cpu.mode = FMO_MODE_CPU;
-    cpu.memory = 0; /* it is the GPU's that is short */
+    cpu.memory = 0; /* the GPU has too little memory */
     cpu.integrals = FMO_INTEGRALS_DIRECT;
     cpu.scatter = FMO_SCATTER_AUTO;
     fmo_fock_plan *const plan = plan_of(label, basis, s), *const host = plan_of(label, basis, &cpu);
@@ -261,7 +261,7 @@ static void check_limits(const fmo_basis *basis)
     if (fmo_scatter_is_built(FMO_SCATTER_TILE, FMO_COMMIT_NATIVE))
         check_used("tile, auto", basis, &s, FMO_INTEGRALS_DIRECT);
 
-    /* kept integrals are part of what fmo_fock_workspace says */
+    /* fmo_fock_workspace includes stored integrals */
     fmo_fock_options o;
     fmo_fock_memory direct, stored;
     fmo_error err = {FMO_OK, ""};
@@ -299,7 +299,7 @@ static void check_passes(void)
     fmo_basis_destroy(basis);
 }
 
-/* Plans with and without in one call, and one of them several times. */
+/* Plans with and without stored integrals in one call, one of them several times. */
 static void check_batch(const fmo_basis *basis)
 {
     enum { PLANS = 3, JOBS = 7 };

@@ -77,7 +77,7 @@ static void check_stream(const fmo_basis *basis, fmo_scatter scatter, bool own_s
     free(got);
 }
 
-/* All GPU memory taken by somebody else. */
+/* All GPU memory is allocated by someone else. */
 static void check_full(const fmo_basis *basis)
 {
     enum { HOLDS = 4096 };

@@ -14,7 +14,7 @@ static fmo_fock_options options_of(fmo_mode mode, fmo_scatter scatter, fmo_integ
     return o;
 }
 
-/* Every way in which quartets are gone through. `source`: the plan takes another's density. */
+/* Every combination of terms. source: the plan takes another plan's density. */
 static void check(const fmo_fock_options *o, const test_system *small, const test_system *other,
                   const test_system *large)
 {
@@ -30,7 +30,7 @@ static void check(const fmo_fock_options *o, const test_system *small, const tes
     terms_check_source(small, other, o, 1e-9, &seed);
 }
 
-/* Molecules with sp sets, and far quartets between them. */
+/* Molecules with SP shells, and far quartets between them. */
 static void long_molecule(test_system *s, int atoms, double from, double step)
 {
     memset(s, 0, sizeof *s);

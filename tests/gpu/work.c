@@ -48,7 +48,7 @@ static void check_devices(void)
               "a GPU that is not there: %s", err.message);
         err.status = FMO_OK;
     }
-    o.mode = FMO_MODE_AUTO; /* asked for by number: no other mode takes its place */
+    o.mode = FMO_MODE_AUTO; /* a GPU requested by number: no other mode replaces it */
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_NO_DEVICE && !plan, "%s",
           err.message);
     printf("%d GPUs\n", devices);

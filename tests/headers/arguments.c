@@ -1,6 +1,6 @@
-/* NULL and overlapping arguments of every public function: which is refused, by what name, and what
- * is left as it was. With --list the program says what it has tried, for tests/headers/arguments.py
- * to compare with the headers. */
+/* NULL and overlapping arguments of every public function: which are refused, by what name, and
+ * what stays unchanged. With --list the program prints what it tries, for
+ * tests/headers/arguments.py to compare with the headers. */
 #include <fmo/basis_set.h>
 #include <fmo/eri_matrix.h>
 #include <fmo/fock.h>
@@ -42,14 +42,14 @@ static void refused(const char *function, const char *argument, fmo_status statu
           "%s: status %d, \"%s\"", want, status, err->message);
 }
 
-/* A call that is refused for want of an argument. */
+/* A call that is refused because an argument is NULL. */
 #define REFUSED(function, argument, ...)                                              \
     do {                                                                              \
         fmo_error err = {FMO_OK, ""};                                                 \
         refused(#function, argument, listing ? FMO_OK : function(__VA_ARGS__), &err); \
     } while (0)
 
-/* A call that takes NULL, and what must hold of it. */
+/* A call that accepts NULL, and what must be true of it. */
 #define FINE(function, argument, holds)                         \
     do {                                                        \
         if (listing)                                            \
@@ -240,7 +240,7 @@ static void check_fock(const fmo_basis *basis)
     check_neither(plan, D);
     REFUSED(fmo_fock_build_device, "plan", NULL, D, J, K, &err);
     REFUSED(fmo_fock_build_device, "density", plan, NULL, J, K, &err);
-    /* refused for the plan's mode, not for NULL: gpu_terms has plans that take it */
+    /* refused because of the plan's mode, not because of NULL, which plans of gpu_terms accept */
     FINE(fmo_fock_build_device, "coulomb", refuses_mode(plan, D, NULL, K));
     FINE(fmo_fock_build_device, "exchange", refuses_mode(plan, D, J, NULL));
     REFUSED(fmo_fock_build_batch, "jobs", NULL, 1, &err);
@@ -501,7 +501,7 @@ static void check_io(void)
     fmo_dataset_destroy(dataset);
 }
 
-/* Of a network that is asked for nothing but agreement, with itself. */
+/* Functions of a network that only agrees with itself. */
 static int first_is_own(void *user, int mine, void *data, size_t bytes, int *who)
 {
     (void)data, (void)bytes;
@@ -521,7 +521,7 @@ static int receive_nothing(void *user, int rank, void *data, size_t bytes)
 }
 
 #if FMO_EXPERIMENTS
-/* No group is made here, so where a group must not be NULL the other arguments wait for one. */
+/* No communicator is made here, so that other arguments are NULL first. */
 static void check_comm(void)
 {
     fmo_gmpi_options o;

@@ -1,7 +1,7 @@
-/* Valid calls of the public functions that take structs, with one or several fields of these
- * changed to what they must not be: counts below 0, the largest numbers, enumerators that there are
- * not, NaN, NULL. A call answers with a status; on error it has written nothing. The fields are
- * those of fields_table.h. `fields --list` prints them; `fields ROUNDS [SEED]`. */
+/* Valid calls of the public functions that take structs, with one or several fields changed to
+ * wrong values: negative counts, the largest numbers, undefined enumerators, NaN, NULL. A call
+ * returns a status; on error it has written nothing. The fields are those of fields_table.h.
+ * `fields --list` prints them; `fields ROUNDS [SEED]`. */
 #include <limits.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ static const row table[] = {FIELDS(ROW)};
 #undef ROW
 enum { ROWS = sizeof table / sizeof *table };
 
-/* What stays: an H2, its basis, plan and data set, two distributions of it. */
+/* Objects that stay: an H2, its basis, plan and data set, two of its distributions. */
 static fmo_basis_set *set;
 static fmo_dataset *dataset;
 static const fmo_basis *basis;
@@ -67,8 +67,8 @@ static unsigned long long seed = 1;
 static int changed_rows;
 static const char *what[4];
 
-/* The arrays of the base state, renewed before every call; each of its own size, so that a
- * sanitizer sees whoever reads behind it. */
+/* The arrays of the valid state, renewed before every call; each has exactly its own size, so that
+ * a sanitizer finds reads beyond it. */
 enum { ARRAYS = 48 };
 static void *array[ARRAYS];
 static int arrays;
@@ -92,8 +92,7 @@ static int is_untouched(const double *M)
     return M[0] == untouched && M[1] == untouched && M[2] == untouched && M[3] == untouched;
 }
 
-/* ---- a network that never works --------------------------------------------------------------
- */
+/* ---- a network that always fails ------------------------------------------------------------ */
 
 static int no_broadcast(void *user, void *data, size_t bytes)
 {
@@ -135,8 +134,7 @@ static int no_next(void *user, int64_t *work_item)
     return 1;
 }
 
-/* ---- the base state ---------------------------------------------------------------------------
- */
+/* ---- the valid state ------------------------------------------------------------------------ */
 
 /* Gives the structs that describe molecules and fragments valid values. */
 static void fill_input(void)
@@ -266,7 +264,7 @@ static void fill(void)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* A status with a message, and of an error nothing written. */
+/* A call must return a status with a message, and on error have written nothing. */
 static void answered(const char *call, fmo_status status, const fmo_error *err, int clean)
 {
     CHECK((unsigned)status < FMO_STATUS_COUNT && (status == FMO_OK) == (err->message[0] == '\0'),
@@ -276,7 +274,7 @@ static void answered(const char *call, fmo_status status, const fmo_error *err, 
     if (changed_rows == 0) CHECK(status == FMO_OK, "%s, nothing changed: %s", call, err->message);
 }
 
-/* With the file that a call has made, or not. */
+/* The same for calls that write a file. */
 static void wrote(const char *call, fmo_status status, const fmo_error *err)
 {
     answered(call, status, err, access(path, F_OK) != 0);
@@ -336,7 +334,7 @@ static void call_builds(void)
          fmo_fock_build_batch(&of_fmo_fock_job, 1, &err));
 }
 
-/* Options that would never end are those of one change alone. */
+/* Options that would make a run endless are limited. */
 static void bound(void)
 {
     if (changed_rows < 2) return;
@@ -420,7 +418,7 @@ static void call_results(void)
     fmo_molecules_file_destroy(file);
 }
 
-/* What a network that does not work answers is an error, whichever field is changed. */
+/* A network that fails makes every call fail, whichever field is changed. */
 static void call_ranks(void)
 {
     const int changed = changed_rows;
@@ -475,8 +473,8 @@ static const double reals[] = {NAN, INFINITY, -INFINITY, -1.0, 0.0, 1e308, -1e30
 static const size_t sizes[] = {SIZE_MAX, 0, SIZE_MAX / 2, SIZE_MAX / 8 + 1, 1};
 enum { VALUES = sizeof wholes / sizeof *wholes, SIZE_VALUES = sizeof sizes / sizeof *sizes };
 
-/* Value `v` into a row, of an array into its element `element`. Returns 0 if there is no such
- * change: every row has a last one. */
+/* Puts value `v` into the field of a row, or into `element` of its array. Returns 0 if there is no
+ * such value. */
 static int change(const row *r, int v, size_t element)
 {
     void *at = r->at;

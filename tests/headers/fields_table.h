@@ -10,7 +10,7 @@ typedef enum kind {
     REAL,    /* double */
     WHOLES,  /* pointer to, or array of, int */
     REALS,   /* pointer to double */
-    POINTER, /* to something else, or an array that the call writes: tried as NULL alone */
+    POINTER, /* to something else, or an array that the call writes: only NULL is tried */
     TEXT,    /* characters: tried as NULL if it is a pointer */
     LEFT,    /* handles, callbacks and inner structs, which have rows of their own */
     WRITTEN  /* by a call: filled with garbage before */

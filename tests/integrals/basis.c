@@ -1,5 +1,5 @@
-/* fmo_basis_create: what it refuses and how it says so, what order it accepts, what it copies. The
- * results of reordering are seen through the overlap matrix. */
+/* fmo_basis_create: refused input and its messages, orders of shells and functions that it accepts,
+ * what it copies. Reordering is checked by the overlap matrix. */
 #include <fmo/one_electron.h>
 #include "integrals/basis_internal.h"
 
@@ -8,8 +8,8 @@
 #include "tests/support/calls.h"
 #include "tests/support/system.h"
 
-/* A molecule whose arrays the cases below spoil one element at a time:
- * shells: 0 s on 0 (2 primitives), 1 p on 0 (1), 2 s on 1 (1), 3 p on 1 (2). */
+/* A molecule in whose arrays the cases below make one element wrong. Shells: 0 s on 0 (2
+ * primitives), 1 p on 0 (1), 2 s on 1 (1), 3 p on 1 (2). */
 typedef struct molecule {
     double charge[2], coord[6], exponent[6], coefficient[6], ao_factor[8];
     int nucleus[4], ang_mom[4], prim_shell[6], ao_shell[8], ao_component[8];
@@ -194,7 +194,7 @@ static void check_repulsion(void)
               fmo_basis_nuclear_repulsion(basis));
         fmo_basis_destroy(basis);
     }
-    m.charge[1] = 0.0; /* a ghost on a nucleus costs nothing */
+    m.charge[1] = 0.0; /* a ghost atom on a nucleus contributes nothing */
     if (fmo_basis_create(&m.in, &basis, NULL) == FMO_OK) {
         CHECK(fmo_basis_nuclear_repulsion(basis) == 0.0, "ghost: %g",
               fmo_basis_nuclear_repulsion(basis));

@@ -1,6 +1,6 @@
-/* Sums over point charges as each instruction set of this CPU has them, and one charge at a time,
- * against their definition in long double; the tables of hermite.h; and that one-electron matrices
- * are the same bits with any number of threads. */
+/* Sums over point charges of every instruction set of this CPU, and of one charge at a time,
+ * against their definition in long double; the tables of hermite.h; one-electron matrices have the
+ * same bits with any number of threads. */
 #define FMO_REF_REAL long double
 #include "integrals/boys/boys_reference.inc"
 

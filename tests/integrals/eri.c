@@ -77,7 +77,7 @@ static int internal_shell(const test_shell *s, int i)
 typedef struct pair {
     double prim[DEPTH_MAX * DEPTH_MAX * FMO_PAIR_FIELDS], AB[3];
     fmo_pair_view view;
-    int i, j; /* internal shells, ordered as the library wants them */
+    int i, j; /* internal shells in the library's order */
     int swapped;
     fmo_pair_class pair_class;
 } pair;
@@ -223,7 +223,7 @@ int main(void)
         for (size_t where = 0; where < sizeof coincident / sizeof *coincident; where++) {
             for (int set = 0; set < sets; set++) {
                 const int depth = 1 + set % deepest;
-                /* alternately everything between 1e-2 and 1e5, and chemistry's middle */
+                /* alternately exponents from 1e-2 to 1e5, and the usual ones */
                 const double low = set % 2 ? -2.0 : -1.0, high = set % 2 ? 5.0 : 1.5;
                 if (depth > 3 && set >= (many ? DEPTH_MAX : SETS / 4))
                     continue; /* deep ones are slow: fewer */

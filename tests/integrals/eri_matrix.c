@@ -1,6 +1,6 @@
-/* Matrices of all two-electron integrals on the CPU: J and K that are summed up from them against
- * builds of a plan; what a cutoff leaves out; what is refused. Overlap and core Hamiltonian by the
- * bodies that a GPU has against those of the CPU. Links the library's inside. */
+/* Matrices of all two-electron integrals on the CPU: J and K that are summed from them against
+ * builds of a plan; the effect of a cutoff; refused input. Overlap and core Hamiltonian by the code
+ * that a GPU runs against those of the CPU. Links internal functions. */
 #include <fmo/fock.h>
 #include <fmo/one_electron.h>
 

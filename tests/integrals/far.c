@@ -1,5 +1,5 @@
-/* Far quartets: J of pairs that do not overlap, from the moments of nodes, and their integrals from
- * nodes, against the integrals proper. */
+/* Far quartets: J of pairs that do not overlap, from the moments of quadrature points, and their
+ * integrals from quadrature points, against integrals. */
 #include "tests/integrals/far_pairs.h"
 
 static void add_shells(test_system *s, double exponent_max)
@@ -17,8 +17,8 @@ static void add_shells(test_system *s, double exponent_max)
     system_add_shell(s, 1, 1 + (int)random_between(&seed, 0, 3), &seed);
 }
 
-/* Two atoms with a contracted sp set, an s and a p shell each: pairs of all kinds, with and without
- * a carried product, of one atom and of two. */
+/* Two atoms with a contracted SP shell, an s and a p shell each: pairs of all kinds, with and
+ * without an SP partner, of one atom and of two. */
 static int fragment_make(fragment *f, double exponent_max, double AB)
 {
     static test_system s;
@@ -70,7 +70,7 @@ static void coulomb_sizes(const far_pair *bra, const far_pair *ket, const double
     contract(bra, ket, X, sizes, J);
 }
 
-/* Integrals X[ab][cd] from n and m nodes. */
+/* Integrals X[ab][cd] from n and m quadrature points. */
 static void far_integrals(far_pair *bra, int n, far_pair *ket, int m, double *X)
 {
     static node_pair b, k;
@@ -110,8 +110,8 @@ static double largest_integral(const far_pair *bra, const far_pair *ket, double 
     return bound;
 }
 
-/* Integrals from all primitives as nodes are those of the classes; from n nodes they give the J
- * that the moments of n nodes give; and none is above the bound. */
+/* Integrals with all primitives as quadrature points are those of the classes; with n points they
+ * give the J of the moments of n points; and none exceeds the bound. */
 static void check_integrals(far_pair *bra, far_pair *ket, double gap, const double *size_of,
                             double D[2][PRODUCTS_MAX], double sizes[2][PRODUCTS_MAX],
                             double *tightest)
@@ -143,14 +143,14 @@ static void check_integrals(far_pair *bra, far_pair *ket, double gap, const doub
     }
 }
 
-/* What n nodes leave out of J, relative to the Schwarz bounds, by the pair's fit. */
+/* The error of J with n quadrature points, relative to the Schwarz bounds, by the pair's fit. */
 static double estimate(const far_pair *p, double distance, double other_half, int n)
 {
     const double d = distance - other_half;
     return exp2(p->fit.log_A + n * (p->fit.log_rho - log2(d))) * fmin(1.0, 10.0 / distance);
 }
 
-/* Pairs that may be far as screening sees it: what nodes leave out is within the estimate. */
+/* Pairs that screening may take as far: the error of the quadrature is within the estimate. */
 static void check_errors(far_pair pair[2], double distance, double D[2][PRODUCTS_MAX],
                          double all[2][PRODUCTS_MAX], long *errors, double *worst)
 {
@@ -172,8 +172,8 @@ static void check_errors(far_pair pair[2], double distance, double D[2][PRODUCTS
     }
 }
 
-/* J from n nodes of each pair: as exact as the integrals where that is all primitives and pairs do
- * not overlap, else within the estimates. */
+/* J from n quadrature points of each pair is exact where these are all primitives and the pairs do
+ * not overlap, and else within the estimates. */
 static void test_nodes(void)
 {
     static far_pair pair[2];
@@ -226,8 +226,8 @@ static void test_nodes(void)
     }
 }
 
-/* Overlap: what the far form leaves out is below 40 exp(-T) of the Schwarz bounds, T that of the
- * primitives that come closest. */
+/* Overlap: the error of the far form is below 40 exp(-T) of the Schwarz bounds, with the T of the
+ * closest primitives. */
 static void test_overlap(void)
 {
     static far_pair pair[2];
@@ -263,7 +263,7 @@ static void test_overlap(void)
     CHECK(worst > 2.0, "no overlap to be seen: %g", worst);
 }
 
-/* Words that hold an extent give back what went into them. */
+/* Packed extents give back the values that were packed. */
 static void test_extent(void)
 {
     for (int i = 0; i < 1000; i++) {

@@ -1,8 +1,8 @@
 /* Far quartets: the decision that a quartet is far, for contractions that nearly cancel. */
 #include "tests/integrals/far_pairs.h"
 
-/* What is left out of an element of X^J, in cutoffs: overlap of pairs whose primitives cancel by up
- * to FMO_FAR_CANCELS each, and the nodes of both pairs (integrals/far/decide.h). */
+/* The error of an element of X^J, in cutoffs: overlap of pairs whose primitives cancel by up to
+ * FMO_FAR_CANCELS each, and the quadrature of both pairs (integrals/far/decide.h). */
 static double claimed(double distance)
 {
     const double nodes = 2.0 * 0.25 * ESTIMATE_SHARE * fmax(1.0, distance / 10.0);
@@ -79,7 +79,7 @@ static int adversary_make(fragment *f, double AB, int alike)
     return status == FMO_OK;
 }
 
-/* A pair as screening knows it; the rule as it was took no notice of cancellation. */
+/* A pair with its screening data; old_decision: cancellation is ignored. */
 static fmo_far_reach reach_of(const far_pair *p, int old_decision)
 {
     double at[3];

@@ -1,4 +1,4 @@
-/* Far quartets: nodes of one pair, how many it needs, and derivatives of 1/R. */
+/* Far quartets: quadrature points of a pair, their number, and derivatives of 1/R. */
 #include "tests/integrals/far_pairs.h"
 
 /* Derivative of 1/|R| by McMurchie and Davidson's recursion: from those of r^-(2n+1). */
@@ -61,8 +61,8 @@ static int line_nodes(int pair_class, int num, const double *prim, const double 
                          coefficient);
 }
 
-/* Nodes of an ss pair with positive prefactors are those of Gauss quadrature: polynomials of degree
- * 2n - 1 are exact, others not. */
+/* The quadrature points of an ss pair with positive prefactors are those of Gauss quadrature:
+ * polynomials of degree 2n - 1 are exact, others not. */
 static void test_gauss(void)
 {
     for (int i = 0; i < 200; i++) {
@@ -101,8 +101,8 @@ static void test_gauss(void)
     }
 }
 
-/* One node where all centres coincide, as many as primitives where there are few, else as asked;
- * any n nodes are exact to degree n - 1. */
+/* One quadrature point where all centres coincide, as many as primitives where there are few, and
+ * else as many as requested; any n points are exact to degree n - 1. */
 static void test_node_numbers(void)
 {
     double prim[3][FMO_PAIR_FIELDS], place[4], coefficient[4 * FMO_FAR_COEFFICIENTS_MAX];
@@ -138,7 +138,7 @@ static void test_node_numbers(void)
         for (int x = 0; x < 3; x++) prim[m][FMO_PAIR_X + x] = -(0.3 + m * 1e-17) * AB[x];
     CHECK(line_nodes(0, 3, prim[0], AB, 4, place, coefficient) == 1 && fabs(place[0] + 0.3) < 1e-15,
           "node at %.17g", place[0]);
-    /* the third weighs nothing: two nodes are exact */
+    /* the third has no weight: two points are exact */
     for (int m = 0; m < 3; m++) {
         for (int x = 0; x < 3; x++) prim[m][FMO_PAIR_X + x] = -0.25 * (m + 1) * AB[x];
         prim[m][FMO_PAIR_K] = m < 2 ? 1.0 : 1e-32;

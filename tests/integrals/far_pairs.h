@@ -1,4 +1,5 @@
-/* What the tests of far quartets share: random pairs, their J from integrals and from nodes. */
+/* Shared by the tests of far quartets: random pairs, and their J from integrals and from quadrature
+ * points. */
 #ifndef FMO_TESTS_FAR_PAIRS_H
 #define FMO_TESTS_FAR_PAIRS_H
 
@@ -12,7 +13,7 @@ enum { PRODUCTS_MAX = FMO_FAR_PRODUCTS_MAX, PRIMS_MAX = SYSTEM_DEPTH_MAX * SYSTE
 
 static unsigned long long seed; /* each program begins with one of its own */
 
-/* No case leaves more out than this share of the estimate. */
+/* The largest error, as a share of the estimate. */
 #define ESTIMATE_SHARE 0.25
 
 static inline void direction(double *v)
@@ -25,7 +26,7 @@ static inline void direction(double *v)
     for (int x = 0; x < 3; x++) v[x] /= sqrt(r2);
 }
 
-/* A pair of a list and, where it carries one, its ss pair. */
+/* A pair of a list and, for a padded SP shell, its ss pair. */
 typedef struct far_pair {
     int pair_class;
     fmo_pair_view view, carried; /* carried: no primitives if there is none */
@@ -120,8 +121,8 @@ typedef struct part {
     double weight[3];
 } part;
 
-/* What a pair consists of; with `sizes` also the terms |AB_j (p_i s|...)| of the horizontal
- * recursion, which may be larger than what is left of them. */
+/* The parts of a pair; with `sizes` also the terms |AB_j (p_i s|...)| of the horizontal recursion,
+ * which may be larger than their sum. */
 static inline int parts_of(const far_pair *p, int sizes, part *parts)
 {
     const double *AB = p->view.AB;
@@ -182,7 +183,7 @@ static inline void exact_coulomb(const far_pair *bra, const far_pair *ket,
     contract(bra, ket, X, D, J);
 }
 
-/* A pair as nodes, with its density and what the other pair does to it. */
+/* A pair as quadrature points, with its density and the potential of the other pair. */
 typedef struct node_pair {
     int num;
     double place[PRIMS_MAX], coefficient[PRIMS_MAX * 5], folded[14], sums[14];
@@ -195,7 +196,7 @@ static inline void make_nodes(far_pair *p, int n, const double *D, node_pair *z)
     memset(z->sums, 0, sizeof z->sums);
 }
 
-/* J of both pairs from n and m nodes. */
+/* J of both pairs from n and m quadrature points. */
 static inline void far_coulomb(far_pair *bra, int n, far_pair *ket, int m,
                                double D[2][PRODUCTS_MAX], double J[2][PRODUCTS_MAX])
 {

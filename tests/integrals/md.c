@@ -1,5 +1,6 @@
-/* The rule that classes with d shells follow (eri_md.h), with s and p shells as well, where there
- * is other arithmetic to compare with: quartets, bounds of primitive pairs, counts of terms. */
+/* The McMurchie-Davidson recursion of classes with d shells (eri_md.h), applied to s and p shells
+ * as well, where it can be compared with other code: quartets, bounds of primitive pairs, counts of
+ * terms. */
 #include "integrals/eri/eri.h"
 #include "integrals/eri/eri_slice.h"
 #include "integrals/pairs/prim_bound.h"
@@ -53,7 +54,7 @@ static fmo_prim_quartet quartet_of(int M, const double *bra, const double *ket, 
     return z;
 }
 
-/* A class with arithmetic of its own, once by that and once by the rule. */
+/* A class with hand-written code agrees with the recursion. */
 #define CHECK_CLASS(e, name, li, lj, lk, ll, bra_class, ket_class)                               \
     static void check_##name(const double *bra, const double *ket, const double *AB,             \
                              const double *CD, const double *AC)                                 \
@@ -123,7 +124,7 @@ static void check_bounds(void)
     }
 }
 
-/* A class in slices, on turned axes, against the rule. */
+/* A class computed in slices, with permuted axes, agrees with the whole. */
 #define CHECK_SLICES(e, name, li, lj, lk, ll, bra_class, ket_class)                           \
     static void check_slices_##name(const fmo_prim_quartet *z)                                \
     {                                                                                         \
@@ -189,7 +190,7 @@ static void check_slices(void)
     }
 }
 
-/* What the preprocessor says of terms and places. */
+/* The preprocessor's numbers of terms and places. */
 static void check_counts(void)
 {
 #define ROW(P, name, la, lb, partner)                                                         \

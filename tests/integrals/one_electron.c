@@ -43,8 +43,8 @@ static void make_quadrature(void)
 
 typedef struct values {
     real S, T, V; /* integrals */
-    /* What errors are measured against: sums of absolute values, each times 1 + ab/p |AB|^2, the
-     * condition number of the exponential; for T the size of ab/p (3 - 2 ab/p |AB|^2) S. */
+    /* The scale of errors: sums of absolute values, each times 1 + ab/p |AB|^2, the condition
+     * number of the exponential; for T the size of ab/p (3 - 2 ab/p |AB|^2) S. */
     real size_S, size_T, size_V;
 } values;
 
@@ -145,8 +145,9 @@ static values reference(const test_system *s, const charges *field, int f, int g
 
 static double worst[3];
 
-/* What products of primitives that are left out may come to, relative to the norms of the functions
- * (docs/explanation/accuracy.md): each less than 1e-18 of them, also times p, 36 at most. */
+/* The largest contribution of neglected products of primitives, relative to the norms of the
+ * functions (docs/explanation/accuracy.md): each is less than 1e-18 of them, also times p, 36 at
+ * most. */
 static const double left_out[3] = {4e-17, 1e-15, 5e-17};
 
 static void check_element(const char *name, int which, int f, int g, double got, real want,
@@ -274,8 +275,8 @@ static void check_tight(void)
     }
 }
 
-/* Exponents that several shells of a nucleus have: sp sets, a general contraction, one primitive of
- * two shells; and a nucleus with more functions than are taken together. */
+/* Exponents that several shells of a nucleus share: SP shells, a general contraction, one primitive
+ * of two shells; and a nucleus with more functions than are processed together. */
 static void check_shared_exponents(void)
 {
     static test_system s;
@@ -300,7 +301,7 @@ static void check_shared_exponents(void)
     check_system("grouped", &s);
 }
 
-/* Two shells on their way from each other: what is left out is left out late enough, and is. */
+/* Two shells at growing distances: products are neglected late enough, and they are neglected. */
 static void check_left_out(void)
 {
     static test_system s;
@@ -354,7 +355,7 @@ static void check_point_charges(void)
     }
 }
 
-/* More charges than a piece and than a part have, on a small basis. */
+/* More charges than one block and one task have, on a small basis. */
 static void check_many_charges(void)
 {
     enum { MANY = 40000 };

@@ -1,6 +1,6 @@
-/* The bound that knows distance (integrals/far/separation.h) against integrals: contracted pairs of
- * all classes, tight and diffuse, near and far. No integral may be larger than the bound by more
- * than a fifth of what the rule was told may be neglected, and the bound is to be of use. */
+/* The bound for separated charge distributions (integrals/far/separation.h) against integrals:
+ * contracted pairs of all classes, tight and diffuse, near and far. No integral may exceed the
+ * bound by more than a fifth of what may be neglected, and the bound must be useful. */
 #include "integrals/eri/eri.h"
 #include "integrals/far/separation.h"
 #include "integrals/pairs/prim_bound.h"
@@ -70,7 +70,8 @@ static double largest_integral(const pair *bra, const pair *ket, int eri_class)
 /* Counts of one class. */
 typedef struct tally {
     int quartets, separation, useful; /* a tenth of the Schwarz bounds at most */
-    double worst, tightest; /* above the bound, over what may be neglected; of it, at most */
+    double worst, tightest; /* largest excess over the bound, relative to what may be neglected;
+                               largest share of the bound */
 } tally;
 
 /* A random quartet: its largest integral must be below the bound for separated charge
@@ -86,7 +87,7 @@ static void try_quartet(int eri_class, tally *t)
     const double other[3] = {origin[0] + R * r * cos(phi), origin[1] + R * r * sin(phi),
                              origin[2] + R * z};
     pair bra, ket;
-    /* smaller ones are in no list, and single precision has no numbers for their integrals */
+    /* smaller pairs are in no list, and their integrals underflow single precision */
     do make_pair(fmo_eri_class_bra(eri_class), origin, &bra);
     while (bra.size < 1e-14);
     do make_pair(fmo_eri_class_ket(eri_class), other, &ket);

@@ -1,5 +1,5 @@
-/* Sp pairs against plain pairs: together they hold the same products of functions, with bounds that
- * cover them. And what making pairs needs: an exponential, sorting by keys. */
+/* Pairs of padded SP shells against plain pairs: together they hold the same products of functions,
+ * with bounds that cover them. Also the exponential and the sort that making pairs needs. */
 #include "tests/support/check.h"
 #include "tests/support/system.h"
 
@@ -13,7 +13,7 @@
 
 static unsigned long long seed = 20261120;
 
-/* Sets with a partner, shells without, a nucleus with two s shells that could both be partners. */
+/* SP shells, shells without a partner, a nucleus with two s shells that could both be partners. */
 static void make_system(test_system *s)
 {
     memset(s, 0, sizeof *s);
@@ -103,9 +103,8 @@ static void check_bounds(const fmo_basis *basis, const fmo_shell_pairs *pairs)
     }
 }
 
-/* exp as the GPU has it (prim_pair.h): the same bits as glibc's, or at most the next ones of
- * others.
- */
+/* exp as the GPU computes it (prim_pair.h): the bits of glibc, or at most the neighbouring number
+ * of other libraries. */
 static void check_exponential(void)
 {
     static const double table[128][2] = {
@@ -130,7 +129,7 @@ static int by_key(const void *x, const void *y)
            (((const uint64_t *)x)[1] < ((const uint64_t *)y)[1]);
 }
 
-/* Few and many keys, with equal ones, of all digits and of some. */
+/* Sorts few and many keys, some of them equal, by all digits and by some. */
 static void check_sort(void)
 {
     enum { MOST = 5000 };
@@ -185,7 +184,8 @@ int main(void)
     for (int c = FMO_PAIR_PS; c <= FMO_PAIR_PP; c++)
         CHECK(plain.list[c].num == sp.list[c].num && plain.list[c].prim_num == sp.list[c].prim_num,
               "class %d: %d pairs, expected %d", c, sp.list[c].num, plain.list[c].num);
-    /* each ss pair once: in its list, or carried with the right self-repulsion and a bound */
+    /* each ss pair occurs once: in its own list, or as a part of an SP pair with the right
+     * self-repulsion and a bound */
     const fmo_pair_list *ss = &plain.list[FMO_PAIR_SS], *ps = &sp.list[FMO_PAIR_PS];
     int carried = 0;
     for (int n = 0; n < ss->num; n++) {

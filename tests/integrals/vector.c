@@ -38,7 +38,7 @@ static void check_select(const vector_forms *v)
         for (int l = 0; l < v->width; l++)
             x[l] = random_between(&seed, -1, 1), y[l] = random_between(&seed, -1, 1);
         if (turn % 5 == 0)
-            x[turn % v->width] = NAN; /* not less than anything: the other is taken */
+            x[turn % v->width] = NAN; /* NaN is not less than anything: the other is taken */
         v->select(x, y, z);
         int below = 0;
         for (int l = 0; l < v->width; l++) {
@@ -49,7 +49,7 @@ static void check_select(const vector_forms *v)
     }
 }
 
-/* A Boys argument of one of the kinds that meet in a vector. */
+/* A Boys argument of one of the kinds that occur together in a vector. */
 static double boys_argument(int kind)
 {
     switch (kind) {

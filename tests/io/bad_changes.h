@@ -1,5 +1,5 @@
-/* What the files that make bad files share: tools around HDF5, and the changes that rows of the
- * table name. */
+/* Shared by the files that make bad files: functions around HDF5, and the changes that the rows of
+ * the table name. */
 #ifndef FMO_TESTS_IO_BAD_CHANGES_H
 #define FMO_TESTS_IO_BAD_CHANGES_H
 
@@ -59,7 +59,7 @@ bad_change no_change, drop_dataset, drop_attribute, set_number, set_element, sca
     add_cell, add_ecp, add_ecp_sum, no_one_electron, zero_atoms, empty_shells, full_shell,
     deep_shell, zero_primitives, scale_sum, charge_only, close_nuclei, coincident_nuclei,
     asymmetric, fractional, all_occupied_once, units_ev;
-void only_orbitals(hid_t file); /* no density, and what comes of it */
+void only_orbitals(hid_t file); /* no density, and what follows */
 
 /* bad_storage.c: links, storage elsewhere, bombs, labels, bytes */
 bad_change soft_link, external_link, external_group, soft_group, root_dataset, extra_group,

@@ -188,7 +188,7 @@ static const row rows[] = {
     REFUSED("deep-shell", deep_shell, NULL, 0, 0, "basis/shell_index: shell 0 has more than 100"),
     REFUSED("cartesian-two", set_number, "ao/cartesian", 2, 0, "ao/cartesian: 2"),
 
-    /* Conventions, which only the overlap can tell. */
+    /* Conventions that only the overlap can reveal. */
     REFUSED("wrong-order", set_number, "ao/cartesian", 0, 0, "ao_1e_int/overlap["),
     REFUSED("wrong-normalization", scale_element, "ao/normalization", 1.001, 3,
             "ao_1e_int/overlap[3][3]"),
@@ -230,7 +230,7 @@ static const row rows[] = {
     REFUSED("new-format", set_number, "fmo/format_version", 2, 0, "format_version"),
     REFUSED("units-ev", units_ev, "fmo/coulomb", 0, 0, "/fmo/coulomb: units are 'eV'"),
 
-    /* Data elsewhere, and bombs. */
+    /* Data in other files, and files that claim huge sizes. */
     REFUSED("soft-link", soft_link, "fmo/density", 0, 0, "/fmo/density: a soft or external link"),
     REFUSED("external-link", external_link, "fmo/density", 0, 0,
             "/fmo/density: a soft or external link"),
@@ -251,7 +251,7 @@ static const row rows[] = {
     BYTES("heap-signature", break_heap_signature, 0, "nucleus/label: string 0 cannot be read"),
     BYTES("heap-sizes", break_heap_sizes, 0, "nucleus/label: string 0 cannot be read"),
 
-    /* To be read, some with a notice. */
+    /* Files that must be read, some with a notice. */
     READ("good", no_change, NULL, 0, 0, ""),
     READ("good-orbitals", orbitals_only, NULL, 0, 0, ""),
     READ("good-no-fmo", drop_fmo, NULL, 0, 0, ""),

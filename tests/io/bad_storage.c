@@ -144,11 +144,11 @@ void compressed(work *w)
     free(values);
 }
 
-/* --- bombs -------------------------------------------------------------------------------------*/
+/* --- huge sizes ------------------------------------------------------------------------------ */
 
 enum { BOMB = 100000 };
 
-/* A file whose ao/num is BOMB, everything consistent except that nothing this large is in it. */
+/* A file whose ao/num is BOMB, consistent in all but the data, of which there are few. */
 void bomb_counts(work *w)
 {
     no_one_electron(w);

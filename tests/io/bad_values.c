@@ -31,7 +31,7 @@ void set_element(work *w)
     free(values);
 }
 
-/* Add to an element, relative to itself, which an overlap check may or may not see. */
+/* Adds to an element, relative to its value, which an overlap check may or may not detect. */
 void scale_element(work *w)
 {
     shape s;
@@ -317,14 +317,14 @@ void zero_primitives(work *w)
     put_number(w->file, "basis/prim_num", (int64_t)n);
 }
 
-/* The core Hamiltonian is the sum, and one part is off. */
+/* The core Hamiltonian is the sum of its parts, and one part is wrong. */
 void scale_sum(work *w)
 {
     delete_dataset(w->file, "ao_1e_int/core_hamiltonian");
     scale_element(w);
 }
 
-/* A charge that nothing else contradicts. */
+/* A wrong charge that contradicts nothing else. */
 void charge_only(work *w)
 {
     no_one_electron(w);
@@ -332,14 +332,14 @@ void charge_only(work *w)
     set_element(w);
 }
 
-/* How many there are: the density does not hold them any longer. */
+/* A wrong number of electrons, which the density does not hold. */
 static void forget_electrons(work *w)
 {
     static const char *const names[] = {"electron/num", "electron/up_num", "electron/dn_num"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) delete_attribute(w->file, names[i]);
 }
 
-/* H at 0.1 bohr of O, without integrals that would tell. */
+/* H at 0.1 bohr from O, without integrals that would reveal it. */
 void close_nuclei(work *w)
 {
     shape s;

@@ -1,5 +1,5 @@
-/* Basis sets: what is read, by which names, in which form; and that everything that makes no sense
- * is refused in one line that names file, place and cure. */
+/* Basis sets: their content, names and forms; everything that makes no sense is refused in one line
+ * that names file, place and cure. */
 #include "tests/io/text.h"
 
 static const text_case bad_json[] = {
@@ -199,7 +199,7 @@ static void check_forms(void)
     check_d_labels("def2-svp", FMO_FUNCTIONS_SET, 0, 3, "0 O pz", 9, m0);
     check_d_labels("def2-svp", FMO_FUNCTIONS_CARTESIAN, 1, 3, "0 O px", 9, xx);
     check_d_labels("6-31g", FMO_FUNCTIONS_SET, 1, 3, "0 O px", 0, none); /* no d shells */
-    /* A file in Gaussian's format does not say: spherical, as in Gaussian. */
+    /* A file in Gaussian's format does not specify the form: spherical, as in Gaussian. */
     snprintf(path, sizeof path, "%s", put_file("open.gbs", open, strlen(open)));
     check_d_labels(path, FMO_FUNCTIONS_SET, 0, 2, "0 O pz", 5, m0);
     check_d_labels(path, FMO_FUNCTIONS_CARTESIAN, 1, 2, "0 O px", 5, xx);

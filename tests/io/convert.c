@@ -1,5 +1,5 @@
-/* A small program for with_pyscf.py: what our writers make, for others to read.
- *   io_convert orbitals DATASET.h5 OUT.h5 OUT.molden    the orbitals of a data set, written by us
+/* A program for with_pyscf.py that writes files for others to read.
+ *   io_convert orbitals DATASET.h5 OUT.h5 OUT.molden    the orbitals of a data set
  *   io_convert create FILE.xyz BASIS CHARGE OUT.h5      basis and integrals of a molecule */
 #include "tests/io/orbitals.h"
 #include <fmo/basis_set.h>

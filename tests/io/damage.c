@@ -1,6 +1,6 @@
-/* Damaged bytes: a file cut at many lengths and with random bytes changed is read or refused, and
- * whatever it is, nothing crashes and a refusal has a message. Deterministic; more cases:
- * io_damage CASES [SEED]. */
+/* Damaged files: a file that is cut at many lengths, or in which random bytes are changed, is read
+ * or refused; nothing crashes, and a refusal has a message. Deterministic; more cases: io_damage
+ * CASES [SEED]. */
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 #include <fmo/dataset.h>
@@ -12,9 +12,9 @@
 
 enum { CASES = 250, CUTS = 120, FLIPS_MOST = 12 }; /* of each file */
 
-/* HDF5 1.10 asks for absurd amounts of memory here and there, copes with a refusal, reads a few
- * bytes past damaged messages and forgets some of its own. That is not ours to report; our own code
- * stays under watch. */
+/* HDF5 1.10 sometimes requests absurd amounts of memory, handles the failure, reads a few bytes
+ * beyond damaged messages and leaks some memory. Only these are suppressed; our own code is
+ * watched. */
 const char *__asan_default_options(void);
 const char *__asan_default_suppressions(void);
 const char *__lsan_default_suppressions(void);
@@ -55,7 +55,7 @@ static fmo_status try_reading(const char *path, const char *what, long number)
 static void cut(const char *path, content good)
 {
     for (long i = 0; i < CUTS; i++) {
-        /* Short beginnings densely, then evenly up to one byte less than the whole. */
+        /* Every short length, then evenly spaced ones up to one byte less than the whole. */
         size_t size = i < CUTS / 3 ? (size_t)i * 25
                                    : good.size - 1 - (size_t)(CUTS - 1 - i) * (good.size / CUTS);
         store(path, good.bytes, size);

@@ -1,5 +1,5 @@
-/* Good data sets: every committed file is read whole, and what it gives is what the file holds, in
- * its own AO order and normalisation. */
+/* Valid data sets: every committed file is read completely, and the values are those of the file,
+ * in its own order and normalisation of functions. */
 #include "tests/support/shipped.h"
 #include <fmo/dataset.h>
 #include <fmo/one_electron.h>
@@ -100,7 +100,7 @@ static void check_file(const char *path)
     fmo_dataset_destroy(dataset);
 }
 
-/* Numbers and words of one known file. */
+/* The numbers and texts of one known file. */
 static void check_water(void)
 {
     fmo_dataset *water = read_dataset(FMO_DATASET_DIR "/h2o_sto-3g.h5");

@@ -1,4 +1,4 @@
-/* See draw.h. Every choice is drawn from one stream of random numbers. */
+/* See draw.h. Every choice comes from one stream of random numbers. */
 #include "tests/io/draw.h"
 #include "tests/io/must.h"
 
@@ -228,9 +228,9 @@ static void draw_object_properties(hid_t properties)
 
 /* --- datasets ----------------------------------------------------------------------------------*/
 
-enum { ODD_FILTER = 300 /* as of a plug-in */ };
+enum { ODD_FILTER = 300 /* like a plug-in's */ };
 
-/* Turns every byte round, and back; one more byte goes before them. */
+/* Inverts every byte, and back; one more byte precedes them. */
 static size_t odd_filter(unsigned flags, size_t parameter_num, const unsigned parameters[],
                          size_t size, size_t *capacity, void **bytes)
 {
@@ -497,7 +497,7 @@ void io_draw_file(const char *path, unsigned long long seed, long number, bool *
     draw_members(file, 0);
     draw_attributes(file);
     MUST(H5Fclose(file));
-    if (one_in(3)) { /* once more, perhaps by another version */
+    if (one_in(3)) { /* a second session, perhaps by another version */
         H5Pclose(access);
         access = draw_access(true);
         file = GET(H5Fopen(path, H5F_ACC_RDWR, access));

@@ -1,6 +1,6 @@
-/* A disk that is full, and one that is read-only: a small tmpfs of the test's own, in a mount
- * namespace of its own. Every writer says so in one line and leaves the old file as it was; so does
- * the driver. io_full_disk [FMO-DRIVER]; skipped where such a namespace is not allowed. */
+/* A full disk and a read-only one: a small tmpfs in a mount namespace of the test's own. Every
+ * writer reports it in one line and leaves the old file as it was; so does the driver. io_full_disk
+ * [FMO-DRIVER]; skipped where such a namespace is not allowed. */
 #define _GNU_SOURCE /* unshare */
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Two pages: one for the old file, one that no new file fits. */
+/* Two pages: the old file fills one, and no new file fits into the other. */
 #define DISK "size=8k"
 enum { PAGE = 4096 };
 

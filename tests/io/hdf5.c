@@ -1,6 +1,6 @@
 /* Our own reader of HDF5 (io/hdf5): every way in which HDF5 stores an array gives the same data
- * set; files that crash, hang or silently mislead libhdf5 are refused; nothing is made up where
- * memory or descriptors run out. What thousands of mutants do: fuzz/mutants.c. */
+ * set; files that make libhdf5 crash, hang or return wrong data are refused; no values are invented
+ * where memory or descriptors run out. Thousands of mutated files: fuzz/mutants.c. */
 #include "tests/support/calls.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
@@ -294,7 +294,7 @@ static void harmless_names(void)
     check_refused("/no\nsuch\x1b[31mfile", "/no?such?[31mfile: cannot open it");
 }
 
-/* --- what else may be wrong --------------------------------------------------------------------*/
+/* --- other damage ---------------------------------------------------------------------------- */
 
 static hid_t copy_of(const char *name)
 {
@@ -345,9 +345,9 @@ static void other_damage(void)
     unlink(made);
 }
 
-/* Chunks that say which filters they went without: gzip, as HDF5 does where it brings nothing,
- * gives the same values; anything else is refused, as one bit of it would turn the values into
- * others. */
+/* Chunks that record which filters were skipped: without gzip, as HDF5 stores them where it gains
+ * nothing, the values are the same; any other is refused, because one bit of the mask would change
+ * the values. */
 static void skipped_filters(void)
 {
     enum { N = 7, SHUFFLE = 1, GZIP = 2 };

@@ -82,7 +82,7 @@ static void compare_texts(reading *r, const unsigned char *references, char *con
     free(order);
 }
 
-/* What both have read; theirs is in the file's type, or char * and hvl_t. */
+/* Compares what both have read; theirs is in the file's type, or char * and hvl_t. */
 static void compare_values(reading *r, hid_t type, const unsigned char *ours, const void *theirs,
                            size_t n)
 {
@@ -226,7 +226,7 @@ static void compare_data(reading *r, const fmo_h5_dataset *d, hid_t set, hid_t t
     counts.values++;
 }
 
-/* May our reader leave this dataset unread, and say why? */
+/* Whether our reader may leave this dataset unread, with a reason. */
 static bool is_odd(hid_t set, hid_t type)
 {
     hid_t properties = GET(H5Dget_create_plist(set));

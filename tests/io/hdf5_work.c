@@ -1,5 +1,5 @@
-/* What our reader of HDF5 does and takes is bounded by the bytes of the file: strings of any
- * length, datasets of which little was written, many links to one object. */
+/* The time and memory of our reader of HDF5 are bounded by the size of the file: variable-length
+ * strings, datasets that are mostly unwritten, many links to one object. */
 #include "tests/support/check.h"
 #include "tests/io/must.h"
 #include "io/hdf5/heap.h"

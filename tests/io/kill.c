@@ -1,6 +1,6 @@
-/* A writer killed at any moment leaves the old file or the new one, byte for byte, and what it left
- * beside it is gone after the next write. io_kill [FMO-DRIVER]: with the driver's path, the program
- * killed is the driver. */
+/* A writer that is killed at any moment leaves the old file or the new one, byte for byte, and the
+ * next write removes what it left beside. io_kill [FMO-DRIVER]: with the driver's path, the driver
+ * is killed. */
 #include "tests/support/check.h"
 #include "driver/base/clock.h"
 #include "io/output/file.h"
@@ -131,7 +131,7 @@ static int make_file(const char *text, long pid, long off, char path[1024])
     return file;
 }
 
-/* Of all temporaries in a folder only those of dead writers of ours go. */
+/* Of all temporary files in a folder only those of our own dead writers are removed. */
 static void check_others(const job *j)
 {
     static const char *const names[] = {".fmo-result-2-0.tmp", ".fmo-result-.tmp",
@@ -166,7 +166,7 @@ static void check_others(const job *j)
     unlink(second);
 }
 
-/* Where file systems make no files without a name, too. */
+/* The same on file systems that cannot make files without a name. */
 static void check_named(void)
 {
     fmo_error err = {FMO_OK, ""};
@@ -231,7 +231,7 @@ static bool run_driver(const char *driver, const char *cutoff)
 /* The same for the driver, whose --output is killed at random moments. */
 static void check_driver(const char *driver)
 {
-    static const char *const cutoff[] = {"1e-10", "1e-11"}; /* is in the file */
+    static const char *const cutoff[] = {"1e-10", "1e-11"}; /* it is stored in the file */
     content version[2];
     unsigned long long seed = 4;
     double start = driver_seconds();

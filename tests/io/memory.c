@@ -1,7 +1,7 @@
-/* Too little memory: whatever reads or writes a file says FMO_ERR_MEMORY in one line, prints
- * nothing, does not crash and leaves the file that was there. Limits of the address space from next
- * to nothing upwards, a process each. Texts that are too long for an attribute are the caller's
- * error, not a lack of memory. */
+/* Too little memory: every reader and writer returns FMO_ERR_MEMORY with one line, prints nothing,
+ * does not crash and leaves an existing file. Limits of the address space from almost nothing
+ * upwards, one process for each. Texts that are too long for an attribute are the caller's error,
+ * not a lack of memory. */
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 #include <fmo/basis_set.h>
@@ -125,7 +125,7 @@ static const struct {
 
 /* --- limits ------------------------------------------------------------------------------------*/
 
-/* What malloc has left, and can get, is taken. */
+/* Uses up all memory that malloc still has or can get. */
 static void exhaust(void)
 {
     for (size_t size = 1 << 20; size >= 16; size /= 2)
@@ -153,7 +153,7 @@ static int with_memory(call run, long kib)
     return status == FMO_ERR_MEMORY && err.status == status && line ? 1 : 12;
 }
 
-/* From no memory to enough, in steps; some are too little, and the last is enough. */
+/* From no memory to enough, in steps: the first fail, and the last succeeds. */
 static void check_call(const char *name, call run)
 {
     const char old[] = "what was there";

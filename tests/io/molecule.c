@@ -1,5 +1,5 @@
-/* Data sets made of molecules and basis sets: what they hold, in every format of the set, and what
- * is refused, in one line that names file, place and cure; large ones in limits of time. */
+/* Data sets made from molecules and basis sets: their content, for every format of the set; refused
+ * input, in one line that names file, place and cure; large ones within limits of time. */
 #include "tests/support/calls.h"
 #include "tests/io/text.h"
 
@@ -224,7 +224,7 @@ static void check_many_nuclei(void)
     free(many.coord);
 }
 
-/* Numbers have a point wherever the program runs. */
+/* Numbers have a decimal point in every locale. */
 static void check_locale(void)
 {
     if (!comma_locale()) return;

@@ -43,7 +43,7 @@ static inline test_orbitals orbitals_read(const fmo_dataset *dataset)
     return o;
 }
 
-/* The unit matrix, all empty: for a data set without orbitals. */
+/* The unit matrix with all orbitals empty, for a data set without orbitals. */
 static inline test_orbitals orbitals_unit(const fmo_dataset *dataset)
 {
     size_t nao = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));

@@ -1,5 +1,5 @@
-/* Every bad file is refused with its field named, quickly, in little memory and in silence; every
- * good variation is read. The cases are in bad_files.c. */
+/* Every bad file is refused with its field named, quickly, in little memory and without output;
+ * every valid variation is read. The cases are in bad_files.c. */
 #include "tests/support/check.h"
 #include "tests/io/bad_files.h"
 #include <fmo/dataset.h>
@@ -71,7 +71,7 @@ static void check_case(const bad_file *bad, const char *path)
     fmo_dataset_destroy(dataset);
 }
 
-/* Everything that is printed to stderr while refusing is a mistake: neither we nor HDF5 do. */
+/* Output to stderr during a refusal is a mistake, ours or HDF5's. */
 static long silent_size(int descriptor)
 {
     struct stat info;

@@ -1,4 +1,4 @@
-/* Result files: content, provenance, and that nothing is ever left half-written. */
+/* Result files: content and provenance; no file is ever left half-written. */
 #include "tests/support/calls.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
@@ -96,7 +96,7 @@ static void check_content(const fmo_dataset *dataset)
     CHECK(cutoff == 1e-10 && format == 1, "cutoff %g, format %d", cutoff, format);
     H5Fclose(file);
 
-    /* Parts that are not there are left out; what was there before is replaced. */
+    /* Matrices that are not given are left out; an existing file is replaced. */
     chmod(path, 0640);
     fmo_result only = {.nao = 7, .fock_2e = result.fock_2e, .energy = NAN, .mode = "fused"};
     CHECK(fmo_result_write(path, dataset, &only, &err) == FMO_OK, "%s", err.message);
@@ -180,7 +180,7 @@ static void check_link(const fmo_dataset *dataset)
     unlink(target);
 }
 
-/* A full disk, played by a limit on the size of files: the old file stays, byte for byte. */
+/* A full disk, simulated by a limit on the size of files: the old file stays, byte for byte. */
 static void check_full_disk(const fmo_dataset *dataset)
 {
     char path[1024];
@@ -208,7 +208,7 @@ static void check_full_disk(const fmo_dataset *dataset)
     unlink(path);
 }
 
-/* Killed at any moment, the path holds the old or the new content and nothing between. */
+/* After a kill at any moment the path has the old or the new content. */
 static void check_killed(const fmo_dataset *dataset)
 {
     char path[1024];
@@ -237,7 +237,7 @@ static void check_killed(const fmo_dataset *dataset)
     unlink(path);
 }
 
-/* Who wrote a file, and any bytes written as results are. */
+/* The program that wrote a file, and arbitrary bytes written as results are. */
 static void check_kinds(const fmo_dataset *dataset)
 {
     const char *path = folder_path(directory, "kind");

@@ -1,6 +1,6 @@
-/* A data set and its copy over functions that are larger or smaller, with density, orbitals and
- * matrices that follow, are the same molecule: both are read, doubted or refused, with and without
- * a fault, and both give the same Molden file. */
+/* A data set and its copy with rescaled functions, density, orbitals and matrices describe the same
+ * molecule: both are read, doubted or refused, with and without a fault, and both give the same
+ * Molden file. */
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 #include "tests/io/must.h"

@@ -121,7 +121,7 @@ static void check_unconverged(void)
     fmo_dataset_destroy(a);
 }
 
-/* Of a molecule and a basis set: what is not given is computed. */
+/* Made from a molecule and a basis set: what is not given is computed. */
 static void check_created(void)
 {
     int number[] = {8, 1, 1};
@@ -221,7 +221,7 @@ static bool has_line(FILE *file, const char *text)
     return found;
 }
 
-/* An independent reader of what we write: sections in order, one item a line. */
+/* An independent reader of our Molden files: sections in order, one item on each line. */
 static bool parse_molden(const char *path, molden *m)
 {
     char line[512], symbol[8], type;
@@ -411,7 +411,7 @@ static void check_refusals(void)
     refused("/proc/out", a, &wf, FMO_ERR_OUTPUT, "cannot create a file");
 
     struct rlimit old,
-        small = {1000, 1000}; /* a full disk, played by a limit on the size of files */
+        small = {1000, 1000}; /* a full disk, simulated by a limit on the size of files */
     getrlimit(RLIMIT_FSIZE, &old);
     small.rlim_max = old.rlim_max;
     signal(SIGXFSZ, SIG_IGN);

@@ -1,5 +1,5 @@
-/* Files in .xyz format, of one molecule and of several: what is read, and that everything that
- * makes no sense is refused in one line that names file, place and cure. */
+/* Files in .xyz format with one molecule or several: what is read; everything that makes no sense
+ * is refused in one line that names file, place and cure. */
 #include "tests/io/text.h"
 
 static const text_case good_xyz[] = {
@@ -283,7 +283,7 @@ static void check_frames(void)
     fmo_xyz_close(xyz);
 }
 
-/* What stands in a second frame, behind a good one of three lines. */
+/* The text of a second frame, after a valid one of three lines. */
 static const text_case bad_frames[] = {
     {"no number", "He 0 0 1\n", "frame 1: line 4: more atoms than the 1 of line 1"},
     {"words", "1 2\n\nHe 0 0 1\n", "frame 2: line 4: '1 ...': expected the number of atoms alone"},
@@ -375,7 +375,7 @@ static void check_broken_files(void)
     }
 }
 
-/* Numbers have a point wherever the program runs. */
+/* Numbers have a decimal point in every locale. */
 static void check_locale(void)
 {
     if (!comma_locale()) return;

@@ -155,8 +155,8 @@ static void test_against_single(int fixed)
     }
 }
 
-/* Small molecules alone, which no OpenMP team of several threads touches: what ThreadSanitizer,
- * which does not know libgomp, is to see. One fails, some are in a field. */
+/* Small molecules alone, without OpenMP teams of several threads, for ThreadSanitizer, which does
+ * not know libgomp. One fails, some are in a field. */
 static void test_side_by_side(void)
 {
     enum { KINDS = 4, JOBS = 6 * KINDS };
@@ -201,7 +201,7 @@ static void test_side_by_side(void)
     }
 }
 
-/* One large molecule among small ones has all threads, and its result all the same. */
+/* A large molecule among small ones runs with all threads, and its result is the same. */
 static void test_large(void)
 {
     fmo_dataset *small = read_shipped("h2o_6-31g"), *large = read_shipped("h2o8_6-31g");
@@ -259,9 +259,9 @@ static void test_d_shells(void)
     for (int k = 0; k < SETS; k++) fmo_dataset_destroy(dataset[k]);
 }
 
-/* ---- what may go wrong --------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
-/* Takes the result, as one who writes it and lets it go. */
+/* Takes the result and frees it, like a caller that writes it to a file. */
 static void take_result(size_t index, fmo_scf_job *job, void *user)
 {
     double *energy = user;
@@ -283,7 +283,7 @@ static void test_failures(void)
     CHECK(fmo_scf_run_batch(NULL, 1, NULL, &err) == FMO_ERR_ARGUMENT &&
               strcmp(err.message, "fmo_scf_run_batch: jobs is NULL") == 0,
           "'%s'", err.message);
-    /* Neither converges in three cycles; one has no basis; one wants what is not there. */
+    /* Two jobs do not converge, one has no basis, one has no density to read. */
     for (int k = 0; k < 4; k++) jobs[k].input = input_of(water);
     jobs[1].input.basis = NULL;
     jobs[2].input.density = NULL;
@@ -305,7 +305,7 @@ static void test_failures(void)
           "taken: %g %g %g %g", energy[0], energy[1], energy[2], energy[3]);
     for (int k = 0; k < 4; k++) CHECK(!jobs[k].result, "job %d has a result that was taken", k);
 
-    /* Memory that is enough for one at a time, and not for two: they go one after the other. */
+    /* With memory for one job at a time the jobs run one after the other. */
     fmo_fock_plan *plan = NULL;
     fmo_fock_memory need = {0};
     options = with_threads(1);
@@ -538,7 +538,7 @@ static void test_purified(void)
         CHECK(result[BARE]->mo_num == r->mo_num && isnan(result[BARE]->homo) &&
                   isnan(result[BARE]->lumo) && result[BARE]->orbital_energy[0] == 0.0,
               "no orbitals: %d, %g", result[BARE]->mo_num, result[BARE]->homo);
-    /* What is not projected out far, or not a sum of orbitals, is a part of H. */
+    /* A projector that is small, or not a sum of orbitals, is a part of H. */
     for (int run = LOW; run < RUNS; run++) {
         fmo_scf_result *with = NULL;
         if (!result[run]) continue;

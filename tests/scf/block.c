@@ -1,7 +1,7 @@
-/* SCFs of small molecules by a team (driver/scf/block). Without an argument: a team of one thread
- * of the host, molecule by molecule, against fmo_scf_run, and its linear algebra. "fused": batches
- * of small molecules on a GPU, some of which fail, are in a field, or need the ordinary way. Links
- * the library's inside. */
+/* SCFs of small molecules by a thread block (driver/scf/block). Without an argument: one thread of
+ * the host, molecule by molecule, against fmo_scf_run, and its linear algebra. "fused": batches of
+ * small molecules on a GPU, some of which fail, are in a field, or need the usual way. Links
+ * internal functions. */
 #include <fmo/dataset.h>
 #include <fmo/eri_matrix.h>
 #include <fmo/one_electron.h>
@@ -75,7 +75,7 @@ static void check_linear_algebra(int n)
     free(sorted);
 }
 
-/* ---- a team of the host ---------------------------------------------------------------------- */
+/* ---- one thread of the host ----------------------------------------------------------------- */
 
 /* An SCF as the GPU runs it. @return its outcome; matrices go to r */
 static fmo_block_outcome run_on_host(const fmo_scf_input *in, const fmo_block_settings *o,
@@ -162,7 +162,7 @@ static void check_on_host(const char *name)
         check_against(name, r, single);
         CHECK(fabs(out.overlap_smallest - single->overlap_smallest) < 1e-10, "%s: overlap", name);
     }
-    if (out.cycles > 2) { /* what it cannot do it says */
+    if (out.cycles > 2) { /* it reports what it cannot solve */
         o.max_cycles = 2;
         CHECK(!run_on_host(&normal.input, &o, r).converged, "%s: two cycles", name);
         o.max_cycles = 100;
@@ -180,7 +180,7 @@ static void check_on_host(const char *name)
 
 enum { JOBS = 20 * NAMES, ODD = 31, FIELD = 50 };
 
-/* Only there nothing counts as solving. */
+/* Only a thread block reports no solver. */
 static int by_a_block(const fmo_scf_job *job)
 {
     return job->result && job->result->fock_seconds > 0.0 && job->result->solve_seconds == 0.0;
@@ -245,7 +245,8 @@ static void check_batch(fmo_mode mode, double field_size)
     free(U);
 }
 
-/* Cycles that do not suffice: each molecule says so by itself. No orbitals where nobody asks. */
+/* With too few cycles each molecule fails by itself. No orbitals are made unless they are
+ * requested. */
 static void check_few_cycles(void)
 {
     fmo_dataset *const dataset = read_shipped("n2_3-21g");

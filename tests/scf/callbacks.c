@@ -1,7 +1,7 @@
-/* A batch whose jobs are made ready when their turn comes (driver/scf/batch.h): results of one that
- * has everything from the start, each job once, never more of them than run; jobs that cannot be
- * made ready, or not beside others. Argument: a mode, fused without a GPU is skipped; or "aside":
- * mode cpu, and what has no threads of OpenMP, for ThreadSanitizer. */
+/* A batch whose jobs are prepared when they start (driver/scf/batch.h): results equal those of jobs
+ * that are complete from the start, each job is prepared once, and no more of them are there than
+ * run; jobs that cannot be prepared, or not beside others. Argument: a mode, fused without a GPU is
+ * skipped; or "aside": mode cpu without threads of OpenMP, for ThreadSanitizer. */
 #include "driver/scf/batch.h"
 
 #include <pthread.h>
@@ -13,15 +13,15 @@ enum { NAMES = 3, COUNT = 70, BAD = 5, THREADS = 3, MOST = 13 };
 static const char *const names[NAMES] = {"he2_6-31g", "h2o_6-31g", "h2o_sto-3g"};
 static fmo_mode mode;
 
-/* What goes wrong, and how they run. */
+/* The faults of a trial, and how the jobs run. */
 typedef struct trial {
-    int bad;      /* a job that cannot be made ready, or -1 */
+    int bad;      /* a job that cannot be prepared, or -1 */
     int stranger; /* a job that finds no memory beside others, or -1; -2: it did */
     int little;   /* 1: their SCFs have memory for one at a time */
     int fixed;    /* 1: bits of a single run, so on a GPU one by one */
 } trial;
 
-/* Jobs of which `field` comes late, and what has happened to them. */
+/* Jobs whose field is made late, and what has happened to them. */
 typedef struct watched {
     trial is;
     fmo_scf_job *jobs;
@@ -127,7 +127,7 @@ static fmo_scf_options options_of(watched *w)
     return o;
 }
 
-/* All fields from the start. */
+/* The same jobs with all fields from the start. */
 static void run_whole(fmo_dataset *const *dataset, fmo_scf_job *jobs)
 {
     const fmo_scf_options o = options_of(NULL);
@@ -158,7 +158,7 @@ static void check_job(const watched *w, int k, const fmo_scf_job *whole)
           job->result->energy, whole->result->energy);
 }
 
-/* What an SCF of water needs, in mode cpu. */
+/* The memory that an SCF of water needs in mode cpu. */
 static size_t memory_of_one(const fmo_scf_options *asked, const fmo_basis *basis)
 {
     fmo_fock_options fock = asked->fock;
@@ -202,8 +202,8 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     pthread_mutex_destroy(&w.lock);
 }
 
-/* Batches that leave on the GPU what the next can use: the same energies, also when the jobs have
- * become others, or fewer. So few that none has an SCF in a block of threads (driver/scf/block). */
+/* Batches whose plans stay on the GPU for the next batch: the same energies, also if the jobs
+ * change or are fewer. They are too few for an SCF in a thread block (driver/scf/block). */
 static void test_kept(const fmo_scf_job *whole)
 {
     enum { ALL = 40 };
@@ -215,7 +215,7 @@ static void test_kept(const fmo_scf_job *whole)
         watched w = {.jobs = jobs};
         fmo_error err = {FMO_OK, ""};
         const size_t count = turn == 3 ? ALL / 2 : ALL;
-        const size_t shift = turn == 2; /* each is what the next one was */
+        const size_t shift = turn == 2; /* each job takes the place of the next */
         for (size_t k = 0; k < count; k++) {
             const size_t job = (k + shift) % COUNT;
             jobs[k].input = whole[job].input;
@@ -240,7 +240,7 @@ static void test_kept(const fmo_scf_job *whole)
     fmo_batch_cache_destroy(kept);
 }
 
-/* What SCFs leave for the next: orthogonal functions, and G of the density that they ended with. */
+/* What SCFs keep for the next: orthogonalised functions, and G of their final density. */
 enum { AS_BEFORE, SAME_DENSITY, OTHER_DENSITY, OTHER_PROJECTOR, TURNS };
 
 /* Fields of a turn, and densities or projectors. */
@@ -277,7 +277,7 @@ static void test_left(const fmo_scf_job *whole)
         o.guess = turn == AS_BEFORE ? FMO_SCF_GUESS_SAD : FMO_SCF_GUESS_READ;
         for (size_t k = 0; k < ALL; k++)
             set_turn(whole, turn, k, field[k], density[k], projector[k], &jobs[0][k]);
-        for (int with = 0; with < 2; with++) { /* for a reference without */
+        for (int with = 0; with < 2; with++) { /* without them for a reference */
             for (size_t k = 0; k < ALL; k++) jobs[with][k].input = jobs[0][k].input;
             o.loose_fock = with;
             CHECK(fmo_scf_run_batch_of(jobs[with], ALL, &o, NULL, with ? kept : NULL, &err) ==

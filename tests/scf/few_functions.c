@@ -1,6 +1,6 @@
-/* Threads of builds and SCFs of few functions: one, whatever was asked for, as a team would wait
- * for itself longer than it works; of many functions those that were asked for. What ran before in
- * the process does not matter. The driver's time beside other load: several threads against one. */
+/* Threads of builds and SCFs: with few functions one, whatever was requested, because a team would
+ * wait longer than it works; with many functions as requested. What ran before in the process does
+ * not matter. The driver's time beside other load: several threads against one. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/wait.h>

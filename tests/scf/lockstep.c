@@ -1,7 +1,7 @@
-/* SCFs that advance together (driver/scf/lockstep.h) against single ones: with the host's the
- * executor bit for bit, with those of a GPU (argument "fused") to rounding. Molecules of several
- * sizes, guesses, shifts, stability; some fail in the middle of others: bad input, too few cycles,
- * no memory for a plan. Links the library's inside. */
+/* SCFs in lockstep (driver/scf/lockstep.h) against single ones: with the host's executor bit for
+ * bit, with that of a GPU (argument "fused") to rounding. Molecules of several sizes, guesses,
+ * shifts, stability; some fail: bad input, too few cycles, no memory for a plan. Links internal
+ * functions. */
 #include "driver/scf/lockstep.h"
 
 #include <fmo/one_electron.h>
@@ -76,7 +76,7 @@ static void check_result(const char *what, const fmo_lockstep_job *job, fmo_stat
     CHECK(!r == !alone, "%s: only one has a result", what);
     if (!r || !alone) return;
     const size_t n = (size_t)r->nao;
-    const int sure = alone->converged; /* two cycles are no place to compare bits of a GPU */
+    const int sure = alone->converged; /* bits of a GPU are not compared after two cycles */
     CHECK(r->converged == alone->converged && (on_gpu || r->cycles == alone->cycles),
           "%s: %d cycles, alone %d", what, r->cycles, alone->cycles);
     CHECK(same_numbers(&r->energy, &alone->energy, 1, sure ? 1e-9 : 1e-6),
@@ -179,7 +179,7 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
     fmo_atoms_destroy(atoms);
 }
 
-/* An atom is computed once, however often it is there and whatever its functions: formaldehyde has
+/* An atom is computed once, however often it occurs and whatever its functions: formaldehyde has
  * three kinds. */
 static void check_atoms(const char *name)
 {

@@ -1,5 +1,5 @@
-/* cuBLAS and cuSOLVER are loaded when they are asked for, completely, and once. With an argument a
- * library of that name without functions is found first: refused by the function's name. */
+/* cuBLAS and cuSOLVER are loaded when they are first needed, completely, and once. With an argument
+ * a library of that name without functions is found first: it is refused by the function's name. */
 #include "tests/support/check.h"
 #include "driver/scf/nvidia.h"
 

@@ -33,11 +33,11 @@ static double diis_norm(int m, int size, const double *e, double *c)
 static void test_diis(void)
 {
     double c[FMO_DIIS_MAX];
-    /* An exact combination exists: 1/4 of the first and 3/4 of the second are nothing. */
+    /* An exact combination exists: 1/4 of the first and 3/4 of the second add up to zero. */
     const double opposite[] = {3.0, 0.0, 6.0, -1.0, 0.0, -2.0};
     CHECK(diis_norm(2, 3, opposite, c) < 1e-12, "not zero");
     CHECK(fabs(c[0] - 0.25) < 1e-12 && fabs(c[1] - 0.75) < 1e-12, "c = %g, %g", c[0], c[1]);
-    /* Twice the same vector and one of another size: no blow-up, and still the best. */
+    /* The same vector twice and one of another size: no failure, and still the best result. */
     const double twice[] = {1.0, 2.0, 0.0, 1.0, 2.0, 0.0, 1e-6, -2e-6, 1e-6};
     CHECK(fabs(diis_norm(3, 3, twice, c) - sqrt(4.2e-12)) < 1e-8, "double vectors spoil DIIS");
     /* Random vectors: no small change of the coefficients is better. */
@@ -58,7 +58,7 @@ static void test_diis(void)
             }
             CHECK(sqrt(square) >= best, "moving %d and %d improves on DIIS", i, j);
         }
-    /* Converged to the last bit: the newest is taken. */
+    /* A zero error: the newest vector is taken. */
     const double zero[] = {1.0, 0.0, 0.0, 0.0};
     CHECK(diis_norm(2, 2, zero, c) == 0.0 && c[1] == 1.0, "a zero error is not chosen");
 }
@@ -129,7 +129,7 @@ static void test_atoms(const char *name, double neutral)
         for (size_t j = 0; j < n; j++) {
             fmo_dataset_ao_label(dataset, (int)j, column, sizeof column);
             CHECK(D[i * n + j] == D[j * n + i], "%s: not symmetric at %zu, %zu", name, i, j);
-            /* "3 O px": functions of two nuclei, or of two kinds, share nothing. */
+            /* "3 O px": functions of two nuclei, or of two kinds, do not couple. */
             const int same_atom = atoi(row) == atoi(column);
             const int same_kind = strcmp(strrchr(row, ' '), strrchr(column, ' ')) == 0;
             CHECK((same_atom && same_kind) || D[i * n + j] == 0.0, "%s: D(%s; %s) = %g", name, row,

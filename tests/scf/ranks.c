@@ -1,7 +1,7 @@
-/* SCFs of a batch and fragments that ranks deal out among themselves, with ranks that are threads:
- * against one process, bit for bit where each has one thread; who has which result; ranks that were
- * given something else, too little memory, a counter that fails; a state that several go on from.
- */
+/* SCFs of a batch and fragments that are divided among ranks, with ranks that are threads: against
+ * one process, bit for bit where each rank has one thread; which rank has which result; ranks with
+ * different inputs, too little memory, a counter that fails; a state file from which several ranks
+ * resume. */
 #define _GNU_SOURCE /* dladdr */
 #include <stddef.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ enum { NAMES = 6 };
 static const char *const names[NAMES] = {"he_sto-3g", "h2o8_sto-3g",    "h2o_6-31g",
                                          "n2_3-21g",  "ch2o_6-31g_sph", "he2_6-31g"};
 
-/* What a rank does, and what came of it. */
+/* The input and results of a rank. */
 typedef struct helper {
     fmo_ranks ranks;
     ranks_local user;
@@ -36,7 +36,7 @@ typedef struct helper {
     fmo_fragment_result *result;
 } helper;
 
-/* All ranks, each a thread. */
+/* Runs all ranks, each as a thread. */
 static void run_ranks(ranks_local_world *world, helper *h, int size, void *(*what)(void *))
 {
     for (int r = 0; r < size; r++) {
@@ -138,7 +138,7 @@ static void check_batch_failures(fmo_dataset *const *dataset)
     fmo_scf_options o;
     fmo_error err = {FMO_OK, ""};
     fmo_scf_options_init(&o);
-    ranks_local_open(&world, 1); /* all ranks would say so */
+    ranks_local_open(&world, 1); /* all ranks would report it */
     h[0].ranks = ranks_local_end(&h[0].user, &world, 0);
     o.deal = o.fock.ranks = &h[0].ranks;
     CHECK_REFUSED(fmo_scf_run_batch(h[0].job, 1, &o, &err), &err, FMO_ERR_ARGUMENT, "fock.ranks");
@@ -191,8 +191,7 @@ static void set_up(helper *h, int count, const fmo_fragment_system *system,
     }
 }
 
-/* bits: the same as alone to the last; else what is stationary to 1e-9, the rest as far as monomers
- * are converged. */
+/* bits: compare bit for bit; else energies to 1e-9 the rest as far as monomers are converged. */
 static void compare(const char *name, const fmo_fragment_result *got,
                     const fmo_fragment_result *want, int bits)
 {
@@ -251,8 +250,7 @@ static void check_system(const char *file)
         fmo_fragment_result_destroy(h[0].result);
         ranks_local_close(&world);
     }
-    /* From two iterations to the end, with as many ranks as one likes; rank 0 alone has the file.
-     */
+    /* Resumed after two iterations by another number of ranks; rank 0 alone has the file. */
     set_up(h, 1, system, set, 1);
     h[0].options.state = state;
     h[0].options.max_iterations = 2;
@@ -270,7 +268,7 @@ static void check_system(const char *file)
     if (alone.result) compare("resumed", h[0].result, alone.result, 0);
     fmo_fragment_result_destroy(h[0].result);
     ranks_local_close(&world);
-    /* And from the pairs that are done. */
+    /* And from finished pairs. */
     ranks_local_open(&world, 2);
     set_up(h, 2, system, set, 1);
     for (int r = 0; r < 2; r++) {
@@ -333,7 +331,7 @@ static void check_refusals(void)
     set_up(h, 2, system, set, 1);
     for (int r = 0; r < 2; r++) h[r].options.scf.max_cycles = 1;
     check_ends(&world, h, 2, FMO_ERR_CHECK, "fragment");
-    /* What a rank alone could find out before all agree. */
+    /* Errors that one rank finds before all ranks agree. */
     fmo_fragment_system wrong = *system;
     wrong.bond_num = -1;
     ranks_local_open(&world, 3);
@@ -373,7 +371,7 @@ static void *run_poor(void *arg)
     return NULL;
 }
 
-/* One allocation of one rank fails, each in its turn: all ranks end, as one. */
+/* Each allocation of one rank fails in its turn: all ranks end with the same error. */
 static void check_memory(void)
 {
     fmo_fragment_system *system = NULL;

@@ -1,7 +1,6 @@
-/* fmo_scf_run on the data sets: the energies that they carry, from every guess and solver; without
- * incremental builds the same; what the result promises; non-convergence; instability; the same
- * bits in every run and for any number of threads under `fixed`. Argument: a mode; fused without a
- * GPU is skipped. */
+/* fmo_scf_run on the data sets: their energies from every guess and solver, and without incremental
+ * builds; what the result guarantees; failure to converge; instability; the same bits in every run
+ * and for any number of threads with `fixed`. Argument: a mode; fused without a GPU is skipped. */
 #include <fmo/dataset.h>
 #include <fmo/scf.h>
 
@@ -91,8 +90,8 @@ static void test_energies(void)
     }
 }
 
-/* The estimate of what an energy is above its end: no less than a third of it, and the energy is
- * within its threshold; and cycles towards a smaller gradient, as long as it falls. */
+/* The estimate of the error of an energy is at least a third of it, and the energy is within its
+ * threshold; further cycles reduce the gradient as long as it falls. */
 static void test_estimate(void)
 {
     static const char *const names[] = {"ch2o_6-31g_sph", "ch3oh_6-31g_shuffled", "h2s_hcl_6-31g",
@@ -117,7 +116,7 @@ static void test_estimate(void)
                   "%s: gradient %.1e in %d cycles, then %.1e in %d", names[k], r->gradient,
                   r->cycles, end->gradient, end->cycles);
         }
-        fmo_scf_result *short_of = NULL; /* an aim is no condition */
+        fmo_scf_result *short_of = NULL; /* the aimed gradient is not a condition of convergence */
         if (r) options.max_cycles = r->cycles;
         CHECK(run(dataset, &options, &short_of, &err) == FMO_OK, "%s in %d cycles: %s", names[k],
               options.max_cycles, err.message);
@@ -192,7 +191,7 @@ static void test_result(void)
     fmo_dataset_destroy(dataset);
 }
 
-/* What is known before the first cycle, and what is said of a cutoff. */
+/* The callback before the first cycle, and notices about a cutoff. */
 typedef struct beginning {
     int begun, cycles;
 } beginning;
@@ -257,7 +256,7 @@ static void test_cutoff(void)
 
 typedef struct stopping {
     volatile int stop;
-    int at, last; /* the cycle that stops, the last one that was heard of */
+    int at, last; /* the cycle that stops, which is the last one reported */
 } stopping;
 
 static void hear_and_stop(const fmo_scf_cycle *cycle, void *user)
@@ -290,7 +289,7 @@ static void test_stopped(void)
     fmo_dataset_destroy(dataset);
 }
 
-/* What test_loosened wants to know of cycles. */
+/* What test_loosened records of the cycles. */
 typedef struct loosened {
     int first_changes, full_before_end;
     int64_t quartets; /* of the changes before the second full build; mode cpu */
@@ -344,8 +343,8 @@ static void test_loosened(void)
     fmo_dataset_destroy(dataset);
 }
 
-/* Where the Fock matrix may be loose the one full build with the cutoff that was asked for comes
- * earlier, and the energy is as good; also from a density that is given. */
+/* If the final Fock matrix may be loose, the one full build with the requested cutoff comes
+ * earlier, and the energy is as good; also from a given density. */
 static void test_loose_fock(void)
 {
     fmo_dataset *const dataset = read_shipped("h2o8_sto-3g");
@@ -469,7 +468,7 @@ static void test_fixed(void)
     fmo_dataset_destroy(dataset);
 }
 
-/* Integrals are kept where the mode does so by itself, or who calls asks for it. */
+/* Integrals are stored where the mode chooses it, or where the caller requests it. */
 static void test_integrals(void)
 {
     fmo_dataset *dataset = read_shipped("h2s_hcl_6-31g");

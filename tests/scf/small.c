@@ -18,7 +18,7 @@ static double uniform(void)
     return (double)(seed >> 11) * 0x1p-53 - 0.5;
 }
 
-/* kind: 0 any, 1 graded, 2 three eigenvalues of 1e6, 3 all the same, 4 zero, 5 diagonal. */
+/* kind: 0 random, 1 graded, 2 three eigenvalues of 1e6, 3 all equal, 4 zero, 5 diagonal. */
 enum { KINDS = 6 };
 static void fill(int kind, int n, double *A)
 {

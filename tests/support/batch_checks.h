@@ -34,11 +34,11 @@ static inline fmo_fock_options batch_options(fmo_mode mode, fmo_scatter scatter)
     fmo_fock_options_init(&o);
     o.mode = mode;
     o.scatter = scatter;
-    o.threads = scatter == FMO_SCATTER_FIXED ? 2 : 1; /* its bits do not depend on them */
+    o.threads = scatter == FMO_SCATTER_FIXED ? 2 : 1; /* its bits do not depend on the threads */
     return o;
 }
 
-/* Modes and strategies that know d shells, of those that are tried here. */
+/* Whether a mode and strategy support d shells. */
 static inline bool batch_takes_d(fmo_mode mode, fmo_scatter scatter)
 {
     if (mode == FMO_MODE_SPLIT) return false;
@@ -98,7 +98,7 @@ static inline void batch_end(batch_case *b)
     }
 }
 
-/* Every byte of the outputs, so that what was not written shows. */
+/* Sets every byte of the outputs, so that unwritten elements show. */
 static inline void batch_poison(batch_case *b)
 {
     for (int k = 0; k < BATCH_JOBS; k++) {
@@ -135,7 +135,7 @@ static inline void compare_single(const char *name, const fmo_basis *basis, int 
     free(K);
 }
 
-/* The same of a job's results. */
+/* The same for a job's results. */
 static inline void batch_compare(const batch_case *b, int job, fmo_mode mode, fmo_scatter scatter,
                                  double tolerance)
 {
@@ -307,7 +307,7 @@ static inline void batch_check_lockstep(fmo_mode mode, fmo_scatter scatter, size
     CHECK(fmo_fock_plan_create_batch(NULL, 1, NULL, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL plans");
 }
 
-/* What fails is named and untouched, and alone; the plans go on working. */
+/* A job that fails is named, its outputs stay untouched, and other jobs and later calls succeed. */
 static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
 {
     enum { BAD = 4 };

@@ -12,7 +12,7 @@
 
 #define CHECK_SKIP_CODE 77
 
-/* Processor time of this process: what a busy machine takes as long as an idle one. */
+/* Processor time of this process, which does not depend on the load of the machine. */
 static inline double check_cpu_seconds(void)
 {
     return (double)clock() / CLOCKS_PER_SEC;

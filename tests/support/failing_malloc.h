@@ -1,5 +1,5 @@
-/* One allocation of this thread that fails, in libfmo or libfmo_scf: the calls that the libraries
- * make come here, as the program's symbols go first. Not with sanitizers, which have their own. */
+/* Makes one allocation of this thread fail in libfmo or libfmo_scf: their calls come here, because
+ * the symbols of the program come first. Not with sanitizers, which replace malloc themselves. */
 #ifndef FMO_TESTS_FAILING_MALLOC_H
 #define FMO_TESTS_FAILING_MALLOC_H
 

@@ -45,7 +45,7 @@ static inline int potential_distribute(potential_case *c, const fmo_potential_op
     return status == FMO_OK;
 }
 
-/* Charges on nuclei, as those of ghosts are, and between them. */
+/* Charges on nuclei, like those of ghost atoms, and between them. */
 static inline int potential_begin(potential_case *c, const test_system *s,
                                   const fmo_potential_options *options, int together,
                                   unsigned long long *seed)
@@ -80,7 +80,7 @@ static inline void potential_end(potential_case *c)
     fmo_basis_destroy(c->basis);
 }
 
-/* U of b's distribution in the functions of a, the slow way, added. */
+/* Adds the potential of b's distribution in the functions of a, computed by J and attraction. */
 static inline void potential_add_reference(const potential_case *a, const potential_case *b,
                                            double *U)
 {
@@ -109,7 +109,7 @@ static inline double potential_trace(int n, const double *A, const double *B)
     return sum;
 }
 
-/* Every system in the field of all others and of charges, in one call. */
+/* The potential of all other systems and of charges in every system, in one call. */
 static inline void potential_check_fields(const potential_case *c, const fmo_potential_options *o,
                                           double tolerance)
 {
@@ -160,7 +160,7 @@ static inline void potential_check_fields(const potential_case *c, const fmo_pot
     }
 }
 
-/* Energies of all pairs: symmetric, and what potentials make of them. */
+/* Interaction energies of all pairs are symmetric and agree with potentials. */
 static inline void potential_check_energies(const potential_case *c, const fmo_potential_options *o,
                                             double tolerance)
 {
@@ -320,7 +320,7 @@ static inline void potential_check_all(const fmo_potential_options *options, int
         potential_check_energies(c, &o, 1e-12);
         o.cutoff = 1e-10;
         potential_check_energies(c, &o, 1e-9);
-        o.mode = FMO_MODE_CPU; /* whoever has made them */
+        o.mode = FMO_MODE_CPU; /* whichever call made them */
         potential_check_fields(c, &o, 1e-9);
         potential_check_energies(c, &o, 1e-9);
     }

@@ -75,7 +75,7 @@ static inline int ranks_local_sum(void *user, void *data, size_t count, int inte
     return 0;
 }
 
-/* Until rank 0 has it. */
+/* Waits until rank 0 has received it. */
 static inline int ranks_local_send(void *user, const void *data, size_t bytes)
 {
     const ranks_local *l = (const ranks_local *)user;
@@ -136,8 +136,8 @@ static inline void ranks_local_close(ranks_local_world *world)
     pthread_cond_destroy(&world->moved);
 }
 
-/* One rank's end; `user` must live as long. Without abort and destroy, which the library does not
- * call. */
+/* The network of one rank; `user` must stay valid. Without abort and destroy, which the library
+ * does not call. */
 static inline fmo_ranks ranks_local_end(ranks_local *user, ranks_local_world *world, int rank)
 {
     fmo_ranks ranks;

@@ -1,6 +1,6 @@
-/* What must not depend on how functions are scaled: with function i replaced by f_i times itself
- * and everything else following, J_ij and K_ij become f_i f_j times what they were, energies and
- * numbers of cycles stay. Random molecules for builds, data sets for SCFs. */
+/* What must not depend on the scaling of functions: if function i is replaced by f_i times itself
+ * and everything else follows, J_ij and K_ij are multiplied by f_i f_j, and energies and numbers of
+ * cycles stay. Random molecules for builds, data sets for SCFs. */
 #ifndef FMO_TESTS_SCALED_CHECKS_H
 #define FMO_TESTS_SCALED_CHECKS_H
 

@@ -1,5 +1,5 @@
-/* Less than J and K of one density, or more: J alone, K alone, several densities of one molecule,
- * J of another molecule's density. For any mode; shared by accumulate_terms and gpu_terms. */
+/* J alone, K alone, several densities of one molecule, J of another molecule's density. For any
+ * mode; shared by accumulate_terms and gpu_terms. */
 #ifndef FMO_TERMS_CHECKS_H
 #define FMO_TERMS_CHECKS_H
 
@@ -95,7 +95,7 @@ static inline void terms_check_alone(const test_system *s, const fmo_fock_option
     terms_end(&c);
 }
 
-/* All densities in one call, some jobs for J or K alone, one with a density that is no good. */
+/* All densities in one call; some jobs want J or K alone, and one density is invalid. */
 static inline void terms_check_densities(const test_system *s, const fmo_fock_options *o,
                                          double tolerance, unsigned long long *seed)
 {
@@ -141,7 +141,7 @@ static inline void terms_check_densities(const test_system *s, const fmo_fock_op
     terms_end(&c);
 }
 
-/* Both molecules in one, those of b behind. */
+/* A system of both molecules, with the functions of b after those of a. */
 static inline void terms_join(const test_system *a, const test_system *b, test_system *ab)
 {
     *ab = *a;

@@ -1,5 +1,5 @@
-/* Shares of the work: plans that each do a part of it, added up, against a plan that does all. For
- * any mode; shared by accumulate_work and gpu_work, which link the library's inside. */
+/* Shares of the work: the sum of plans that each do a part of it against a plan that does all. For
+ * any mode; shared by accumulate_work and gpu_work, which link internal functions. */
 #ifndef FMO_WORK_CHECKS_H
 #define FMO_WORK_CHECKS_H
 
@@ -46,8 +46,8 @@ static inline void work_check_system(const test_system *s, fmo_mode mode, fmo_sc
     fmo_fock_options_init(&o);
     o.mode = mode;
     o.threads = 2;
-    o.cutoff =
-        1e-13; /* sums below a share of it are left out of K, and which ones goes by shares */
+    o.cutoff = 1e-13; /* sums below a share of the cutoff are left out of K, and which ones depends
+                         on the shares */
     o.scatter = scatter;
     o.integrals = integrals;
     if (!memory || !D || !work_build(basis, &o, 0, 1, D, all_J, all_K, &all)) goto done;
