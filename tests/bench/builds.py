@@ -125,6 +125,7 @@ class Builds(Case):
             self.assertRegex(run.stdout, r"\(H2O\)_1/STO-3G +cpu ")
 
     def test_usage(self):
+        """Wrong arguments end with exit code 2, unreadable files with 3, each with one line on stderr."""
         for arguments, says, code in ((["fock", "--systems", "water9"], "--systems 'water9'", 2),
                                       (["fock", "--systems", "water001,,"], "--systems ''", 2),
                                       (["fock", "--geometry", "x.xyz"], "--basis", 2),

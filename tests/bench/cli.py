@@ -193,6 +193,7 @@ class Messages(Case):
             self.assertIn("GPU parts left out: " + document["gpu_left_out"], text)
 
     def test_processes(self):
+        """Under mpirun one report is printed, and a wrong number of processes is refused."""
         mpirun = shutil.which("mpirun")
         if not mpirun or "libmpi" not in subprocess.run(["ldd", BENCH], capture_output=True, text=True).stdout:
             self.skipTest("no mpirun, or fmo-bench is built without MPI")

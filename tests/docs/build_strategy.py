@@ -78,6 +78,7 @@ def insert(source, document):
 
 
 def main():
+    """Builds a copy of the sources with the guide's strategy: kernels, headers, test and --help must have it."""
     source, work, cmake = (Path(a) for a in sys.argv[1:4])
     if len(sys.argv) < 5:
         print("skipped: a build without CUDA")

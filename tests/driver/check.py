@@ -207,6 +207,7 @@ class Output(Case):
         self.assertEqual(os.listdir(self.folder), ["out.h5"])
 
     def test_unwritable(self):
+        """Output paths that cannot be written, or are the data set, are refused; all files stay as they were."""
         before = digest(SMALL)
         copy = self.path("copy.h5")
         shutil.copy(SMALL, copy)
@@ -298,6 +299,7 @@ class BadInput(Case):
             self.refused(path, ".")
 
     def test_every_bad_file(self):
+        """Every file of make-bad-file is refused, doubted or read as its listing says, and stays as it was."""
         if not MAKE_BAD:
             self.skipTest("make-bad-file is not built")
         listing = run("--list", program=MAKE_BAD)

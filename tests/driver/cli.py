@@ -38,6 +38,7 @@ class Usage(Case):
         self.assertFails(run(SMALL, "--" + "x" * 5000), 2, "unknown option")
 
     def test_unknown_value(self):
+        """Unknown values of options are refused with a list of the known ones, or a suggestion."""
         self.assertFails(run(SMALL, "--mode", "gpu"), 2,
                          "--mode 'gpu'.*auto, cpu, reference, fused or split")
         self.assertFails(run(SMALL, "--mode="), 2, "--mode ''")
@@ -64,6 +65,7 @@ class Usage(Case):
         self.assertFails(run(SMALL, "--output="), 2, "--output: expected the name of a file")
 
     def test_numbers(self):
+        """Numbers that are malformed or out of range are refused, and GPUs where there are none."""
         counts = ["0", "-1", "1.5", "2x", "x", "", " 2", "2 ", "+2", "1e3", "0x2", "nan",
                   "99999999999999999999", "2147483648"]
         for name in ("threads", "repeat"):
@@ -129,6 +131,7 @@ class Usage(Case):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_options_of_other_modes(self):
+        """Options without effect in the given mode are refused, with the modes that have them."""
         for mode, line, belongs in (("cpu", ["--scatter", "native"], "fused"),
                                     ("reference", ["--scatter", "fixed"], "cpu or fused"),
                                     ("split", ["--scatter", "native"], "cpu or fused"),
@@ -189,6 +192,7 @@ class Usage(Case):
         return re.split(r", | or ", names.group(1))
 
     def test_help(self):
+        """--help names all options, values and sections in lines of at most 100 characters."""
         result = run("--help")
         self.assertRuns(result)
         for name in OPTIONS:

@@ -106,6 +106,7 @@ class Replace(driver_helpers.Case):
         self.refused([SMALL, "-o", out], "not written by fmo", out)
 
     def test_one_file_by_two_names(self):
+        """--output and --molden must not name an input file or each other, by links or other paths either."""
         copy, hard, soft = self.path("copy.h5"), self.path("hard.h5"), self.path("soft.h5")
         xyz, basis, folder = self.path("w.xyz"), self.path("b.json"), self.path("folder")
         shutil.copy(SMALL, copy)
@@ -134,6 +135,7 @@ class Replace(driver_helpers.Case):
         self.refused([SMALL, "-o", self.path("link")], "a symbolic link to a file that does not exist")
 
     def test_bench(self):
+        """fmo-bench --json replaces its own files only, except with --force, and never its geometry."""
         line = [*BENCH_LINE, "--quiet"]
         out = self.path("out.json")
         for _ in range(2):

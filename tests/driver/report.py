@@ -16,6 +16,7 @@ from driver_helpers import (CLASSES, CPU_MODES, DATASETS, LARGE, MAKE_BAD, MEDIU
 
 class Report(Case):
     def test_all_parts(self):
+        """The report of a Fock build has all its parts, and its counts and energy are right."""
         result = run(LARGE, "--mode", "cpu", "--threads", "2", "--check")
         self.assertRuns(result)
         out = result.out
@@ -197,6 +198,7 @@ class Json(Case):
         self.assertTrue(complaints(document))
 
     def test_values(self):
+        """The values of the JSON profile of a Fock build are right and agree with each other."""
         document = self.document(LARGE, "--mode", "cpu", "--repeat", "3", "--check", "--threads", "2")
         build = document["builds"][0]
         self.assertEqual(build["dataset"], LARGE)

@@ -41,6 +41,7 @@ def skip(why):
 
 
 def main():
+    """A document shows each example as the file has it, and its commands print what the document shows."""
     arguments = sys.argv[1:]
     code, output = shown()
     if arguments[-1] == "--all":

@@ -96,6 +96,7 @@ class FragmentsSchema(driver_helpers.Case):
         return driver_helpers.complaints(document, "fragments", part)
 
     def test_input(self):
+        """The schema accepts all shipped inputs; both schema and program refuse wrong ones."""
         names = [name for name in os.listdir(FOLDER) if name.endswith(".json")]
         self.assertGreater(len(names), 5)
         for name in names:
@@ -179,6 +180,7 @@ class FragmentsRefusals(driver_helpers.Case):
         self.assertIn("notice: --commit: no effect in mode cpu, which auto has chosen", result.err)
 
     def test_fields(self):
+        """Wrong fields of the input are refused with their names and places."""
         good = self.good
         self.refused("basis: the file names no basis set", basis=None)
         self.refused("basis: expected a text", basis=6)
@@ -272,6 +274,7 @@ class FragmentsHybrids(driver_helpers.Case):
         return (*counts, 5 if "gto_spherical" in document["function_types"] else 6)
 
     def test_shipped(self):
+        """The hybrid orbitals of all shipped basis sets have the right length and symmetry."""
         known = 0
         for name in os.listdir(os.path.join(DATASETS, "basis")):
             if not name.endswith(".json"):
@@ -319,6 +322,7 @@ class FragmentsHybrids(driver_helpers.Case):
 
 class FragmentsFiles(driver_helpers.Case):
     def test_output(self):
+        """--output writes all results, and replaces results of its own kind only."""
         path = self.path("out.h5")
         result = run(WATER3, "--fmo", "--output", path, "--densities")
         self.assertEqual(result.code, 0, str(result))

@@ -235,6 +235,7 @@ class Pdb(Reader):
         self.assertEqual((found["fragment"], found["notice"]), ([1, 1, 1], "1 models after the first left out"))
 
     def test_refused(self):
+        """PDB files with faults are refused, with the atom or residue and a remedy."""
         good = lines_of("gly4.pdb")
         self.assertNotIn("error", self.read(good))
         self.refused("no ATOM or HETATM lines", ["REMARK nothing"])
@@ -298,6 +299,7 @@ class Gamess(Reader):
             self.assertEqual(found[key], good[key])
 
     def test_forms(self):
+        """All forms of numbers, units, groups and basis sets in inputs of GAMESS are read."""
         good = show(os.path.join(FOLDER, "gly4.inp"))
         begin = next(i for i, line in enumerate(self.good) if "INDAT" in line)
         plain = ["  INDAT(1)=" + ",".join(str(f) for f in good["fragment"][:20]),
@@ -352,6 +354,7 @@ class Gamess(Reader):
         self.check_table("gamess", "$", "", " $END")
 
     def test_refused(self):
+        """Faults of inputs of GAMESS, and options that are not supported, are refused by name."""
         for words, old, new in (
                 ("$FMO: NBODY=3; only 2 is done here", "NBODY=2", "NBODY=3"),
                 ("$FMO: the key SCREW is not known", "NBODY=2", "SCREW=2"),
@@ -459,6 +462,7 @@ class AbinitMp(Reader):
         self.assertEqual(found.get("charge"), [1, 0, 0, 0, 0], found)
 
     def test_forms(self):
+        """All forms of groups, keys and numbers in inputs of ABINIT-MP are read."""
         good = show(os.path.join(FOLDER, "gly5.ajf"))
         begin = self.good.index("&FRAGMENT")
         # Groups in another order, in small letters, several keys in a line; numbers one a line or all in one.
@@ -494,6 +498,7 @@ class AbinitMp(Reader):
         self.assertEqual(self.read(self.good)["names"], ["A:GLY1", "A:GLY2", "B:GLY3", "B:GLY4", "B:GLY5"])
 
     def test_refused(self):
+        """Faults of inputs of ABINIT-MP, and options that are not supported, are refused by name."""
         for words, old, new in (
                 ("line 3: &CNTRL: METHOD='MP2'; only 'HF' is done here", "Method='HF'", "Method='MP2'"),
                 ("&CNTRL: the key OPENSHELL is not known", "Nprint=3", "OpenShell=3"),
@@ -556,6 +561,7 @@ class AbinitMp(Reader):
         self.refused("&FRAGMENT has 1 numbers; NF=5", self.good[:self.good.index("&FRAGMENT") + 1] + ["6", "/"])
 
     def test_refused_geometry(self):
+        """Faults of the geometry of ABINIT-MP, in the PDB file or in &XYZ, are refused by place."""
         pdb = lines_of("gly5.pdb")
         for words, lines in (("no ATOM or HETATM lines", pdb[:1]), ("&FRAGMENT has 38 atoms, the file of ReadGeom 37", pdb[:-2]),
                              ("line 11: has 31 columns", pdb[:10] + [pdb[10][:30] + "0"]),

@@ -168,6 +168,7 @@ class Table(Case):
 
 class HeatMap(Case):
     def check(self, rows, picture, all_cells=True):
+        """The cells of a heat map agree with the rows of the table of pairs."""
         near = sorted(abs(float(row["energy_kcal_mol"])) for row in rows if row["bonded"] == "0" and row["kind"] == "scf")
         if all_cells:
             self.assertEqual(len(picture.cells), len(rows))
@@ -217,6 +218,7 @@ class HeatMap(Case):
         self.assertEqual(picture.names[::2], ["A", "2", "B", "4"])
 
     def test_hostile(self):
+        """Names with markup, control characters, invalid UTF-8 or many characters are made harmless."""
         rows, picture = self.draw(12, 3, HOSTILE)
         self.check(rows, picture)
         self.assertEqual(picture.texts[0], "Pair interactions: <script>alert(1)</script>")
@@ -303,6 +305,7 @@ class Refusals(Case):
             self.assertFails(run(WATER3, "--fmo", option), 2, option)
 
     def test_files(self):
+        """--pairs and --heat-map replace files of their own kind only, and never an input or each other."""
         mine, folder = self.path("mine"), self.path("folder")
         os.mkdir(folder)
         with open(mine, "w", encoding="ascii") as file:

@@ -167,6 +167,7 @@ ASKED = {
 
 
 def check_compiler(compiler):
+    """With one more kind of shell the compiler must ask for the listed parts only."""
     good = True
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch)

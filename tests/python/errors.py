@@ -85,6 +85,7 @@ class Errors(Case):
         self.assertFalse(mf.converged)
 
     def test_unknown_attributes(self):
+        """Setting an unknown attribute raises an error that suggests a known one; subclasses may add their own."""
         mf = fmo.RHF(molecule("hydrogen"))
         for name, meant in (("max_cycles", "max_cycle"), ("conv_toll", "conv_tol"), ("inital_guess", "init_guess"),
                             ("fields", "field"), ("convtol", "conv_tol")):

@@ -50,6 +50,7 @@ class Matrices(Case):
             self.assert_close(one, other, EXACT)
 
     def test_shapes(self):
+        """get_jk takes densities of every form and returns matrices of the same shape."""
         mol = molecule("water")
         dms = densities(mol.nao, 6)
         vj, vk = fmo.get_jk(mol, dms)
@@ -132,6 +133,7 @@ class Options(Case):
         self.assertTrue(errors[0] > errors[1] > errors[2], errors)
 
     def test_mistakes(self):
+        """Wrong options and densities raise errors that name them."""
         mol = molecule("hydrogen")
         dm = densities(mol.nao, 1)[0]
         for options, error, text in (
@@ -214,6 +216,7 @@ class Plans(Case):
         self.assert_jk(mol, dm[:7, :7], "another basis")
 
     def test_memory_is_given_back(self):
+        """Each plan of a molecule that is no longer used is destroyed once."""
         destroyed = []
         destroy = _library.LIBRARY.fmo_fock_plan_destroy
 
@@ -296,6 +299,7 @@ class Requests(Case):
         return [full - part for full, part in zip(scf.hf.get_jk(mol, dm, hermi=hermi, omega=0), whole)]
 
     def test_against_pyscf(self):
+        """get_jk agrees with PySCF for all symmetries and ranges of the Coulomb operator."""
         random = np.random.default_rng(7).standard_normal
         for basis, cart in (("6-31g", False), ("cc-pvdz", False), ("6-31g*", True)):
             mol = molecule("water", cart, basis=basis, atom="O 0 0 0; H 0.9 0.2 0; H -0.3 0.9 0.1; He 9 1 1")

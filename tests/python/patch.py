@@ -83,6 +83,7 @@ def counted():
 
 class Table(Case):
     def run_rows(self, rows):
+        """Patched objects give the results of PySCF, and the expected library computes them."""
         for name, (start, work, who) in rows.items():
             with self.subTest(name), contextlib.redirect_stderr(io.StringIO()):
                 want = work(quick(start()))
@@ -165,6 +166,7 @@ def halved(mf, name):
 def moved(how):
     """Another molecule after a calculation, whose _eri, _opt and plan are those of the first."""
     def work(mf):
+        """Matrices and energy before and after the molecule is changed in the given way."""
         first = matrices(mf)
         other = water(atom=BENT)
         if how == "mol":
@@ -223,6 +225,7 @@ class PatchAttributes(Table):
     """Attributes of the object and of its molecule."""
 
     def test_rows(self):
+        """Patched objects with changed settings, integrals, molecules and methods."""
         same = lambda mf: None
         self.run_rows({
             "nothing": (rhf(), then(same), "fmo"),
@@ -367,6 +370,7 @@ class PatchConversions(Table):
     """Objects that PySCF makes of a patched one."""
 
     def test_kinds(self):
+        """Patched objects that are converted to another kind."""
         self.run_rows({
             "to_rhf": (rhf(), then(lambda mf: mf.to_rhf()), "fmo"),
             "to_rhf of UHF": (lambda: scf.UHF(water()), then(lambda mf: mf.to_rhf()), "fmo"),
@@ -394,6 +398,7 @@ class PatchConversions(Table):
         })
 
     def test_what_is_put_in_front(self):
+        """Patched objects with extensions of PySCF on top, and with these undone."""
         fitted = lambda **k: then(lambda mf: mf.density_fit(**k))
         charges = ([[0.0, 0.0, 4.0]], [-0.7])
         solvated = lambda make: (rhf(), then(make, energy), "fmo")
@@ -497,6 +502,7 @@ class PatchMethods(Table):
     """What PySCF computes from a converged, patched object."""
 
     def test_rows(self):
+        """Methods of PySCF that start from a patched object."""
         run = lambda work: lambda mf: [np.asarray(one) for one in work(mf.run())]
         def response(mf):
             dm = density(mf)

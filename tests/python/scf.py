@@ -218,6 +218,7 @@ class Scf(Case):
         return mf
 
     def test_energies_and_orbitals(self):
+        """Energies, orbitals and matrices agree with those of PySCF."""
         for name in self.CLOSED:
             for cart in (False, True):
                 with self.subTest(name, cart=cart):
@@ -248,6 +249,7 @@ class Scf(Case):
         self.assertLess(theirs.MP2().kernel()[0], -0.1)
 
     def test_settings(self):
+        """Settings that are changed between runs of one object take effect."""
         mf = fmo.RHF(gto.M(**MOLECULES["water"], verbose=0), threads=1, mode="cpu")
         energy = mf.kernel()
         mf.max_cycle = 2
@@ -280,6 +282,7 @@ class Scf(Case):
             fmo.rhf_batch([water, water], cutoff=1e-6)
 
     def test_mistakes(self):
+        """Wrong settings and unsupported molecules raise errors that name them."""
         water = gto.M(**MOLECULES["water"], verbose=0)
         mf = fmo.RHF(water)
         self.assertRaisesRegex(ValueError, "dm0: expected a real matrix", mf.kernel, np.eye(3))
@@ -314,6 +317,7 @@ class Scf(Case):
         self.assertAlmostEqual(mf.to_pyscf().energy_tot(), mf.e_tot, delta=1e-8)
 
     def test_batch(self):
+        """A batch gives the results of single runs; molecules that fail do not disturb the others."""
         mols = [gto.M(**MOLECULES[name], verbose=0) for name in (*self.CLOSED, "third row", *self.CLOSED)]
         mols.insert(3, gto.M(atom=WATER, basis="cc-pvtz", verbose=0))
         heard = []

@@ -50,6 +50,7 @@ class Arrays(Case):
                     self.assert_same(one, want, EXACT, name)
 
     def test_shapes_and_kinds(self):
+        """get_jk takes CuPy densities of every form and leaves them unchanged."""
         mol = molecule("water")
         dms = densities(mol.nao, 6)
         want = fmo.get_jk(mol, dms, mode="cpu")
@@ -250,6 +251,7 @@ class Patched(Case):
         self.assertIsInstance(patched.get_j(mol, dm.get()), np.ndarray)
 
     def test_gpu4pyscf_does_the_rest(self):
+        """What FMO does not compute is computed by GPU4PySCF, with a warning."""
         mol = molecule("cluster")
         plain = gpu_scf.hf.RHF(mol)
         patched = fmo.patch(gpu_scf.hf.RHF(mol))

@@ -361,6 +361,7 @@ class ScfNotConverged(driver_helpers.Case):
         self.assertIn("in 1 cycle: energy change not known", result.err)
 
     def test_exit_code_and_last_state(self):
+        """Without convergence the exit code is 1, and the last state is written and can be read again."""
         output, molden = self.path("last.h5"), self.path("last.molden")
         result = run(SMALL, "--scf", "--max-cycles", "3", "--output", output, "--molden", molden)
         self.assertEqual(result.code, 1, str(result))
@@ -427,6 +428,7 @@ class ScfJson(driver_helpers.Case):
         return document
 
     def test_values(self):
+        """The values of the JSON profile of an SCF are right and agree with each other."""
         build = self.document(MEDIUM, "--mode", "cpu", "--stability=check")["builds"][0]
         scf = build["scf"]
         self.assertAlmostEqual(build["energy"], MEDIUM_ENERGY, delta=1e-8)
@@ -473,6 +475,7 @@ class ScfBatch(driver_helpers.Case):
         return [line.split("|") for line in result.out.splitlines()]
 
     def test_frames_and_files(self):
+        """Each frame of a batch has its own line and result, in the order of the input."""
         path, output = self.frames("water001", "h2", "ch2o"), self.path("all.h5")
         single = run(WATER, "--scf", "--basis", "6-31g", "--scatter", "fixed", "--profile=json")
         for threads in ("1", "2"):
@@ -499,6 +502,7 @@ class ScfBatch(driver_helpers.Case):
             self.assertEqual([m[5] for m in self.molecules(output)], [want])
 
     def test_failures_are_their_own(self):
+        """Molecules of a batch that fail have a line on stderr each; the others are computed."""
         path, output = self.frames("water001", "1\nan atom\nH 0 0 0\n", "h2", "1\n\nQq 0 0 0\n"), self.path("all.h5")
         result = run(path, self.path("missing.xyz"), SMALL, WATER, "--scf", "--batch", "--output", output,
                      "--max-cycles", "5", "--basis", "sto-3g")
