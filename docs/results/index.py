@@ -3,8 +3,7 @@
 
     docs/results/index.py            write it
     docs/results/index.py --check    exit code 1 if it is stale, if no document or source refers to a
-                                     file, if one refers to a file that does not exist, or if device,
-                                     revision or command of a new file are not recorded
+                                     file, or if one refers to a file that does not exist
 
 Python 3.9 or newer and nothing else. Files stand in folders DATE-REVISION, the day of the
 measurement and the git revision that was measured (of a series of states, the last one). Device,
@@ -36,7 +35,6 @@ REFERENCE = re.compile(r"((?:\d{4}-\d\d-\d\d|\*)-[0-9a-f]{7})/([\w.*-]*[\w*])")
 OTHER_FILE = re.compile(r"(?:docs/|\]\((?:\.\./)*)results/([\w-]+\.[\w.]*\w)")
 
 UNKNOWN = "not recorded"
-RECORDED_SINCE = "2026-11-24"  # files of this day and later say all
 H200 = "NVIDIA H200"
 XEON = "Intel Xeon"
 PLOT = "`docs/results/plot.py` of h200-strategies.json.gz"
@@ -175,12 +173,6 @@ def read_head(path: Path) -> tuple[str | None, str | None, str | None]:
     return device, revision, command and f"`{command}`"
 
 
-def unrecorded(date: str, said: tuple[str, str, str]) -> str:
-    """What a new file does not say of device, revision and command, in words."""
-    missing = [what for what, text in zip(("device", "revision", "command"), said) if UNKNOWN in text]
-    return " and ".join(missing) if date >= RECORDED_SINCE else ""
-
-
 def sources() -> list[Path]:
     """Documents and sources that may refer to results; raw files and the index are none."""
     found = []
@@ -235,10 +227,6 @@ def main() -> int:
         results += [Result(p) for p in sorted(folder.iterdir())]
     errors += find_references(results)
     errors += [f"docs/results/{r.name}: nothing refers to it" for r in results if not r.users]
-    for r in results:
-        missing = unrecorded(r.date, (r.device, r.revision, r.command))
-        if missing:
-            errors.append(f"docs/results/{r.name}: {missing} {UNKNOWN}; say so in its first line")
     text = INTRODUCTION + table(results)
     if not args.check:
         INDEX.write_text(text, encoding="utf-8")
