@@ -1,5 +1,5 @@
 #!/bin/sh
-# A process of an MPI job is killed: the job must end by itself, soon, and not with success.
+# If a process of an MPI job is killed, the job must end soon and with an error.
 # kill.sh COMMAND...
 timeout 100 "$@"
 code=$?

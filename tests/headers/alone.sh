@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every public header compiles alone, and twice, without a warning.
+# Every public header compiles alone, and if included twice, without a warning.
 # alone.sh COMPILER LANGUAGE STANDARD INCLUDE_DIR HEADER...    e.g. cc c c11 build/include fock.h
 compiler=$1 language=$2 standard=$3 include=$4
 shift 4

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A prefix put elsewhere: its programs find the libraries of the new place, without LD_LIBRARY_PATH.
+# Programs of a prefix that was moved find its libraries without LD_LIBRARY_PATH.
 # moved.sh PREFIX BINDIR LIBDIR WORK_DIR DATASET        (BINDIR and LIBDIR within PREFIX)
 set -eu
 prefix=$1 bindir=$2 libdir=$3 work=$4 dataset=$5

@@ -1,5 +1,5 @@
 #!/bin/sh
-# C programs and a C++ program against the installed libraries, as pkg-config says.
+# C programs and a C++ program are compiled and linked with the flags of pkg-config.
 # pkgconfig.sh LIBDIR DATASET WORK_DIR STATIC COMPILER CXX_COMPILER      (the last may be empty)
 # STATIC: 1 if the static libraries were installed too.
 set -eu
@@ -14,8 +14,8 @@ check() {
     "$@" || { echo "failed: $*" >&2; exit 1; }
 }
 
-# try PACKAGE PROGRAM [ARGUMENT]: compiled, linked and run with the shared libraries, and with the
-# static ones where there are any.
+# try PACKAGE PROGRAM [ARGUMENT]: compiles, links and runs with the shared libraries, and with the
+# static ones if these are installed.
 try() {
     package=$1 program=$2
     shift 2
@@ -35,7 +35,7 @@ try() {
     fi
 }
 
-# libfmo reads no files: J and K link with -lfmo, and nothing of file formats comes along.
+# libfmo reads no files: it links with -lfmo alone, without libraries of file formats.
 check "$cc" -std=c11 $(pkg-config --cflags fmo) "$source/alone.c" -o alone_plain \
     "-L$libdir" -lfmo -lm
 check env LD_LIBRARY_PATH="$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ./alone_plain

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The shared library exports every function that its headers declare and nothing else, and its file,
-# soname and link name belong together. It needs none of the libraries that it must do without. NVIDIA's large libraries are loaded when they
-# are needed (driver/scf/nvidia.h), not with it.
+# soname and link name agree. It is not linked with the libraries of WITHOUT. NVIDIA's large libraries
+# are loaded when they are needed (driver/scf/nvidia.h).
 # symbols.sh LIBRARY.so VERSION SOVERSION WITHOUT HEADER...      WITHOUT: "hdf5|jansson", of their names
 set -eu
 library=$1 version=$2 soversion=$3 without=$4
@@ -22,7 +22,7 @@ soname=$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')
 needed=$(objdump -p "$library" | sed -n 's/^ *NEEDED *//p' | grep -E "^lib(cublas|cusolver|cusparse|$without)" || true)
 [ -z "$needed" ] || complain "$library needs" $needed
 
-# Comments away, one line a declaration, the name before the first parenthesis.
+# Removes comments, joins each declaration to one line, and takes the name before the parenthesis.
 declared=$(cat "$@" | sed 's|/\*[^*]*\*/||g' | tr '\n' ' ' | tr ';' '\n' |
     sed -n 's/.*FMO_\(API\|INNER\)[^(]*[ *]\(fmo_[a-z0-9_]*\)(.*/\2/p' | sort -u)
 exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sort -u)
