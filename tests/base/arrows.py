@@ -1,8 +1,8 @@
-"""Includes go where docs/explanation/design.md lets them: its tables with a column "may include".
+"""Include directives follow the tables of docs/explanation/design.md with a column "may include".
 
-    arrows.py                whether each include goes where its folder may go
-    arrows.py --print        what every folder includes, for who changes the tables
-    arrows.py --self-test    whether planted includes are found
+    arrows.py                checks every include directive
+    arrows.py --print        lists what every folder includes, for changes of the tables
+    arrows.py --self-test    checks that wrong includes are found
 
 A row is a folder; its last cell names, in backticks, the folders that its files may include from, or
 single headers. Rooms, rows below another one, may include what that one may, too, and what stands in
@@ -81,7 +81,7 @@ def arrows(root, allowed):
 
 
 def covers(entry, target, allowed):
-    """Does an entry of a cell stand for a file? A folder stands for the rooms below it, too."""
+    """True if an entry of a cell allows a file. A folder includes its subfolders."""
     capacity = room_of(target, allowed)
     return entry == target or entry == capacity or capacity.startswith(entry + "/")
 
@@ -147,7 +147,7 @@ FOUND = ["io/b/b.h:1: io may not include accumulate/work/w.h",
 
 
 def self_test():
-    """Exactly the planted mistakes are found."""
+    """Exactly the mistakes that were added are found."""
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch)
         for folder in FOLDERS:

@@ -86,7 +86,7 @@ class Builds(Case):
             self.assertRegex(text, rf"(?m)^  {system} +\w+ +batch +3 +3 ")
 
     def test_plans(self):
-        """Plans of many molecules and of a large one, by themselves."""
+        """Plans of many molecules and of a large one, without builds."""
         document, text = self.results("scf", "--systems", "plans", "--fragments", "3", "--mode", self.MODE)
         rows = [(cell["row"], cell["items"]) for cell in document["results"]]
         self.assertEqual(rows, [("plans/water008/6-31G", 3), ("plans/water064/6-31G", 1)])

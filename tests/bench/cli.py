@@ -299,7 +299,7 @@ class Usage(Case):
         self.assertRegex(bench("--version").stdout, r"^fmo-bench \d+\.\d+\.\d+\n$")
 
     def test_help_of_one(self):
-        """What is listed is what it takes, and nothing else."""
+        """--help of an experiment lists exactly the options that it accepts."""
         every = set(re.findall(r"(?m)^  (?:-\w, |    )--([a-z-]+)", bench("--help").stdout))
         for name in EXPERIMENTS + BUILDS + ["pingpong"]:
             run = bench(name, "--help", "--bogus")

@@ -1,4 +1,4 @@
-"""What the tests of fmo-bench as a program share: cli.py, builds.py. Standard library only.
+"""Helpers of cli.py and builds.py, the tests of the program fmo-bench. Standard library only.
 
 FMO_BENCH names the program, FMO_SOURCE the source tree."""
 import json
@@ -32,7 +32,7 @@ def bench(*arguments, timeout=1500):
 
 
 def need_gpu(run):
-    """Skip the class if there is no GPU; a fault is none of its business and fails its tests."""
+    """Skips the class if there is no GPU; any other error fails its tests."""
     if run.returncode == 4 and "fault" not in run.stderr:
         if os.environ.get("FMO_REQUIRE_GPU", "0") not in ("", "0"):
             raise AssertionError("FMO_REQUIRE_GPU is set: " + run.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/how-to/add-a-strategy.md, followed to the letter in a copy of the sources.
+"""Carries out docs/how-to/add-a-strategy.md exactly in a copy of the sources.
 
 Row and file are the two code blocks of that section. The copy is configured with CUDA for one
 architecture; built are the strategy's kernels, the test gpu_scatter, which has to pass too where
@@ -47,7 +47,7 @@ def code_blocks(document):
 
 
 def left_out(source):
-    """For copytree: what is no source, build folders above all."""
+    """For copytree: names that are no sources, such as build folders."""
     def of(folder, names):
         top = Path(folder) == source
         return [n for n in names if n in (".git", "__pycache__") or n.startswith(".venv") or
@@ -58,7 +58,7 @@ def left_out(source):
 
 
 def insert(source, document):
-    """Row and file of the document, put where it says; returns name and type of the strategy."""
+    """Inserts the row and the file of the document; returns name and type of the strategy."""
     blocks = code_blocks(document)
     check([language for language, _ in blocks] == ["c", "cuda"], "expected a row and a file")
     row, text = blocks[0][1], blocks[1][1]
@@ -113,7 +113,7 @@ def main():
     check(test.returncode in (0, SKIP), f"gpu_scatter: exit code {test.returncode}")
     check(test.returncode == SKIP or f"{name}: " in test.stdout, f"gpu_scatter leaves {name} out")
 
-    # What users see; unoptimised, which is compiled sooner.
+    # The help text, of an unoptimised build, which compiles faster.
     cpu = work / "cpu"
     run(cmake, "-S", copy, "-B", cpu, "-DFMO_CUDA=OFF", "-DBUILD_TESTING=OFF",
         "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0")

@@ -1,4 +1,4 @@
-"""What the site's build (docs/site) does not check of the documents: widths of lines, paths, and a table.
+"""Checks of documents beyond those of the site's build (docs/site): widths of lines, paths, and a table.
 
     check.py [FILE.md ...]      all documents of the repository if none is named
     check.py --rewrap FILE.md...   paragraphs with a line that is too long, in new lines
@@ -62,7 +62,7 @@ def braces(path):
 
 
 def exists(path):
-    """True for a file, a folder, or a pattern that has one; <name> and NAME stand for anything."""
+    """True for a file, a folder, or a pattern that matches one; <name> and NAME match anything."""
     pattern = re.sub(r"<\w+>|NAME", "*", path)
     return all(glob.glob(os.path.join(ROOT, p.rstrip("/"))) for p in braces(pattern))
 
@@ -75,7 +75,7 @@ def too_long(line):
 
 ATOM = re.compile(r"(`+)(?:(?!\1).)+?\1|\$[^$]+\$|!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^)]*\)")
 ITEM = re.compile(r"(\s*)(?:[-*+]|\d+[.)])\s+")
-NOT_FIRST = re.compile(r"[-+*=>#|]|\d+[.)]|#+|=+|-+")  # words that mean something in a line's beginning
+NOT_FIRST = re.compile(r"[-+*=>#|]|\d+[.)]|#+|=+|-+")  # words with a meaning at the beginning of a line
 
 
 def flow(text, first, rest, width=WIDTH - 4):

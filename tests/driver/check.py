@@ -1,4 +1,4 @@
-"""fmo-driver and the values of data sets: checked, written as results, refused. Started as cli.py is.
+"""The values of data sets in fmo-driver: --check, --output, refused files. Started like cli.py.
 FMO_MAKE_BAD names make-bad-file, which writes the unusable files; without it those tests are skipped.
 """
 
@@ -13,8 +13,8 @@ import unittest
 from driver_helpers import (CPU_MODES, DATASETS, DRIVER, LARGE, MAKE_BAD, MEDIUM, SMALL, Case, committed_datasets,
                             digest, functions, h5, run)
 
-# More than any unusable file may cost; a sanitizer build reserves shadow memory and is slower. Seconds are
-# those of the processors: a busy machine takes as many, however long it is at it.
+# Limits for refusing a file; sanitizers reserve shadow memory and are slower. Seconds are processor time,
+# which does not depend on the load of the machine.
 BAD_INPUT_SECONDS = 10.0
 BAD_INPUT_MEGABYTES = 1000
 
@@ -57,7 +57,7 @@ class Check(Case):
             self.assertEqual(quiet.out, result.out.splitlines()[-1] + "\n")
 
     def test_size_of_functions_does_not_matter(self):
-        """A right build passes and a wrong energy or element does not, whatever the functions are multiplied by."""
+        """A correct build passes and a wrong energy or element fails, whatever the scale of the functions."""
         matrices = ["/ao_1e_int/ao_1e_int_" + name for name in ("overlap", "kinetic", "core_hamiltonian",
                                                                 "potential_n_e")]
         matrices += ["/fmo/coulomb", "/fmo/exchange", "/fmo/fock_2e"]
@@ -166,7 +166,7 @@ class Check(Case):
         self.assertRuns(result, 1)
         self.assertRegex(result.out, r"\Acheck: not checked \(no reference values in the file, and "
                                      r"--mode reference: .*\)\n\Z")
-        h5("result", LARGE, out, 1e-10) # nothing speaks against the result
+        h5("result", LARGE, out, 1e-10) # nothing contradicts the result
         result = run(bare, "--check", "--profile=json", "--mode", "cpu", "--memory", "20M")
         self.assertEqual(result.code, 1)
         self.assertEqual(json.loads(result.out)["builds"][0]["check"]["status"], "not checked")
@@ -227,7 +227,7 @@ class Output(Case):
         self.assertEqual(digest(copy), before)
 
     def test_full_disk(self):
-        """A file-size limit stands in for a full disk: no result, no left-overs."""
+        """A limit of the file size, like a full disk, leaves no result and no temporary files."""
         out = self.path("out.h5")
         with open(out, "w") as file:
             file.write("older")
@@ -245,7 +245,7 @@ class BadInput(Case):
         os.mkdir(self.folder)
 
     def refused(self, path, pattern, code=3):
-        """Refused quickly, cheaply, without a trace, with and without an output."""
+        """A refusal takes little time and memory and leaves no file, with and without --output."""
         out = self.path("result.h5")
         before = sorted(os.listdir(self.folder))
         for extra in ([], ["--check", "--output", out], ["--profile=json"]):
@@ -327,7 +327,7 @@ class BadInput(Case):
                 self.clear()
 
     def test_random_damage(self):
-        """Flipped bytes: a clean refusal or an answer, never a crash or a second line."""
+        """A file with changed bytes is refused in one line or computed; nothing crashes."""
         with open(SMALL, "rb") as file:
             content = file.read()
         path, state = self.path("damaged.h5"), 12345

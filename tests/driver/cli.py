@@ -150,7 +150,7 @@ class Usage(Case):
         self.assertRuns(run(SMALL, "--mode", "reference", "--cutoff", "0"))  # as it is
 
     def test_unused_under_auto(self):
-        """What auto chose a mode without a use for is said, with --quiet, too."""
+        """An option that the mode chosen by auto does not use is reported, also with --quiet."""
         fused = run(SMALL, "--mode", "fused").code == 0
         mode = "fused" if fused else "cpu"
         cases = [(["--reduce", "atomic"], "--reduce: no effect")] if fused else \
@@ -168,7 +168,7 @@ class Usage(Case):
             self.assertEqual(run(SMALL, *line, "--quiet").err, "")
 
     def test_notices_of_a_build(self):
-        """Fewer threads than were asked for are said with --quiet, too."""
+        """Fewer threads than requested are reported, also with --quiet."""
         result = run(LARGE, "--mode", "cpu", "--memory", "600K", "--threads", "4", "--quiet", "--check")
         self.assertEqual(result.code, 0, str(result))
         self.assertRegex(result.err, r"\Afmo-driver: .*: notice: memory suffices for 1 of 4 threads and .*\n\Z")
@@ -185,7 +185,7 @@ class Usage(Case):
         self.assertRegex(result.out, r"(?m)^  mode +cpu")
 
     def scatters(self):
-        """Strategies of the library, from the refusal of another one."""
+        """Strategies of the library, taken from the message about an unknown one."""
         refused = run(SMALL, "--scatter", "x")
         names = re.search(r"expected (.*)$", refused.err.splitlines()[0])
         self.assertTrue(names, refused)
@@ -250,7 +250,7 @@ class Streams(Case):
 
 class Terminal(Case):
     def on_terminal(self, *arguments):
-        """stderr on a pseudo-terminal; what it got, and the exit code."""
+        """Runs with stderr on a pseudo-terminal; returns its output and the exit code."""
         try:
             master, slave = pty.openpty()
         except OSError as why:
@@ -273,7 +273,7 @@ class Terminal(Case):
         return seen.decode(), process.wait()
 
     def left_on_screen(self, text):
-        """What stays on the line after carriage returns have overwritten it."""
+        """The text of a line after carriage returns have overwritten parts of it."""
         line = []
         for part in text.split("\r"):
             line[:len(part)] = part

@@ -57,7 +57,7 @@ class Replace(driver_helpers.Case):
         h5("result", SMALL, orbitals, 1e-10)
 
     def test_own_files(self):
-        """Every kind may be replaced by its own."""
+        """A file is replaced by one of the same kind."""
         orbitals, molden, matrices = self.path("o.h5"), self.path("o.molden"), self.path("fock.h5")
         for _ in range(2):
             self.assertRuns(run(WATER, *SCF, "-o", orbitals, "--molden", molden))
@@ -67,7 +67,7 @@ class Replace(driver_helpers.Case):
         self.refused([WATER, *SCF, "-o", molden, "--molden", orbitals], "another kind", molden, orbitals)
 
     def test_added_to(self):
-        """What another program has put into a file of ours is not lost."""
+        """Data that another program has added to a file of ours is not lost."""
         system = os.path.join(DATASETS, "fmo2", "water3_sto-3g.json")
         lines = {"matrices": [SMALL], "orbitals": [WATER, *SCF], "fragments": [system, "--fmo", "--densities"],
                  "molecules": [WATER, *SCF, "--batch", "--keep", "all"]}
@@ -99,7 +99,7 @@ class Replace(driver_helpers.Case):
         h5("result", SMALL, out, 1e-10)
 
     def test_damaged_result(self):
-        """What can no longer be told is not ours."""
+        """A file whose kind cannot be recognised is not replaced."""
         out = self.path("out.h5")
         self.assertRuns(run(SMALL, "-o", out))
         os.truncate(out, os.path.getsize(out) // 2)
@@ -166,7 +166,7 @@ class Replace(driver_helpers.Case):
 
 
 class Shown(driver_helpers.Case):
-    """Names and contents of files can forge no line and move no cursor."""
+    """Names and contents of files cannot imitate messages or control the terminal."""
 
     def clean(self, text, real=0):
         self.assertIsNone(CONTROL.search(text), repr(text))
@@ -212,7 +212,7 @@ class Shown(driver_helpers.Case):
             self.clean(result.err)
 
     def test_json(self):
-        """As it is in the document, as an escape on the terminal."""
+        """In JSON a name is complete, with special characters escaped."""
         for title, name in {**NAMES, "umlaut": "xü.h5"}.items():
             with self.subTest(title):
                 path = self.named(name)
@@ -240,7 +240,7 @@ class Shown(driver_helpers.Case):
 
 
 class Doubts(driver_helpers.Case):
-    """A file whose physics contradicts itself is refused; --force runs it, and -q hides nothing."""
+    """A file with inconsistent physics is refused; --force runs it, and -q does not hide the notice."""
 
     def setUp(self):
         super().setUp()
@@ -282,7 +282,7 @@ class Doubts(driver_helpers.Case):
 
 
 class Interrupt(driver_helpers.Case):
-    """Signals that come while a file is being written."""
+    """Signals while a file is written."""
 
     def setUp(self):
         super().setUp()
@@ -316,7 +316,7 @@ class Interrupt(driver_helpers.Case):
             json.load(file)
 
     def test_two_do_not_wait(self):
-        """Whoever cannot wait leaves a temporary, which the next write removes."""
+        """A second signal ends the program at once; the next write removes the temporary file."""
         out = self.path("out.h5")
         result = self.interrupted([signal.SIGINT, signal.SIGINT], SMALL, "--output", out)
         self.assertEqual(result.code, -signal.SIGINT, str(result))

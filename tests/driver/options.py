@@ -53,7 +53,7 @@ TIMES = re.compile(r"seconds|share$|per_second|^revision$|^host$|repeat_differen
 
 
 def timeless(value):
-    """A document without its times."""
+    """A profile without its times."""
     if isinstance(value, dict):
         return {key: timeless(item) for key, item in value.items() if not TIMES.search(key)}
     return [timeless(item) for item in value] if isinstance(value, list) else value
@@ -120,7 +120,7 @@ class Matrix(driver_helpers.Case):
             os.remove(self.path("x"))
 
     def shows(self, name, kind):
-        """That the option makes a difference."""
+        """Checks that the option has an effect."""
         line, option, rest = self.line(name, kind)
         self.clear()
         if name == "quiet":
@@ -199,7 +199,7 @@ class Matrix(driver_helpers.Case):
         self.assertFails(run(WATER3, "--fmo", "--hybrids", "x"), 3, "--hybrids has no effect on a system without cut")
 
     def test_profile(self):
-        """For people, too: on what and with what."""
+        """--profile prints host, GPU and revision for every kind of run."""
         for line, _ in KINDS.values():
             result = run(*line, "--profile")
             self.assertRuns(result)

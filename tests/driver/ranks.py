@@ -17,7 +17,7 @@ MPIEXEC = os.environ.get("FMO_MPIEXEC", "")
 FATE = os.environ.get("FMO_FATE", "")
 NO_MPI = os.environ.get("FMO_NO_MPI", "")
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
-# Open MPI wants to be asked before it runs as root, and for more processes than cores.
+# Open MPI needs these to run as root, and with more processes than cores.
 OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
@@ -33,7 +33,7 @@ WATER3, WATER10, GLY4 = (os.path.join(FMO2, f"{name}_sto-3g.json") for name in (
 
 
 def said(result):
-    """What fmo-driver said on stderr, apart from mpirun's own words."""
+    """The messages of fmo-driver on stderr, without those of mpirun."""
     return [line for line in result.err.splitlines() if line.startswith("fmo-driver: ")]
 
 
@@ -42,7 +42,7 @@ class Ranks(Case):
         self.assertEqual((result.code, result.err), (0, ""), str(result))
 
     def documents(self, number, *arguments):
-        """The profiles of one process, and of so many."""
+        """The profiles of one process and of several."""
         found = []
         for result in (run("--profile=json", *arguments), ranks(number, "--profile=json", *arguments)):
             self.assertRuns(result)
@@ -50,7 +50,7 @@ class Ranks(Case):
         return found
 
     def valid(self, result, *schema):
-        """The document that was printed, which its schema accepts."""
+        """The printed document, after a check by its schema."""
         document = json.loads(result.out)
         self.assertEqual(driver_helpers.complaints(document, *schema), [])
         return document
@@ -60,7 +60,7 @@ class Results(Ranks):
     SAME = ("dataset", "sha256", "nao", "energy", "energy_2e", "trace_g", "norm_g")
 
     def test_batch(self):
-        """Lines in the order of the command line, wherever they come from; the same exit code."""
+        """Lines are in the order of the command line on any number of ranks; the exit code is the same."""
         altered, missing = self.path("altered.h5"), self.path("missing.h5")
         h5("alter", SMALL, altered, "/fmo/fock_2e", 0, 1e-3)
         line = ["--mode", "cpu", "--scatter", "fixed", "--batch", "--check", "--quiet", SMALL, missing, LARGE, altered, MEDIUM]
@@ -88,7 +88,7 @@ class Results(Ranks):
         self.assertLess(result.out.index(SMALL), result.out.index(MEDIUM))
 
     def test_single_bits(self):
-        """`fixed`: J, K, G and the file, to the last bit, for any number of ranks and threads."""
+        """With `fixed`, J, K, G and the file have the same bits for any number of ranks and threads."""
         alone = self.path("alone.h5")
         self.assertRuns(run(LARGE, "--mode", "cpu", "--scatter", "fixed", "-o", alone))
         for number, threads in ((2, 1), (3, 2)):
@@ -196,7 +196,7 @@ class Results(Ranks):
         self.assertEqual(len(found[0]), 4, several.out)
 
     def test_threads(self):
-        """The cores of a host are divided by its ranks, unless somebody says how many threads."""
+        """The cores of a host are divided among its ranks, unless the number of threads is given."""
         cores = len(os.sched_getaffinity(0))
         for environment, wanted in (({}, max(1, cores // 2)), ({"OMP_NUM_THREADS": "3"}, 3)):
             environment["OMPI_MCA_hwloc_base_binding_policy"] = "none"
@@ -205,7 +205,7 @@ class Results(Ranks):
             self.assertIn(f"2 ranks, rank 0 with {wanted} thread", result.out)
 
     def test_alone(self):
-        """Modes that are not shared say so."""
+        """Modes that cannot be shared are refused by name."""
         result = ranks(2, SMALL, "--mode", "reference", "--check", "--quiet")
         self.assertEqual(result.code, 0, str(result))
         self.assertRegex(ranks(2, SMALL, "--mode", "reference").out,
@@ -233,7 +233,7 @@ class Failures(Ranks):
         return result
 
     def assertEnds(self, result, code, pattern):
-        """One line of ours, or of mpirun's; no file, no report."""
+        """One line by fmo-driver or by mpirun; no file, no report."""
         self.assertEqual((result.code, result.out), (code, ""), str(result))
         self.assertEqual(len(re.findall(pattern, result.err)), 1, str(result))
         self.assertLess(result.seconds, 60)
@@ -247,7 +247,7 @@ class Failures(Ranks):
             self.assertEnds(result, 5, f"fmo-driver: .*{re.escape(LARGE)}: rank 2 on {self.HOST}: no memory")
 
     def test_memory_in_batch(self):
-        """The data sets of that rank, by its name; the others are there."""
+        """The data sets of the failed rank are reported with its number; all others have results."""
         batch = [LARGE] * self.MANY + [SMALL, MEDIUM, SMALL]
         result = self.fate("memory", *batch, "--mode", "cpu", "--batch", "--check", "--quiet")
         lines = said(result)
@@ -271,7 +271,7 @@ class Failures(Ranks):
         self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
 
     def test_killed_fragments(self):
-        """After the first iteration: the state is whole, and any number of ranks goes on from it."""
+        """Killed after the first iteration, the run leaves a complete state, from which any number of ranks resumes."""
         state, out = self.path("state"), self.path("x.h5")
         line = [WATER10, "--fmo", "--mode", "cpu", "--threads", 1, "--profile=json", "--state", state]
         whole = json.loads(run(*line[:-2]).out)["systems"][0]["energy_fmo2"]
@@ -295,7 +295,7 @@ class Failures(Ranks):
         self.assertEqual(len(said(result)), 1, str(result))
 
     def test_other_files(self):
-        """Ranks that find something else under the same name."""
+        """Ranks that find different files at the same path."""
         for name, other, line, says in (("x.xyz", "h2.xyz", ["--scf", "--batch", "--basis", "sto-3g"], "its molecules differ"),
                                         ("x.json", "ethane_sto-3g.json", ["--fmo"], "its fragments differ")):
             folders = [self.path(f"{name}.{number}") for number in (0, 1)]
@@ -332,7 +332,7 @@ class Failures(Ranks):
         self.assertRuns(result)
 
     def test_bad_input(self):
-        """What all ranks would say is said once."""
+        """A message of all ranks is printed once."""
         missing = self.path("missing.h5")
         for line, code, says in (([missing], 3, "cannot open it"), ([missing[:-2] + "json", "--fmo"], 3, "cannot open it"),
                                  ([WATER3, "--fmo", "--basis", "none"], 3, "none"),
@@ -347,13 +347,13 @@ class Failures(Ranks):
         self.assertEqual((result.code, result.out.count("fmo-driver")), (0, 1), str(result))
 
     def test_another_mpi(self):
-        """mpirun of an MPI that ours does not know."""
+        """mpirun of another MPI library than the one that fmo-driver is linked with."""
         result = run(SMALL, environment={**OPEN_MPI, "PMI_SIZE": "2", "PMI_RANK": "0"})
         self.assertEnds(result, 2, "fmo-driver: started as 2 processes, but MPI reports 1: fmo was built with another MPI")
 
 
 class NoMpi(Case):
-    """A build without MPI notices, in one line."""
+    """A build without MPI that is started by mpirun reports it in one line."""
 
     def test_environment(self):
         for size, rank in (("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK"),

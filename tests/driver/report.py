@@ -1,5 +1,5 @@
-"""What fmo-driver says of builds, as text and as JSON, in every mode, of one data set and of several. Started as
-cli.py is.
+"""The reports of fmo-driver about builds, as text and as JSON, in every mode, for one data set and for several.
+Started like cli.py.
 """
 
 import json

@@ -55,7 +55,7 @@ class Quickstart(Case):
         self.assertRegex(result.err, "unknown command 'jump'")
 
     def test_says_what_is_missing(self):
-        """With a dpkg-query that knows no package and no right to install: the exact command."""
+        """Without the packages and the right to install them, the exact command is printed."""
         fake = self.path("dpkg-query")
         with open(fake, "w") as file:
             file.write("#!/bin/sh\nexit 1\n")
@@ -67,7 +67,7 @@ class Quickstart(Case):
             self.assertRegex(result.err, "sudo apt-get install gcc .*libtrexio-dev")
 
     def test_installs(self):
-        """With fakes for dpkg-query, apt-get and sudo: install, and once more after an update."""
+        """Packages are installed, after an update if the first try fails; dpkg-query, apt-get and sudo are fakes."""
         fakes = {"dpkg-query": "exit 1",
                  "sudo": '[ "$1" != -n ] || shift; exec "$@"',
                  "apt-get": f'echo "$*" >>{self.folder}/log; [ $(wc -l <{self.folder}/log) != 1 ]'}

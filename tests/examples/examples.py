@@ -1,4 +1,4 @@
-"""The examples in docs/examples are those that the documents show, and print what they say.
+"""The documents show the examples in docs/examples, and the output that these print.
 
     examples.py NAME [PROGRAM]     one example; without a program it was not built: skipped (77)
     examples.py NAME... --all      these are all the examples there are, in both places
@@ -67,7 +67,7 @@ def main():
             skip(done.stderr.strip())
         check(done.returncode == 0, f"{command}: exit {done.returncode}: {done.stderr}")
         check(done.stdout == output[command], f"{command} prints\n{done.stdout}expected\n{output[command]}")
-    # a file that is not there: one line on stderr, the exit code of unusable input
+    # a missing file: one line on stderr, and the exit code of unusable input
     done = subprocess.run([arguments[1], "/nowhere.h5"], text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     check(done.returncode == 3 and done.stderr.count("\n") == 1 and "/nowhere.h5" in done.stderr,

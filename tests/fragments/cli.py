@@ -90,7 +90,7 @@ class FragmentsReport(driver_helpers.Case):
 
 
 class FragmentsSchema(driver_helpers.Case):
-    """docs/reference/fragments.schema.json: what is read and what is written."""
+    """docs/reference/fragments.schema.json describes inputs and results."""
 
     def complaints(self, document, part=None):
         return driver_helpers.complaints(document, "fragments", part)
@@ -109,7 +109,7 @@ class FragmentsSchema(driver_helpers.Case):
                        {"esp": {"ptc": 2.0}}, {"esp": {"aoc_from": -1}}, {"esp": [1]}, {"bohr_in_angstrom": "x"},
                        {"fragment_name": "abc"}, {"fragment_name": [1]}):
             self.assertTrue(self.complaints({**document, **change}, "input"), change)
-            # What the schema refuses, the program does.
+            # The program refuses it, too.
             path = self.path("bad.json")
             with open(path, "w", encoding="ascii") as file:
                 json.dump({**document, **change}, file)
@@ -265,7 +265,7 @@ class FragmentsHybrids(driver_helpers.Case):
         self.assertEqual(len(self.sets), len(sets))
 
     def shells(self, document, number):
-        """How many s, p and d shells, and functions of a d shell."""
+        """The numbers of s, p and d shells, and of functions of a d shell."""
         counts = [0, 0, 0]
         for shell in document["elements"][str(number)]["electron_shells"]:
             for k in range(len(shell["coefficients"])):
@@ -289,7 +289,7 @@ class FragmentsHybrids(driver_helpers.Case):
                     s, p, d, of_d = self.shells(document, number)
                     orbitals = self.sets[document["name"], element]
                     self.assertEqual([len(row) for row in orbitals], [s + 3 * p + of_d * d] * rows)
-                    # The first points along z; together the others turn into themselves about z.
+                    # The first points along z; the others as a set are symmetric about z.
                     self.assertEqual([c for k in range(s, s + 3 * p, 3) for c in orbitals[0][k:k + 2]], [0.0] * 2 * p)
                     for k in range(s, s + 3 * p, 3):
                         x, y, xy = (sum(row[k + i] * row[k + j] for row in orbitals[1:]) for i, j in ((0, 0), (1, 1), (0, 1)))
@@ -331,7 +331,7 @@ class FragmentsFiles(driver_helpers.Case):
             content = file.read()
         for name in (b"energy_fmo2", b"pair_energy", b"atom_charge_fmo2", b"monomer_density_3"):
             self.assertIn(name, content)
-        # Ours, so it is replaced; something else is not.
+        # A result of fmo is replaced; another file is not.
         self.assertEqual(run(WATER3, "--fmo", "--quiet", "--output", path).code, 0)
         other = self.path("mine.h5")
         with open(other, "w", encoding="ascii") as file:
@@ -349,7 +349,7 @@ class FragmentsFiles(driver_helpers.Case):
         return [int(n) for n in lines[0].split()], lines[1:-1]
 
     def test_labels(self):
-        """What a picture needs stands in the result alone; names come from files and are made harmless."""
+        """A picture is drawn from the result alone; names from files are made harmless."""
         with open(WATER3, encoding="ascii") as file:
             document = json.load(file)
         path, out = self.path("named.json"), self.path("out.h5")
@@ -422,7 +422,7 @@ class FragmentsResume(driver_helpers.Case):
                              "damaged: its checksum is wrong")
 
     def test_state_of_other_settings(self):
-        """What converged more loosely goes on; what left out functions is another calculation."""
+        """A state with a looser convergence is resumed; one with another set of functions is refused."""
         state = self.path("state")
         whole = energy_of(run(WATER3, "--fmo", "--quiet"))
         loose = ("--field-convergence", "1e-2", "--gradient-convergence", "1e-2", "--convergence", "1e-3")
@@ -433,7 +433,7 @@ class FragmentsResume(driver_helpers.Case):
                          "the state of another calculation")
 
     def test_files_that_inputs_name(self):
-        """--force replaces no file that the run has read."""
+        """--force does not replace a file that the run has read."""
         for name in ("gly5.ajf", "gly5.pdb"):
             shutil.copy(os.path.join(FOLDER, name), self.path(name))
         for option in ("--pairs", "--heat-map", "--output"):

@@ -1,4 +1,4 @@
-"""Tests of the readers of fragment files: what fragments they find, and what they refuse. Python
+"""Tests of the readers of fragment files: the fragments of valid files, and refused files. Python
 standard library only; FMO_SHOW names the program fragment_show.
 
     FMO_SHOW=.../fragment_show FMO_SOURCE=.. python3 files.py [CLASS]...
@@ -70,7 +70,7 @@ class Reader(unittest.TestCase):
         self.assertIn("x" + self.ending, message)
 
     def with_key(self, mark, group, entry, ending):
-        """The good input with an entry of a group, in place of what it says of that key, if anything."""
+        """The valid input with an entry of a group, which replaces the present one of that key, if any."""
         lines, name, done = [], "", False
         for line in self.good:
             begins = re.match(r"\s*" + re.escape(mark + group) + r"\b(?![$&])", line)
@@ -137,7 +137,7 @@ class Pdb(Reader):
         self.assertEqual(found["charge"], [1, 0, 0, 0, 0, 1, -1])
         self.assertEqual(len(found["bonds"]), 12)
         self.assertEqual(len(show(os.path.join(FOLDER, "trpcage.pdb"), 20)["bonds"]), 0)
-        # ACE goes with the residue behind it and does not count as one.
+        # ACE belongs to the residue after it and is not counted.
         self.assertEqual(show(os.path.join(FOLDER, "gly4.pdb"), 2)["bonds"], [16, 19])
 
     def test_protein(self):
@@ -158,7 +158,7 @@ class Pdb(Reader):
         water = [atom("O", "O", "HOH", 1, "W", 0, 0, 50, "HETATM"), atom("H1", "H", "HOH", 1, "W", 0.9, 0, 50, "HETATM"),
                  atom("H2", "H", "HOH", 1, "W", 0, 0.9, 50, "HETATM")]
         self.assertEqual(self.read(water)["names"], ["HOH1"])
-        # Chains are told apart where there are several; disulfide bridges join residues that are not neighbours.
+        # Several chains are distinguished; disulfide bridges join residues that are not neighbours.
         ion = atom("NA", "NA", "NA", 2, "B", 5, 0, 0, "HETATM")
         self.assertEqual(self.read(water + [ion])["names"], ["W:HOH1", "B:NA2"])
         self.assertEqual(self.read(self.cystines(2.05))["names"], ["CYS1+CYX3", "ALA2"])
@@ -332,7 +332,7 @@ class Gamess(Reader):
         self.assertEqual(show(os.path.join(FOLDER, "gly5.ajf"))["spherical"], 0)
 
     def test_hybrids_in_any_order(self):
-        """The bond's own orbital, "1 0", last, as editors of fragments write it; sets one after the other."""
+        """The bond's own orbital, "1 0", is last, as editors of fragments write it; several sets follow each other."""
         with open(os.path.join(FOLDER, "..", "hybrids", "hybrids.json"), encoding="utf-8") as file:
             sets = json.load(file)["sets"]
         for name, gbasis in (("STO-3G", "GBASIS=STO NGAUSS=3"), ("6-31G", "GBASIS=N31 NGAUSS=6")):

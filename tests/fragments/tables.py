@@ -34,7 +34,7 @@ def pairs_of(path):
 
 
 class Map:
-    """A heat map as its XML says it."""
+    """The content of a heat map's XML."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -52,7 +52,7 @@ class Map:
         self.bar = "bar" in by_id
 
     def red(self, i, j):
-        """How much redder than blue a cell is."""
+        """The difference of red and blue of a cell."""
         colour = self.cells[i, j][0]
         return int(colour[1:3], 16) - int(colour[5:7], 16)
 
@@ -194,7 +194,7 @@ class HeatMap(Case):
                 self.assertEqual(picture.red(*cell) > 0, energy < 0, title)
 
     def test_sizes(self):
-        # Around every size at which the picture changes: numbers, hatches, lines, names left out.
+        # Sizes around all those at which the picture omits numbers, hatches, lines or names.
         for n in (1, 2, 3, 8, 9, 16, 17, 25, 26, 39, 40, 41, 70, 71, 72, 160, 161, 200, 250, 251, 300):
             with self.subTest(n=n):
                 rows, picture = self.draw(n, n)
@@ -213,7 +213,7 @@ class HeatMap(Case):
         rows, picture = self.draw(20, 2, ["ASN%d" % k for k in range(1, 21)])
         self.check(rows, picture)
         self.assertEqual(picture.names[::2], ["ASN%d" % k for k in range(1, 21)])
-        # Without a name a fragment has its number.
+        # A fragment without a name is shown by its number.
         _, picture = self.draw(4, 2, ["A", "", "B", ""])
         self.assertEqual(picture.names[::2], ["A", "2", "B", "4"])
 
@@ -246,7 +246,7 @@ class HeatMap(Case):
         self.assertFalse(picture.bar)
 
     def test_range(self):
-        # The share of pairs within the colours, and what is said of the others.
+        # The share of pairs within the colours, and the note about the others.
         for seed in range(1, 6):
             rows, picture = self.draw(50, seed)
             energies = [float(row["energy_kcal_mol"]) for row in rows if row["bonded"] == "0"]
@@ -321,7 +321,7 @@ class Refusals(Case):
                 result = run(WATER3, "--fmo", option, self.path("new"), written, os.path.join(folder, "..", "new"))
                 self.assertFails(result, 3, "name the same file")
                 os.unlink(self.path("link"))
-            # Ours is replaced, another kind of ours is not.
+            # A file of the same kind is replaced, one of another kind is not.
             ours, second = self.path("ours"), self.path("second")
             for _ in range(2):
                 self.assertRuns(run(WATER3, "--fmo", "--quiet", option, ours))

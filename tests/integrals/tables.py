@@ -1,10 +1,10 @@
-"""Kinds of shells, pairs and classes stand in integrals/shells.h and nowhere else.
+"""Kinds of shells, pairs and classes are listed in integrals/shells.h only.
 
-    tables.py                    no other file spells one out, or what follows from one
+    tables.py                    no other file repeats one, or a consequence of one
     tables.py --compiler CC      once the next kind of shell has its rows, a compiler asks in each of
                                  some files for what ASKED says, and for nothing else
 
-docs/how-to/add-a-shell.md tells the story from the other side.
+See docs/how-to/add-a-shell.md.
 """
 import argparse
 import pathlib
@@ -19,7 +19,7 @@ TABLES = "integrals/shells.h"
 FOLDERS = ("base", "integrals", "accumulate", "io", "driver")
 ENDINGS = (".c", ".h", ".inc", ".cu", ".cuh", ".py", ".cmake")
 
-# The arithmetic of a class or a pair, which a new one brings along.
+# The formulas of a class or a pair, which a new one must provide.
 ARITHMETIC = re.compile(r"integrals/(eri/eri_([a-z]{4}|sp)|far/far_[a-z]{2}|pairs/prim_bound)\.h")
 
 def read_tables(root):
@@ -33,7 +33,7 @@ def read_tables(root):
 
 
 def patterns(root):
-    """(what it is, regular expression) of everything that follows from the tables."""
+    """(description, regular expression) of everything that follows from the tables."""
     _, pairs, classes = read_tables(root)
     upper = "|".join(c for c, _ in classes)
     lower = "|".join(c for _, c in classes)
@@ -84,7 +84,7 @@ def offenders(root):
 
 
 def check_self():
-    """Planted offenders are found, in code and not in comments; innocent lines are not."""
+    """Violations that were added are found in code, not in comments; correct lines are not reported."""
     guilty = ("return FMO_ERI_PSPS;", "enum { N = eri_pppp_acc };", 'name = "ppss";',
               "if (c == FMO_PAIR_PP) n++;", "if (shell->ang_mom <= 1) n++;", "if (l == 1) n++;",
               "if (l > 1 && l < 8) n++;", "n = 2 * l + 1;", "n = 2 * b->shell[s].ang_mom + 1;",

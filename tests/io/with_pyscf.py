@@ -1,5 +1,5 @@
-"""Files that we write, read by others: trexio for Python, PySCF's Molden reader, and where the
-environment of datasets/make_foreign.py is there pyscf-forge and trexio-tools.
+"""Other programs read our files: trexio for Python, PySCF's Molden reader, and, where the environment of
+datasets/make_foreign.py exists, pyscf-forge and trexio-tools.
 
     FMO_CONVERT=.../io_convert python3 with_pyscf.py [CLASS]...
 
@@ -32,7 +32,7 @@ BOHR = 0.52917721092
 SETS = ("h2o_6-31g", "ch3oh_6-31g_shuffled", "nh3_3-21g_sph_shuffled", "ch2o_6-31g_sph", "h2_cc-pvdz",
         "hehp_sto-3g", "h2s_hcl_6-31g", "h2o_6-31gd", "ch2o_cc-pvdz_sph", "hbr_def2-svp_sph",
         "h2s_6-31gd_shuffled", "h2o_def2-svp_sph_shuffled")
-# Where the functions of a shell of a file stand in PySCF, by ao_cartesian and angular momentum.
+# The places of the functions of a file's shell in PySCF, by ao_cartesian and angular momentum.
 PLACE = {1: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)), 0: ((0,), (2, 0, 1), (2, 3, 1, 4, 0))}
 
 
@@ -51,7 +51,7 @@ def electronic_energy(mol, density, core):
 
 
 class Written(unittest.TestCase):
-    """A file of ours and what trexio for Python finds in it."""
+    """A file of ours, and the same file opened by trexio for Python."""
 
     def read(self, path):
         """Every field we write."""
@@ -190,7 +190,7 @@ class Basis(Written):
 
     @staticmethod
     def pyscf_basis(path, symbols):
-        """The set of a file as PySCF wants it, parsed here from its JSON."""
+        """The basis set of a JSON file in PySCF's form."""
         with open(path, encoding="utf-8") as file:
             data = json.load(file)["elements"]
         basis = {}

@@ -1,4 +1,4 @@
-"""Where the scripts of datasets/ make their virtual environment, and that all scripts can be started by
+"""The place of the virtual environment that the scripts of datasets/ make; all scripts can be started by
 their names. Python standard library only.
 """
 
@@ -33,7 +33,7 @@ class Venv(unittest.TestCase):
         self.assertEqual(self.folder("requirements-foreign.txt", FMO_VENV="/v"), "/v-foreign")
 
     def test_nothing_is_emptied(self):
-        """A folder of somebody else's is not taken."""
+        """A folder that these scripts have not made is neither used nor emptied."""
         with tempfile.TemporaryDirectory() as own:
             (pathlib.Path(own) / "precious").write_text("x", encoding="ascii")
             self.folder("requirements.txt", FMO_VENV=own)
@@ -42,7 +42,7 @@ class Venv(unittest.TestCase):
             self.assertTrue((pathlib.Path(own) / "precious").exists())
 
     def test_nothing_in_the_sources(self):
-        """No script names a folder of its own in the source tree."""
+        """No script names an environment in the source tree."""
         for script in (SOURCE / "datasets").glob("*.py"):
             self.assertNotIn(".venv", script.read_text(encoding="utf-8"), script)
 

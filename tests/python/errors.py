@@ -1,4 +1,4 @@
-"""What the Python module raises: kinds of fmo.Error, unknown attributes, Ctrl-C. Started as module.py is.
+"""Errors of the Python module: kinds of fmo.Error, unknown attributes, Ctrl-C. Started like module.py.
 """
 
 import importlib.util
@@ -104,7 +104,7 @@ class Errors(Case):
         self.assertLess(mf.kernel(), -1)
 
         class Mine(fmo.RHF):
-            """With an attribute of its own."""
+            """A subclass with its own attribute."""
             label = ""
         mine = Mine(mf.mol)
         mine.label = "mine"
@@ -166,7 +166,7 @@ class Interrupt(Case):
                 self.assertEqual((done.returncode, done.stdout.strip()), (0, "interrupted"), done.stderr)
 
     def test_exceptions_of_the_call(self):
-        """They come from the other thread as they are."""
+        """Exceptions of the other thread arrive unchanged."""
         from fmo import _worker
 
         def fail():

@@ -125,7 +125,7 @@ class PatchGpuRules(Case):
                                   1e-12)
 
     def test_methods_of_the_caller(self):
-        """GPU4PySCF asks for J and K apart, so a method of the caller's changes its own matrix alone."""
+        """GPU4PySCF requests J and K separately, so that a method of the caller changes only its own matrix."""
         for name in ("get_j", "get_k"):
             made = []
             for mf in (self.hf.RHF(self.mol), fmo.patch(self.hf.RHF(self.mol))):
@@ -135,7 +135,7 @@ class PatchGpuRules(Case):
             self.assert_close(made[1], made[0], 1e-9, name)
 
     def test_density_fitting(self):
-        """Of a patched object: J and K are the fitted ones, by every method."""
+        """Every method of a patched object gives the fitted J and K."""
         plain, patched = self.hf.density_fit(self.plain), self.hf.density_fit(self.patched)
         self.assert_close(patched.get_j(self.mol, self.dm), plain.get_j(self.mol, self.dm), 0)
         self.assert_close(patched.get_k(self.mol, self.dm), plain.get_k(self.mol, self.dm), 0)
@@ -154,7 +154,7 @@ class PatchGpuRules(Case):
         self.assertIs(type(fmo.unpatch(self.patched)), self.hf.RHF)
 
     def test_eri_is_not_looked_at(self):
-        """By GPU4PySCF neither."""
+        """_eri has no effect, with and without patch."""
         self.patched._eri = np.zeros(3)
         with recorded() as given:
             self.assert_close(self.patched.get_jk(self.mol, self.dm)[0], self.plain.get_jk(self.mol, self.dm)[0], 1e-9)

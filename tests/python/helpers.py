@@ -1,4 +1,4 @@
-"""What the tests of the Python module share: an interpreter that has PySCF, molecules, densities, comparisons.
+"""Helpers of the tests of the Python module: an interpreter that has PySCF, molecules, densities, comparisons.
 To be imported before PySCF is.
 """
 
@@ -64,7 +64,7 @@ def densities(nao, count, seed=1):
 
 @contextlib.contextmanager
 def recorded():
-    """The fallback warnings given meanwhile, repeated ones too."""
+    """Records the fallback warnings in this context, including repeated ones."""
     with warnings.catch_warnings(record=True) as all_of_them:
         warnings.simplefilter("always")
         mine = []

@@ -1,4 +1,4 @@
-"""The structs of the Python module are those of the headers, and so are status codes and version.
+"""The structs, status codes and version of the Python module equal those of the headers.
 
     FMO_LIBRARY=.../libfmo.so FMO_LAYOUT=.../python_layout python3 mirror.py
 

@@ -89,7 +89,7 @@ class Matrices(Case):
         self.assertEqual(fmo.get_jk(mol, dm, with_j=False, with_k=False), (None, None))
 
     def test_small_differences_of_densities(self):
-        """Late in an SCF: rounding makes them as asymmetric as they are large."""
+        """Differences of densities late in an SCF, which rounding makes as asymmetric as they are large."""
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
         noise = 1e-15 * np.random.default_rng(3).standard_normal(dm.shape)
@@ -221,7 +221,7 @@ class Plans(Case):
         destroy = _library.LIBRARY.fmo_fock_plan_destroy
 
         class Library:
-            """LIBRARY, counting."""
+            """LIBRARY, with the calls of fmo_fock_plan_destroy recorded."""
             def __getattr__(self, name):
                 return getattr(_library.LIBRARY, name)
 
@@ -252,7 +252,7 @@ class Plans(Case):
             plan.get_jk(dm + 0j)
 
     def test_copies(self):
-        """A copy lives on without the original, and nothing is freed twice."""
+        """A copy works without the original, and nothing is freed twice."""
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
         want = scf.hf.get_jk(mol, dm)
@@ -329,7 +329,7 @@ class Requests(Case):
 
 class Fallback(Case):
     def test_what_pyscf_does_instead(self):
-        """The same result as PySCF alone, and one warning each."""
+        """The result is that of PySCF alone, with one warning for each case."""
         water = dict(mol="water")
         cases = {
             "f shells": (dict(mol="water", basis="cc-pvtz"), {}, lambda n: densities(n, 2)),
@@ -384,7 +384,7 @@ class Fallback(Case):
 
 
 class Finding(Case):
-    """libfmo is found, or the ImportError says what helps."""
+    """libfmo is found, or the ImportError names a remedy."""
 
     def imported(self, library, python=sys.executable, module=MODULE, cwd=None):
         env = {k: v for k, v in os.environ.items()

@@ -1,7 +1,7 @@
-"""What fmo.patch makes of everything in PySCF that changes what J and K mean: tables of attributes, conversions
-and methods, each row a calculation with and without patch. Started as module.py is.
+"""fmo.patch with everything in PySCF that changes the meaning of J and K: tables of attributes, conversions
+and methods; each row is a calculation with and without patch. Started like module.py.
 
-A row says, too, who computed: "fmo" (libfmo alone), "pyscf" (PySCF alone, with a warning), "both".
+A row also names who computes: "fmo" (libfmo alone), "pyscf" (PySCF alone, with a warning), "both".
 """
 
 import concurrent.futures
@@ -37,7 +37,7 @@ def radical(**changes):
 
 
 def quick(mf):
-    """Converged well, on a coarse grid."""
+    """Sets tight convergence and a coarse grid."""
     if isinstance(mf, scf.hf.SCF):
         mf.conv_tol = 1e-11
         if hasattr(mf, "grids"):
@@ -67,7 +67,7 @@ def energy(mf):
 
 @contextlib.contextmanager
 def counted():
-    """How often libfmo has built J and K meanwhile."""
+    """Counts the builds of J and K by libfmo in this context."""
     builds, get_jk = [], _plan.Plan.get_jk
 
     def counting(self, *arguments):
@@ -117,7 +117,7 @@ def set_to(**values):
 
 
 def scaled_integrals(form):
-    """Those of a model: the molecule's, with a factor."""
+    """Integrals of a model: those of the molecule, with a factor."""
     def change(mf):
         mf._eri = ao2mo.restore(form, 0.9 * mf.mol.intor("int2e"), mf.mol.nao)
     return change
@@ -140,7 +140,7 @@ def hubbard(cls):
 
 
 def optimizer(mf):
-    """One of direct SCF for other integrals than those over 1/r: (p i p j|p k p l)."""
+    """An optimizer of direct SCF for integrals other than those over 1/r: (p i p j|p k p l)."""
     return _vhf._VHFOpt(mf.mol, "int2e_pp1pp2", "CVHFnrs8_prescreen", "CVHFnr_int2e_q_cond", "CVHFnr_dm_cond", 1e-13)
 
 
@@ -190,7 +190,7 @@ def moved(how):
 
 
 def ranged(mf):
-    """In and out of a range of the Coulomb operator."""
+    """Matrices within and outside a range of the Coulomb operator."""
     dm, other = density(mf), density(mf, False)
     made = [*mf.get_jk(mf.mol, dm), *mf.get_jk(mf.mol, dm, omega=0.4), *mf.get_jk(mf.mol, dm, omega=-0.3),
             mf.get_k(mf.mol, dm, omega=0.3)]
@@ -337,7 +337,7 @@ class PatchRefused(Table):
     def test_rows(self):
         """Objects with J and K of their own stay as they are, with a warning."""
         class Own(scf.hf.RHF):
-            """A class of the caller's."""
+            """A class of the caller."""
             def get_jk(self, *arguments, **named):
                 return tuple(0.9 * one for one in super().get_jk(*arguments, **named))
 
@@ -494,7 +494,7 @@ class PatchConversions(Table):
         self.assertEqual(done.stdout.strip(), "False")
 
     def test_classes_are_made_once(self):
-        """Or PySCF's table of classes would grow with every patch."""
+        """A repeated patch does not make PySCF's table of classes grow."""
         self.assertIs(type(fmo.patch(scf.RHF(water()))), type(fmo.patch(scf.RHF(water()))))
 
 

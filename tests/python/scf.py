@@ -22,7 +22,7 @@ class Patch(Case):
     ENERGY = 1e-9
 
     def energies(self, make, **options):
-        """Energy of PySCF's and of the patched object, made alike; the warnings of the latter."""
+        """Energies of equal objects, PySCF's and patched, and the warnings of the latter."""
         patched, given = self.assert_same_energy(make, self.ENERGY, **options)
         self.assertIsNone(patched._eri if not given else None)
         return given
@@ -76,7 +76,7 @@ class Patch(Case):
         self.assertFalse(hasattr(fmo.patch(molecule("water").RHF()), "to_cpu"))
 
     def test_pickled_and_copied(self):
-        """As PySCF's own object is, and patched with the same options."""
+        """The object equals PySCF's own, and is patched with the same options."""
         for make in (lambda mol: mol.RHF(), lambda mol: mol.UHF(), lambda mol: dft.RKS(mol, xc="b3lyp"),
                      lambda mol: mol.RHF().newton()):
             for copied in (lambda mf: pickle.loads(pickle.dumps(mf)), copy.copy, copy.deepcopy,
@@ -100,7 +100,7 @@ class Patch(Case):
                     self.assertIsInstance(mf, _patch._PatchedSCF)
 
     def test_pickled_somewhere(self):
-        """At least an RHF object can be, else the test above says nothing."""
+        """An RHF object can be pickled, so that the test above is not empty."""
         mf = fmo.patch(molecule("water").RHF(), mode="cpu")
         mf.kernel()
         other = pickle.loads(pickle.dumps(mf))

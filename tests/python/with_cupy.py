@@ -166,7 +166,7 @@ class Arrays(Case):
                     self.assert_same(one, expected, 1e-9)
 
     def test_large_and_scaled(self):
-        """Densities of any size, and functions of any norm, as those of norm 1 and elements of order 1."""
+        """Densities of any size and functions of any norm give results as accurate as those of order 1."""
         for scale in (1.0, 1e-3, 1e3):
             mol = molecule("water").copy()
             mol._env = mol._env.copy()

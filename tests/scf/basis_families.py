@@ -24,7 +24,7 @@ NORMALISED = re.compile(r"sto-\d|3-21|4-31|6-21|6-31[+g]")
 
 
 def energies(name, numbers):
-    """RHF energies {number: hartree} of these elements' molecules in a shipped set."""
+    """RHF energies {number: hartree} of molecules of these elements in a shipped set."""
     with tempfile.NamedTemporaryFile("w", suffix=".xyz") as file:
         file.write("".join(shipped.geometry(z) for z in numbers))
         file.flush()

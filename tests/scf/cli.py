@@ -92,7 +92,7 @@ class ScfRefusals(driver_helpers.Case):
                          "guess read needs a density", WATER)
 
     def test_too_large(self):
-        """What cannot be is known before anything takes long."""
+        """Wrong requests are refused before any long calculation."""
         with open("/proc/meminfo", encoding="ascii") as file:
             free = 1024 * int(re.search(r"MemAvailable: +(\d+) kB", file.read()).group(1))
         if free > 100e9:
@@ -119,13 +119,13 @@ F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is there from Python 3.10 on
 
 
 def waiting(pipe):
-    """Bytes in a pipe that nobody has read."""
+    """Unread bytes in a pipe."""
     return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
 
 
 class ScfReport(driver_helpers.Case):
     def test_functions(self):
-        """Cartesian or spherical d functions: as the basis set has them, or as wanted."""
+        """Cartesian or spherical d functions, by the basis set or by --functions."""
         for basis, functions, form, nao, energy in (
                 ("6-31g*", [], "Cartesian", 19, -76.0105299763),
                 ("6-31G(d)", ["--functions", "spherical"], "spherical", 18, -76.0091323802),
@@ -140,8 +140,8 @@ class ScfReport(driver_helpers.Case):
                 self.assertAlmostEqual(float(re.search(r"energy +(-\d+\.\d+)", out).group(1)), energy, delta=1e-8)
 
     def test_cycles_as_they_end(self):
-        """Into a pipe with capacity for some cycles and not for all: there the driver waits, and has not ended however
-        late this process looks."""
+        """Cycles are printed at once: into a pipe with capacity for some of them only, the driver waits and has not
+        ended, however late this process reads."""
         reader, writer = os.pipe()
         size, capacity, line = fcntl.fcntl(writer, F_SETPIPE_SZ, 4096), 1000, 100
         os.write(writer, b"x" * (size - capacity))
@@ -166,7 +166,7 @@ class ScfReport(driver_helpers.Case):
                 process.stderr.close()
 
     def test_words_on_a_terminal(self):
-        """The bar says what is being built for: a cycle, then stability."""
+        """The progress bar names the purpose of a build: a cycle, then stability."""
         try:
             master, slave = pty.openpty()
         except OSError as why:
@@ -251,7 +251,7 @@ class ScfReport(driver_helpers.Case):
 
 
 class ScfCutoff(driver_helpers.Case):
-    """What a cutoff costs an energy is known, and said where more than the asked convergence."""
+    """The error of the energy by a cutoff is estimated, and reported if it exceeds the requested convergence."""
 
     def test_slips_are_refused(self):
         waters = os.path.join(DATASETS, "xyz", "water008.xyz")
@@ -286,7 +286,7 @@ class ScfCutoff(driver_helpers.Case):
         self.assertEqual([len(build["notices"]) for build in document["builds"]], [1, 1])
 
     def test_what_is_promised(self):
-        """The energy is off by no more than is said, and where nothing is said than is asked for."""
+        """The error of the energy is at most the reported one, or, without a report, the requested convergence."""
         for cutoff in ("1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4"):
             for wanted in (1e-9, 1e-6):
                 result = run(MEDIUM, "--scf", "-c", cutoff, "--convergence", wanted, "--quiet")
@@ -387,7 +387,7 @@ class ScfNotConverged(driver_helpers.Case):
             self.assertNotIn("cutoff", run(SMALL, "--scf", "--max-cycles", "3", *line).err)
 
     def test_header_comes_first(self):
-        """What is run is said before the first cycle is done."""
+        """The settings are printed before the first cycle ends."""
         process = subprocess.Popen([driver_helpers.DRIVER, LARGE, "--scf", "--threads", "1"], stdout=subprocess.PIPE)
         first = os.read(process.stdout.fileno(), 1 << 16).decode()
         process.kill()
@@ -524,7 +524,7 @@ class ScfBatch(driver_helpers.Case):
         self.assertIn("odd", found[1][6])
 
     def test_a_bad_frame_among_ten(self):
-        """It alone fails, whatever is wrong with it, and the file names it."""
+        """Only the molecule with an error fails, and the result file names it."""
         output = self.path("ten.h5")
         for bad in ("2\n\nH 0 0 zero\nH 0 0 0.7\n", "3\n\nH 0 0 0\nH 0 0 0.7\n", "two\n17\nH 0 0 0\nH 0 0 0.7\n",
                     "1\n\nH 0 0 0\nH 0 0 0.7\n", "2\npbc='T T T'\nH 0 0 0\nH 0 0 0.7\n"):

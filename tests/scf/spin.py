@@ -1,5 +1,5 @@
-"""What fmo-driver --scf makes of charge and spin: of the comments of .xyz files, and of molecules whose
-ground state is no closed shell. Python standard library only; started as tests/driver/cli.py is.
+"""Charge and spin in fmo-driver --scf: comments of .xyz files, and molecules whose ground state is not a
+closed shell. Python standard library only; started as tests/driver/cli.py is.
 
     FMO_DRIVER=.../fmo-driver FMO_SOURCE=.. python3 spin.py [CLASS]...
 """
@@ -12,7 +12,7 @@ from driver_helpers import run
 
 
 class ScfComment(driver_helpers.Case):
-    """What the comment of a .xyz file says of charge and multiplicity."""
+    """Charge and multiplicity in the comment of a .xyz file."""
 
     def energy(self, comment, *line):
         path = self.path("hydroxide.xyz")
@@ -67,7 +67,7 @@ class ScfComment(driver_helpers.Case):
 
 
 class ScfSpin(driver_helpers.Case):
-    """Molecules whose ground state is no closed shell run as one, and it is said."""
+    """Molecules whose ground state is not a closed shell are computed as one, with a notice."""
 
     def notices(self, atoms, *line, comment=""):
         path = self.path("molecule.xyz")
@@ -102,14 +102,14 @@ class ScfSpin(driver_helpers.Case):
             self.assertEqual(self.notices([atoms], *(["--charge", str(charge)] if charge else [])), [], atoms)
 
     def test_batch(self):
-        """Once in a batch, and how many more."""
+        """A batch prints the notice once, with the number of further molecules."""
         found = self.notices(["O O", "H H", "O", "B B"], "--batch", "--threads", "1")
         self.assertEqual(len(found), 2, found)
         self.assertRegex(found[0], r"frame \d: " + self.SAYS.format(r"\w+"))
         self.assertRegex(found[1], "^fmo-driver: notice: 2 more molecules with unpaired electrons in the ground state computed as singlets$")
 
     def test_fragments(self):
-        """Atoms, ions and small molecules as fragments: the first of them, and how many more."""
+        """For atoms, ions and small molecules as fragments the notice names the first, and counts the others."""
         path = self.path("ions.json")
         symbols, fragment, charge = ["O", "O", "H", "H", "O", "O", "Mg"], [1, 2, 2, 2, 3, 3, 4], [0, 0, 0, 2]
         places = [[0, 0, 0], [6, 0, 0], [6.6, 0.8, 0], [6.6, -0.8, 0], [12, 0, 0], [12, 0, 1.2], [18, 0, 0]]
@@ -128,7 +128,7 @@ class ScfSpin(driver_helpers.Case):
                 self.assertEqual(result.err, "")
         with open(path, encoding="ascii") as file:
             text = file.read()
-        with open(path, "w", encoding="ascii") as file:  # what does not converge names the likely reason
+        with open(path, "w", encoding="ascii") as file:  # failure to converge names the likely reason
             file.write(text.replace("Ne", "Fe").replace("[0, 0]", "[2, 0]"))
         result = run(path, "--fmo", "--mode", "cpu", "--quiet", "--max-cycles", "2")
         self.assertEqual(result.code, 1, str(result))

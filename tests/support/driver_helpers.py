@@ -1,4 +1,4 @@
-"""What the command-line tests of fmo-driver share: paths, a run, a case in a folder of its own, a validator of
+"""Helpers of the command-line tests of fmo-driver: paths, a run, a case in its own folder, a validator of
 JSON. Python standard library only; environment variables are those of tests/driver/cli.py.
 """
 
@@ -128,7 +128,7 @@ def validate(value, schema, root, where="$"):
 
 
 def complaints(document, name="profile", part=None):
-    """What docs/reference/NAME.schema.json, or one of its definitions, says against a document."""
+    """Violations in a document of docs/reference/NAME.schema.json, or of one of its definitions."""
     with open(os.path.join(SOURCE, "docs", "reference", f"{name}.schema.json"), encoding="utf-8") as file:
         schema = json.load(file)
     return validate(document, schema["$defs"][part] if part else schema, schema)

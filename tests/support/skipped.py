@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ./quickstart test says at its end: how many tests were skipped, why, and what makes them run.
+"""The last lines of ./quickstart test: the number of skipped tests, the reasons, and what makes them run.
 
     tests/support/skipped.py build/tests.xml
 
@@ -12,7 +12,7 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-# What a test that skips itself prints, or its name; why; the one command that makes it run.
+# The output of a test that skips itself, or its name; the reason; the command that makes it run.
 REASONS = (
     (r"PySCF", "no Python with PySCF",
      "./quickstart packages python && datasets/verify.py && ./quickstart test"),
@@ -44,7 +44,7 @@ def skipped(path: str) -> dict[tuple[str, str], list[str]]:
 
 
 def main() -> int:
-    """Lines for people; nothing if all tests ran."""
+    """The lines that are printed; none if all tests ran."""
     if len(sys.argv) != 2:
         print("usage: tests/support/skipped.py build/tests.xml", file=sys.stderr)
         return 2
