@@ -41,7 +41,7 @@ void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
 
 /* Purifies P = (high - F) / (high - low) by SP2 (purify.h), followed by one McWeeny step 3x^2 -
  * 2x^3. @return 0 if it does not converge */
-static int purify(fmo_scf_state *s, const double *fock_o, double *P)
+static int purify(fmo_scf_state *s, int occupied, const double *fock_o, double *P)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->m * (size_t)s->m;
@@ -56,7 +56,7 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     op->add_to_diagonal(s->la, s->m, high / width, P);
     if (projected) fmo_scf_shift_projected(s, -high / width, P);
     trace = ((s->m - projected) * high - trace) / width;
-    if (!op->purify(s->la, s->m, s->occupied, trace, P, s->work)) return 0;
+    if (!op->purify(s->la, s->m, occupied, trace, P, s->work)) return 0;
     if (projected) fmo_scf_restore_projected(s, P);
     op->multiply(s->la, 1.0, fmo_matrix_of(P, s->m, s->m), fmo_matrix_of(P, s->m, s->m), 0.0,
                  s->work);
@@ -68,47 +68,80 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     return s->la->error.status == FMO_OK;
 }
 
-/* Diagonalises a Fock matrix [m][m], which is overwritten by its orbitals. */
-static void diagonalise(fmo_scf_state *s, double *fock_o)
+/* Diagonalises the Fock matrix [m][m] of a channel, which is overwritten by its orbitals. */
+static void diagonalise(fmo_scf_state *s, int channel, double *fock_o)
 {
-    s->la->ops->eigen(s->la, s->m, fock_o, s->orbital_energy);
-    if (s->occupied < s->m)
-        s->gap = s->orbital_energy[s->occupied] - s->orbital_energy[s->occupied - 1];
+    double *const energy = s->orbital_energy + (size_t)channel * (size_t)s->n;
+    const int occupied = s->occupied[channel];
+    s->la->ops->eigen(s->la, s->m, fock_o, energy);
+    if (occupied > 0 && occupied < s->m)
+        s->gap = fmin(s->gap, energy[occupied] - energy[occupied - 1]);
 }
 
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
     s->gap = INFINITY;
-    if (s->solver != FMO_SCF_SOLVER_PURIFY || !purify(s, fock_o, density_o)) {
-        diagonalise(s, fock_o);
-        op->multiply(s->la, 2.0, fmo_matrix_of(fock_o, s->m, s->occupied),
-                     fmo_transpose_of(fock_o, s->m, s->occupied), 0.0, density_o);
-        op->fold(s->la, s->m, 0.5, 1.0, density_o);
+    for (int c = 0; c < s->channels; c++) {
+        double *const F = fock_o + (size_t)c * size, *const D = density_o + (size_t)c * size;
+        const int occupied = s->occupied[c];
+        if (s->solver == FMO_SCF_SOLVER_PURIFY && occupied > 0 && purify(s, occupied, F, D))
+            continue;
+        diagonalise(s, c, F);
+        if (occupied > 0)
+            op->multiply(s->la, 2.0, fmo_matrix_of(F, s->m, occupied),
+                         fmo_transpose_of(F, s->m, occupied), 0.0, D);
+        else
+            op->add(s->la, size, 0.0, F, 0.0, D);
+        op->fold(s->la, s->m, 0.5, 1.0, D);
     }
     op->finish(s->la);
     s->solve_seconds += driver_seconds() - start;
 }
 
+void fmo_scf_density_from_orthogonal(fmo_scf_state *s)
+{
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
+    for (size_t c = 0; c < (size_t)s->channels; c++)
+        fmo_scf_from_orthogonal(s, s->density_o + c * mm, s->density + c * nn);
+}
+
 void fmo_scf_canonical_orbitals(fmo_scf_state *s)
 {
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
-    fmo_scf_fock_to_orthogonal(s, s->fock, s->orbitals);
-    diagonalise(s, s->orbitals);
+    s->gap = INFINITY;
+    for (int c = 0; c < s->channels; c++) {
+        double *const orbitals = s->orbitals + (size_t)c * mm;
+        fmo_scf_fock_to_orthogonal(s, s->fock + (size_t)c * nn, orbitals);
+        diagonalise(s, c, orbitals);
+    }
     s->solve_seconds += driver_seconds() - start;
 }
 
 /* ---- from a density to a Fock matrix --------------------------------------------------------- */
 
+/* J is that of the mean of the densities, which are twice those of the spins. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     const fmo_status status = fmo_fock_plan_loosen(s->plan, s->cutoff, &s->la->error);
-    if (status == FMO_OK) op->fock(s->la, s->plan, density, s->coulomb, s->exchange);
-    op->add(s->la, size, 1.0, s->coulomb, 0.0, out);
-    op->add(s->la, size, -0.5, s->exchange, 1.0, out);
+    if (s->channels > 1) {
+        op->add(s->la, size, 0.5, density, 0.0, s->work2);
+        op->add(s->la, size, 0.5, density + size, 1.0, s->work2);
+        if (status == FMO_OK)
+            op->fock_of_spins(s->la, s->plan, s->n, s->work2, density, s->coulomb, s->exchange);
+    } else if (status == FMO_OK) {
+        op->fock(s->la, s->plan, density, s->coulomb, s->exchange);
+    }
+    for (int c = 0; c < s->channels; c++) {
+        double *const G = fmo_scf_of_channel(s, out, c);
+        op->add(s->la, size, 1.0, s->coulomb, 0.0, G);
+        op->add(s->la, size, -0.5, s->exchange + (size_t)c * size, 1.0, G);
+    }
 }
 
 /* Arguments of fit. */
@@ -146,38 +179,56 @@ int fmo_scf_fit_plan(fmo_scf_state *s, const double *density)
     return f.fitted;
 }
 
+/* Returns the means over channels of tr D H, tr D G and, of three terms, tr D G of the change. */
+static void expectations(fmo_scf_state *s, int terms, const double *density, double *sum)
+{
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    double of_c[3];
+    for (int k = 0; k < terms; k++) sum[k] = 0.0;
+    for (int c = 0; c < s->channels; c++) {
+        s->la->ops->dots(s->la, size, terms, fmo_scf_of_channel(s, s->core, c),
+                         density + (size_t)c * size, of_c);
+        for (int k = 0; k < terms; k++) sum[k] += of_c[k] / s->channels;
+    }
+}
+
 /* The energy of a changed density is updated: with the change d, Tr D G(D) / 2 changes by Tr d (G +
  * G(d) / 2). Errors of builds then contribute in proportion to d and not to D. If the result is
  * NaN, the plan is adapted to the density and the build repeated once. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t size = (size_t)s->n * (size_t)s->n;
+    const size_t size = (size_t)s->n * (size_t)s->n, all = (size_t)s->channels * size;
     double start = driver_seconds();
     const int terms = how == FMO_SCF_CHANGE ? 3 : 2;
     const double *const built = how == FMO_SCF_CHANGE ? s->built : s->density;
+    double *const G = how == FMO_SCF_CHANGE ? s->change : s->fock_2e;
     double sum[3];
-    if (how == FMO_SCF_CHANGE) op->add(s->la, size, 1.0, s->density, -1.0, s->built);
+    if (how == FMO_SCF_CHANGE) op->add(s->la, all, 1.0, s->density, -1.0, s->built);
     for (int again = 0; again < 2; again++) {
-        if (how != FMO_SCF_KNOWN)
-            fmo_scf_two_electron(s, built, how == FMO_SCF_CHANGE ? s->change : s->fock_2e);
+        if (how != FMO_SCF_KNOWN) fmo_scf_two_electron(s, built, G);
         op->finish(s->la);
         s->fock_seconds += driver_seconds() - start;
         start = driver_seconds();
-        op->dots(s->la, size, terms, s->core, built, sum);
+        expectations(s, terms, built, sum);
         if (again || !isnan(sum[terms - 1]) || !fmo_scf_fit_plan(s, built)) break;
     }
     if (how == FMO_SCF_CHANGE) {
         s->one_electron_energy += sum[0];
         s->two_electron_energy += sum[1] + 0.5 * sum[2];
-        op->add(s->la, size, 1.0, s->change, 1.0, s->fock_2e);
     } else {
         s->one_electron_energy = sum[0];
         if (how == FMO_SCF_FULL) s->two_electron_energy = 0.5 * sum[1];
     }
-    op->add(s->la, size, 1.0, s->density, 0.0, s->built);
-    op->add(s->la, size, 1.0, s->core, 0.0, s->fock);
-    op->add(s->la, size, 1.0, s->fock_2e, 1.0, s->fock);
+    op->add(s->la, all, 1.0, s->density, 0.0, s->built);
+    for (int c = 0; c < s->channels; c++) {
+        double *const of_c = fmo_scf_of_channel(s, s->fock_2e, c);
+        double *const fock = s->fock + (size_t)c * size;
+        if (how == FMO_SCF_CHANGE)
+            op->add(s->la, size, 1.0, fmo_scf_of_channel(s, s->change, c), 1.0, of_c);
+        op->add(s->la, size, 1.0, fmo_scf_of_channel(s, s->core, c), 0.0, fock);
+        op->add(s->la, size, 1.0, of_c, 1.0, fock);
+    }
     s->changes = how == FMO_SCF_FULL ? 0 : s->changes + (how == FMO_SCF_CHANGE);
     if (how != FMO_SCF_KNOWN)
         s->widest = how == FMO_SCF_FULL ? s->cutoff : fmax(s->widest, s->cutoff);
@@ -235,16 +286,19 @@ static void order_of(const past *p, int slot[])
 static double remember(fmo_scf_state *s, past *p, double energy)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t size = (size_t)s->m * (size_t)s->m;
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
+    const size_t size = (size_t)s->channels * mm;
     p->newest = (p->newest + 1) % p->size;
     if (p->newest == p->guess) p->guess = -1; /* overwritten */
     if (p->held < p->size) p->held++;
     const size_t at = (size_t)p->newest * size;
     double *fock = s->past_fock + at, *error = s->past_error + at, *density = s->past_density + at;
-    fmo_scf_fock_to_orthogonal(s, s->fock, fock);
-    op->multiply(s->la, 1.0, fmo_matrix_of(fock, s->m, s->m),
-                 fmo_matrix_of(s->density_o, s->m, s->m), 0.0, error);
-    op->fold(s->la, s->m, 1.0, -1.0, error);
+    for (size_t c = 0; c < (size_t)s->channels; c++) {
+        fmo_scf_fock_to_orthogonal(s, s->fock + c * nn, fock + c * mm);
+        op->multiply(s->la, 1.0, fmo_matrix_of(fock + c * mm, s->m, s->m),
+                     fmo_matrix_of(s->density_o + c * mm, s->m, s->m), 0.0, error + c * mm);
+        op->fold(s->la, s->m, 1.0, -1.0, error + c * mm);
+    }
     op->add(s->la, size, 1.0, s->density_o, 0.0, density);
     p->energy[p->newest] = energy;
     double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
@@ -252,9 +306,9 @@ static double remember(fmo_scf_state *s, past *p, double energy)
     op->dots(s->la, size, p->held, s->past_fock, density, row);    /* tr D_new F_v */
     op->dots(s->la, size, p->held, s->past_density, fock, column); /* tr D_v F_new */
     for (int v = 0; v < p->held; v++) {
-        p->B[p->newest][v] = p->B[v][p->newest] = errors[v];
-        p->T[p->newest][v] = row[v];
-        p->T[v][p->newest] = column[v];
+        p->B[p->newest][v] = p->B[v][p->newest] = errors[v] / s->channels;
+        p->T[p->newest][v] = row[v] / s->channels;
+        p->T[v][p->newest] = column[v] / s->channels;
     }
     return sqrt(0.5 * p->B[p->newest][p->newest]);
 }
@@ -290,7 +344,8 @@ static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, d
     else
         fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
     for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
-    s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, p->held, s->past_fock, by_slot, fock_o);
+    s->la->ops->combine(s->la, (size_t)s->channels * (size_t)s->m * (size_t)s->m, p->held,
+                        s->past_fock, by_slot, fock_o);
 }
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
@@ -317,7 +372,7 @@ static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
     cutoffs c = {.asked = o->fock.cutoff, .loose = loose_cutoff(s, o->gradient_convergence)};
     const int loosened = c.asked > 0.0 && c.loose > c.asked; /* cutoff 0: no screening */
     /* In the orthogonal basis changes are up to four times their gradient. */
-    c.density = 0.25 * sqrt((double)s->occupied);
+    c.density = 0.25 * sqrt((double)s->occupied[0]);
     c.changes = loosened && FMO_SCF_CUTOFF_ERROR * c.asked * s->n <= little * o->energy_convergence;
     c.begin = c.near = nearly * o->gradient_convergence;
     if (c.changes && o->loose_fock)
@@ -453,13 +508,15 @@ static void next_density(iteration *it)
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
     extrapolate(s, &it->p, it->ediis, it->plain || it->alone, s->orbitals);
     if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */
-        op->add(s->la, (size_t)s->m * (size_t)s->m, -0.5 * o->level_shift, s->density_o, 1.0,
+        const size_t mm = (size_t)s->m * (size_t)s->m;
+        op->add(s->la, (size_t)s->channels * mm, -0.5 * o->level_shift, s->density_o, 1.0,
                 s->orbitals);
-        op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals);
+        for (size_t c = 0; c < (size_t)s->channels; c++)
+            op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals + c * mm);
     }
     if (it->r->cycles < o->max_cycles) {
         fmo_scf_solve(s, s->orbitals, s->density_o);
-        fmo_scf_from_orthogonal(s, s->density_o, s->density);
+        fmo_scf_density_from_orthogonal(s);
     }
     it->how = choose_build(s, &it->c, gradient, s->changes >= o->rebuild_cycles);
 }

@@ -11,6 +11,8 @@
 #include "driver/scf/linalg.h"
 #include "driver/scf/sad.h"
 
+enum { FMO_SCF_CHANNELS = 2 };
+
 #define FMO_SCF_CUTOFF 1e-12 /* default cutoff: docs/reference/scf.md */
 
 /* Orbitals that a projector projects out (projected.c): the last `num` orthogonal functions if the
@@ -27,9 +29,13 @@ typedef struct fmo_projected {
     double *little; /* scratch: num x num */
 } fmo_projected;
 
-/* n basis functions; m orthogonal functions and orbitals, the lowest `occupied` of them doubly
- * occupied. Matrices are in the memory of la: [n][n] in the AO basis, [m][m] in the orthogonal
- * basis ("_o"). */
+/* n basis functions; m orthogonal functions and orbitals. RHF has one channel, whose `occupied`
+ * lowest orbitals are doubly occupied; UHF has one for each spin, alpha first. The density of a
+ * channel is twice that of its orbitals, D_c = 2 C C^T, so that each channel of two looks like one
+ * of RHF: F_c = H + J(D) - K(D_c)/2 with D the mean of the channels, and energy, gradient, and the
+ * products that DIIS and EDIIS need are means over channels. Matrices are in the memory of la:
+ * [n][n] in the AO basis, [m][m] in the orthogonal basis ("_o"), one for each channel where it is
+ * said. */
 typedef struct fmo_scf_state {
     fmo_linalg *la;
     fmo_fock_plan *plan;
@@ -43,28 +49,38 @@ typedef struct fmo_scf_state {
     int keeps;             /* 1: G is cached for later SCFs */
     int threads;           /* threads of the host */
     int devices;           /* number of GPUs that share builds; 0: builds run on the CPU */
-    int n, m, occupied;
+    int n, m, channels, occupied[FMO_SCF_CHANNELS];
     double nuclear_repulsion;
 
-    double *memory;                  /* one allocation that contains all backend arrays below */
-    double *core, *fock_2e, *change; /* H, G, and G of the last change of the density; contiguous */
-    double *fock;                    /* H + G; H and G are without P of projected-out orbitals */
-    double *X;                       /* n x m: orthogonal functions as columns */
-    double *density, *built;         /* D, and the density to which fock_2e belongs */
-    double *coulomb, *exchange, *work, *work2; /* [n][n] */
-    double *density_o;                         /* X^-1 D X^-T, with trace 2 occupied */
+    double *memory; /* one allocation that contains all backend arrays below */
+    /* H, G, and G of the last change of the density; contiguous, and so are the three of each
+     * channel (fmo_scf_of_channel) */
+    double *core, *fock_2e, *change;
+    double *fock;            /* [channel] H + G; H and G are without P of projected-out orbitals */
+    double *X;               /* n x m: orthogonal functions as columns */
+    double *density, *built; /* [channel] D, and the density to which fock_2e belongs */
+    double *coulomb, *exchange, *work, *work2; /* [n][n]; exchange [channel] */
+    double *density_o;                         /* [channel] X^-1 D X^-T, with trace 2 occupied */
 
-    double *past_fock, *past_error, *past_density; /* [size][m][m] in the orthogonal basis */
+    double *past_fock, *past_error,
+        *past_density; /* [size][channel][m][m] in the orthogonal basis */
 
-    double *orbitals;       /* m x m: eigenvectors of the last Fock matrix as columns */
-    double *orbital_energy; /* [m], in host memory */
-    double gap; /* lowest virtual minus highest occupied energy of the last diagonalisation,
-                   hartree; infinite without virtual orbitals or after a purification */
+    double *orbitals;       /* [channel] m x m: eigenvectors of the last Fock matrix as columns */
+    double *orbital_energy; /* [channel][n], m of them used, in host memory */
+    double gap; /* lowest virtual minus highest occupied energy of the last diagonalisation, the
+                   smaller one of two channels, hartree; infinite without virtual orbitals or after
+                   a purification */
     fmo_projected projected;
     double one_electron_energy,
         two_electron_energy; /* of the last build: Tr D H, Tr D G / 2, hartree */
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
+
+/* Returns the place of a channel in core, fock_2e or change. */
+static inline double *fmo_scf_of_channel(const fmo_scf_state *s, double *array, int channel)
+{
+    return array + 3 * (size_t)channel * (size_t)s->n * (size_t)s->n;
+}
 
 /* Returns how integrals are treated in a mode other than auto. In mode fused, builds take
  * milliseconds, so auto does not store integrals unless auto_in_fused is set. */
@@ -113,7 +129,8 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err);
 
-fmo_scf_result *fmo_scf_new_result(int nao); /* NULL if there is no memory */
+/* NULL if there is no memory. channels: 2 for UHF */
+fmo_scf_result *fmo_scf_new_result(int nao, int channels);
 /* Fills in orbitals, matrices, energies of field and projector, and the profile of the last
  * state. */
 void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
@@ -195,15 +212,18 @@ void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out);
 /* out = X A X^T: from [m][m] to [n][n], exactly symmetric. */
 void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out);
 
-/* Computes the density of the lowest orbitals of a Fock matrix, both [m][m]; overwrites work and
- * work2, and fock_o if it diagonalises. */
+/* Computes the densities of the lowest orbitals of the Fock matrices of all channels, both
+ * [channel][m][m]; overwrites work and work2, and fock_o if it diagonalises. */
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o);
+/* Transforms the densities of all channels from density_o to density. */
+void fmo_scf_density_from_orthogonal(fmo_scf_state *s);
 
-/* Computes the canonical orbitals of the last Fock matrix, neither extrapolated nor shifted. */
+/* Computes the canonical orbitals of the last Fock matrices, neither extrapolated nor shifted. */
 void fmo_scf_canonical_orbitals(fmo_scf_state *s);
 
-/* out = J - K/2 of a density [n][n]; overwrites coulomb and exchange. In GPU memory the result is
- * NaN if elements of the density are larger than the plan expects. */
+/* out = J - K/2 of a density [channel][n][n]; out: fock_2e or change. Overwrites coulomb, exchange
+ * and with two channels work2. In GPU memory the result is NaN if elements of the density are
+ * larger than the plan expects. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
 /* After a build that gave NaN: adapts the plan to the elements of this density. @return 0 if they
  * were not the cause */
@@ -226,9 +246,10 @@ void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
 
 /* ---- stability.c ---- */
 
-/* Returns the lowest eigenvalue (hartree) of the real singlet orbital Hessian A + B at the orbitals
- * of the state, and its eigenvector in `direction`, a backend array [m - occupied][occupied]
- * (virtual, occupied) of norm 1. NaN without virtual orbitals. */
+/* Returns the lowest eigenvalue (hartree) of the real orbital Hessian A + B, of RHF that of
+ * singlets, at the orbitals of the state, and its eigenvector in `direction`, a backend array of
+ * norm 1 with [m - occupied][occupied] (virtual, occupied) for each channel. NaN without virtual
+ * orbitals. */
 double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction);
 
 /* Checks the stability of the converged state; if it is unstable and options.stability is FOLLOW,

@@ -69,8 +69,8 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
     for (size_t k = 0; k < b->count; k++) {
         const fmo_scf_input *const in = &b->jobs[k].input;
         const size_t n = fmo_scf_job_functions(&b->jobs[k]);
-        if (!n || n > most || in->projector || in->core_hamiltonian ||
-            !fmo_eri_matrix_can(in->basis))
+        if (!n || n > most || fmo_scf_channels(in, b->asked) > 1 || in->projector ||
+            in->core_hamiltonian || !fmo_eri_matrix_can(in->basis))
             continue;
         order[num++] = (fmo_scf_sized){0, n, k};
         seconds += cpu_seconds * pow((double)n / 13.0, cpu_power);
@@ -98,7 +98,7 @@ static fmo_status make_ready(const batch *b, const fmo_scf_options *o, block_job
     if (status != FMO_OK) return status;
     const int n = fmo_basis_ao_num(in->basis);
     const double start = driver_seconds();
-    fmo_scf_result *const r = fmo_scf_new_result(n);
+    fmo_scf_result *const r = fmo_scf_new_result(n, 1);
     if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
     status = fmo_atoms_densities(b->atoms, in->basis, r->density, err);
     r->guess_seconds = driver_seconds() - start;
