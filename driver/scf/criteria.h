@@ -10,6 +10,10 @@
 #define FMO_SCF_ENERGY_RISE 1e-4
 #define FMO_SCF_EDIIS_UNTIL 0.1
 
+/* EDIIS also replaces DIIS if the gradient has not fallen by a tenth in this many cycles, until it
+ * does: DIIS may go on for ever, as in CN, at energies that rise and fall. */
+enum { FMO_SCF_IDLE_MOST = 12 };
+
 /* Convergence requires that the density did not change abruptly in the last step: |tr dD dF| of
  * that step must be below this (hartree). block/ requires instead that fewer electrons than this
  * are outside the lowest orbitals of F. If all electrons move from one centre to an equivalent one

@@ -438,6 +438,9 @@ typedef struct iteration {
     int jumps;       /* 1: they are, but the density has changed abruptly */
     int doubt;       /* 1: this happened in a cycle so far */
     int plain;       /* 1: the last step used its own Fock matrix without extrapolation */
+    double nearest;  /* smallest gradient so far, hartree */
+    int idle;        /* cycles since it fell by a tenth */
+    int stuck;       /* 1: EDIIS because of that, until it falls */
 } iteration;
 
 /* Starts an iteration from the density of the state. */
@@ -457,6 +460,7 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
         .falls = fmo_scf_fall_begin(o->gradient_convergence),
         .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
         .lowest = INFINITY,
+        .nearest = INFINITY,
         .alone = alone};
     s->cutoff = it.c.last ? it.c.asked : it.c.before;
     s->known = 0;
@@ -502,7 +506,13 @@ static void next_density(iteration *it)
     if (energy > it->lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !it->first)
         it->ediis = 1;
     const int again = it->plain && it->jumps;
-    if (gradient < FMO_SCF_EDIIS_UNTIL)
+    const int nearer = gradient < 0.9 * it->nearest;
+    it->nearest = nearer ? gradient : it->nearest;
+    it->idle = nearer ? 0 : it->idle + 1;
+    it->stuck = it->idle >= FMO_SCF_IDLE_MOST || (it->stuck && !nearer);
+    if (it->stuck)
+        it->ediis = 1;
+    else if (gradient < FMO_SCF_EDIIS_UNTIL)
         it->ediis = again; /* states between the two have a lower energy */
     it->plain = it->doubt && it->still && !again;
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);

@@ -135,10 +135,11 @@ static fmo_status check_spin(const fmo_scf_input *in, const fmo_scf_options *o, 
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "multiplicity = %d: expected 1 or more",
                              in->multiplicity);
     if (multiplicity == 1 && in->electron_num % 2)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "%d electrons are an odd number: choose a multiplicity of 2 or more, "
-                             "or another --charge",
-                             in->electron_num);
+        return fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%d electrons: RHF needs an even number; choose another --charge, or a "
+            "multiplicity of 2 or more (UHF)",
+            in->electron_num);
     if (multiplicity - 1 > in->electron_num || (in->electron_num - multiplicity + 1) % 2)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%d electrons cannot have multiplicity %d: expected %s of at most %d",
