@@ -6,7 +6,7 @@ endif()
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 add_executable(python_layout python_layout.c)
-target_link_libraries(python_layout PRIVATE fmo::fmo fmo::scf fmo_warnings)
+target_link_libraries(python_layout PRIVATE fmo::fragment fmo_warnings)
 set_target_properties(python_layout PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 set(library FMO_LIBRARY=$<TARGET_FILE_DIR:fmo_shared>/$<TARGET_LINKER_FILE_NAME:fmo_shared>)
