@@ -96,10 +96,14 @@ def _json(mol: Molecule, fragments: Any, charges: Any, bonds: Any) -> str:
         raise bad_value(f"fragment_charges: the molecule has the charge {mol.charge}: say which fragments have it")
     if len(given) != len(lists) or sum(given) != mol.charge:
         raise bad_value(f"fragment_charges: {given}: expected {len(lists)} charges with the sum {mol.charge}")
+    try:
+        cut = [[int(detached) + 1, int(attached) + 1] for detached, attached in bonds]
+    except (TypeError, ValueError) as reason:
+        raise bad_value(f"bonds: expected pairs of atoms, detached and attached, counted from 0 ({reason})") from reason
     return json.dumps({
         "symbols": mol.symbols, "angstrom": mol.positions.tolist(), "bohr_in_angstrom": BOHR,
         "fragment": [one + 1 for one in where if one is not None], "charge": given,
-        "bonds": [[int(detached) + 1, int(attached) + 1] for detached, attached in bonds]})
+        "bonds": cut})
 
 
 def _read(path: str) -> Any:

@@ -154,7 +154,7 @@ class Molecule:
         charge = f", charge {self.charge:+d}" if self.charge else ""
         atoms = f"{self.natm} atom{'s' * (self.natm > 1)}"
         return (f"<fmo.Molecule {self.formula}{charge}: {atoms}, {self.nelectron} electrons, "
-                f"{os.path.basename(self.basis)}, {self.nao}{kind} functions>")
+                f"{os.path.basename(self.basis)}, {self.nao}{kind} function{'s' * (self.nao > 1)}>")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.numbers, self._coords, self.charge, self.basis, self.functions)
