@@ -41,7 +41,7 @@ class RHF(Strict):
     After it:
     e_tot: hartree; converged; cycles; mo_energy: [nmo], hartree; mo_coeff: [nao, nmo]; mo_occ: [nmo];
     field_energy, projector_energy: hartree, tr D U and tr D P, part of e_tot; hessian_lowest: hartree, NaN
-    without stability; error: None, or the fmo.Error that says why there is no result or no convergence;
+    unless the stability was checked; error: None, or the fmo.Error that says why there is no result or no convergence;
     notice: None, or that the cutoff is too loose for conv_tol, and by how much e_tot may be off (a
     CutoffWarning says it, too).
 
