@@ -214,6 +214,17 @@ typedef struct fmo_scf_result {
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
     double *core_hamiltonian; /**< [nao][nao], including field and projector */
+    /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
+     * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
+    int unrestricted;
+    int multiplicity;            /**< 2S + 1 of the input */
+    int occupied_beta_num;       /**< number of occupied beta orbitals */
+    double spin_square;          /**< <S^2>; S(S + 1) without contamination by higher spins */
+    double *coefficient_beta;    /**< [mo_num][nao] */
+    double *orbital_energy_beta; /**< [mo_num], hartree */
+    double *occupation_beta;     /**< [mo_num], 1 or 0 */
+    double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
+    double *fock_beta;           /**< [nao][nao], hartree */
     /** Lowest eigenvalue of the real orbital Hessian (A + B), hartree: of RHF that of singlets, of
      * UHF that of rotations of both spins. NaN if the stability was not checked or there are no
      * virtual orbitals. */
@@ -235,17 +246,6 @@ typedef struct fmo_scf_result {
                              its share of the whole time */
     double solve_seconds; /**< from Fock matrices to densities */
     double stability_seconds; /**< orbital Hessian */
-    /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
-     * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
-    int unrestricted;
-    int multiplicity;            /**< 2S + 1 of the input */
-    int occupied_beta_num;       /**< number of occupied beta orbitals */
-    double spin_square;          /**< <S^2>; S(S + 1) without contamination by higher spins */
-    double *coefficient_beta;    /**< [mo_num][nao] */
-    double *orbital_energy_beta; /**< [mo_num], hartree */
-    double *occupation_beta;     /**< [mo_num], 1 or 0 */
-    double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
-    double *fock_beta;           /**< [nao][nao], hartree */
     char verdict[320]; /**< one line: "converged in 9 cycles", or why it did not converge and what
                           may help */
 } fmo_scf_result;
