@@ -66,6 +66,9 @@ class Molecules(Case):
                     dm = densities(mol.nao, 2)
                     for one, other in zip(fmo.get_jk(mol, dm), scf.hf.get_jk(theirs, dm)):
                         self.assert_close(one, other, 1e-7)
+                    for options in ({"omega": 0.3}, {"hermi": 0}):
+                        for one, other in zip(fmo.get_jk(mol, dm, **options), scf.hf.get_jk(theirs, dm, **options)):
+                            self.assert_close(one, other, 1e-7)
                     again = mf.to_pyscf()
                     self.assertAlmostEqual(again.energy_tot(mf.make_rdm1()), mf.e_tot, delta=1e-8)
 
@@ -143,8 +146,8 @@ class Molecules(Case):
             (lambda: fmo.Molecule(["He"], one).atom_coords("nm"), ValueError, "unit = 'nm'"),
             (lambda: fmo.RHF({"symbols": []}), TypeError, "fmo.Molecule.from_qcschema makes one"),
             (lambda: fmo.RHF("water.xyz"), TypeError, "fmo.Molecule.from_xyz makes one of a file"),
-            (lambda: fmo.get_jk(fmo.Molecule(["He"], one, basis="sto-3g"), np.eye(1) * 1j), NotImplementedError,
-             "complex"))
+            (lambda: fmo.get_jk(fmo.Molecule(["He"], one, basis="sto-3g"), 1j * np.eye(1)), NotImplementedError,
+             "the density is complex; a molecule of PySCF"))
         for k, (call, kind, words) in enumerate(cases):
             with self.subTest(k), self.assertRaisesRegex(kind, words) as caught:
                 call()
