@@ -136,7 +136,9 @@ def _matrix(name: str, value: Any, nao: int) -> np.ndarray | None:
 
 def _refused(mol: Any) -> str | None:
     """Why libfmo cannot do RHF of a molecule, or None."""
-    reason = _cannot(mol, None, 1, None)
+    reason = _cannot(mol, None)
+    if reason is None and getattr(mol, "omega", None):
+        reason = f"mol.omega = {mol.omega:g}, RHF is over 1/r"
     if reason is None and mol.spin != 0:
         reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none"
     return reason
