@@ -14,10 +14,9 @@
 #include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
 
-/* Smallest number of molecules for which thread blocks are used. Each GPU has WORKERS threads: one
- * prepares molecules while the other waits for the GPU. Each takes a quarter of the molecules at a
- * time, but CHUNK_LEAST to CHUNK_MOST. */
-enum { BLOCKS_LEAST = 64, CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
+/* Each GPU has WORKERS threads: one prepares molecules while the other waits for the GPU. Each
+ * takes a quarter of the molecules at a time, but CHUNK_LEAST to CHUNK_MOST. */
+enum { CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
 
 /* For mode auto: an SCF of n functions takes one CPU thread cpu_seconds * (n / 13)^cpu_power
  * seconds (docs/log/scf.md, "Many molecules"), and a GPU takes gpu_begins seconds to start. */
@@ -64,7 +63,7 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
     const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
     double seconds = 0.0;
     size_t num = 0;
-    if (b->count < BLOCKS_LEAST || !options_allow(b)) return 0;
+    if (!options_allow(b)) return 0;
     const size_t most = (size_t)functions_allowed(&b->asked->fock);
     for (size_t k = 0; k < b->count; k++) {
         const fmo_scf_input *const in = &b->jobs[k].input;
@@ -75,7 +74,7 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
         order[num++] = (fmo_scf_sized){0, n, k};
         seconds += cpu_seconds * pow((double)n / 13.0, cpu_power);
     }
-    if (num < BLOCKS_LEAST) return 0;
+    if (num < FMO_BLOCKS_LEAST) return 0;
     if (b->asked->fock.mode == FMO_MODE_AUTO && seconds / threads < gpu_begins) return 0;
     fmo_scf_batch_sort(order, num);
     return num;
