@@ -371,7 +371,7 @@ typedef struct iteration {
     fmo_scf_result *r;
     past p;
     cutoffs c;
-    fmo_scf_fall falls;
+    fmo_scf_error_ratio error_ratio;
     fmo_scf_how how; /* how the next G is obtained */
     double lowest;   /* lowest energy of the cycles so far, hartree, without an initial density that
                         does not come from doubly occupied orbitals */
@@ -399,7 +399,7 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
         .r = r,
         .p = {.size = alone ? FMO_SCF_PAST_LEAST : o->diis_size, .newest = -1, .guess = -1},
         .c = begin_cutoffs(s, o),
-        .falls = fmo_scf_fall_begin(o->gradient_convergence),
+        .error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence),
         .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
         .lowest = INFINITY,
         .alone = alone};
@@ -419,15 +419,15 @@ static void judge(iteration *it, double energy, double gradient)
     it->is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
     if (it->is_guess) it->p.guess = it->p.newest;
     /* with a level shift the energy falls more slowly */
-    if (!(o->level_shift > 0.0)) fmo_scf_learn(&it->falls, before, change);
+    if (!(o->level_shift > 0.0)) fmo_scf_error_ratio_update(&it->error_ratio, before, change);
     r->cycles++;
     r->full_builds += it->how == FMO_SCF_FULL;
     r->energy = energy;
     r->energy_change = change;
     r->gradient = gradient;
-    r->energy_error = fmo_scf_still_to_fall(&it->falls, gradient);
-    it->still = fmo_scf_is_still(energy, change, r->energy_error, gradient, o->energy_convergence,
-                                 o->gradient_convergence);
+    r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
+    it->still = fmo_scf_is_converged(energy, change, r->energy_error, gradient,
+                                     o->energy_convergence, o->gradient_convergence);
     const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
                           r->cycles == o->max_cycles;
     it->jumps = it->still && has_jumped(&it->p); /* a state that may not be stationary */
