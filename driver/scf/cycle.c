@@ -260,10 +260,10 @@ static double remember(fmo_scf_state *s, past *p, double energy)
 }
 
 /* Returns 1 if the last density differs much from the one before (criteria.h). */
-static int has_jumped(const past *p)
+static int changed_abruptly(const past *p)
 {
     const int a = p->newest, b = (a + p->size - 1) % p->size;
-    return p->held > 1 && fabs(p->T[a][a] - p->T[a][b] - p->T[b][a] + p->T[b][b]) > FMO_SCF_JUMP;
+    return p->held > 1 && fabs(p->T[a][a] - p->T[a][b] - p->T[b][a] + p->T[b][b]) > FMO_SCF_ABRUPT;
 }
 
 /* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
@@ -379,9 +379,9 @@ typedef struct iteration {
     int is_guess;    /* 1: the density of this cycle is such an initial density */
     int alone;       /* 1: no extrapolation */
     int ediis;       /* 1: EDIIS replaces DIIS */
-    int still;       /* 1: gradient and energy of this cycle are within their thresholds */
-    int jumps;       /* 1: they are, but the density has changed abruptly */
-    int doubt;       /* 1: this happened in a cycle so far */
+    int within;      /* 1: gradient and energy of this cycle are within their thresholds */
+    int abrupt;      /* 1: they are, but the density has changed abruptly */
+    int was_abrupt;  /* 1: this happened in a cycle so far */
     int plain;       /* 1: the last step used its own Fock matrix without extrapolation */
 } iteration;
 
@@ -426,13 +426,13 @@ static void judge(iteration *it, double energy, double gradient)
     r->energy_change = change;
     r->gradient = gradient;
     r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
-    it->still = fmo_scf_is_converged(energy, change, r->energy_error, gradient,
-                                     o->energy_convergence, o->gradient_convergence);
+    it->within = fmo_scf_within_thresholds(energy, change, r->energy_error, gradient,
+                                           o->energy_convergence, o->gradient_convergence);
     const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
                           r->cycles == o->max_cycles;
-    it->jumps = it->still && has_jumped(&it->p); /* a state that may not be stationary */
-    it->doubt |= it->jumps;
-    r->converged = it->still && (!it->doubt || (it->plain && !it->jumps)) && it->c.last &&
+    it->abrupt = it->within && changed_abruptly(&it->p); /* a state that may not be stationary */
+    it->was_abrupt |= it->abrupt;
+    r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.last &&
                    (it->how == FMO_SCF_FULL || it->c.changes) &&
                    (o->gradient_aim <= 0.0 || no_better);
 }
@@ -446,10 +446,10 @@ static void next_density(iteration *it)
     const double energy = it->r->energy, gradient = it->r->gradient;
     if (energy > it->lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !it->first)
         it->ediis = 1;
-    const int again = it->plain && it->jumps;
+    const int again = it->plain && it->abrupt;
     if (gradient < FMO_SCF_EDIIS_UNTIL)
         it->ediis = again; /* states between the two have a lower energy */
-    it->plain = it->doubt && it->still && !again;
+    it->plain = it->was_abrupt && it->within && !again;
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
     extrapolate(s, &it->p, it->ediis, it->plain || it->alone, s->orbitals);
     if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */

@@ -350,7 +350,7 @@ FMO_HD int fmo_block_is_lowest(const fmo_block *b)
     fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(b->density_o, n), fmo_plain(b->V, n), b->A);
     for (int e = b->team.rank; e < n * n; e += b->team.size)
         if (e % n < occupied) sum += b->V[e] * b->A[e];
-    return fmo_team_sum(&b->team, sum) > 2.0 * occupied - FMO_SCF_JUMP;
+    return fmo_team_sum(&b->team, sum) > 2.0 * occupied - FMO_SCF_ABRUPT;
 }
 
 /* Runs the whole SCF. The control variables have the same values in all members of the team. */
@@ -376,8 +376,8 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
         out.cycles++;
         before = out.gradient;
         out.converged =
-            fmo_scf_is_converged(energy, out.energy_change, out.energy_error, out.gradient,
-                                 o->energy_convergence, o->gradient_convergence);
+            fmo_scf_within_thresholds(energy, out.energy_change, out.energy_error, out.gradient,
+                                      o->energy_convergence, o->gradient_convergence);
         /* the initial density does not come from doubly occupied orbitals, so its energy is not
          * compared */
         const int rises =
