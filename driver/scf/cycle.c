@@ -217,70 +217,71 @@ static const double given_is_near = 1e-2;
 static const double falls_enough = 0.5;
 
 /* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
-typedef struct past {
-    int size, held, newest;
+typedef struct history {
+    int size, num, newest;
     int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
                 */
     double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
-} past;
+} history;
 
 /* Lists the slots from the oldest to the newest. */
-static void order_of(const past *p, int slot[])
+static void slots_by_age(const history *h, int slot[])
 {
-    for (int i = 0; i < p->held; i++) slot[i] = (p->newest + 1 + i + (p->size - p->held)) % p->size;
+    for (int i = 0; i < h->num; i++) slot[i] = (h->newest + 1 + i + (h->size - h->num)) % h->size;
 }
 
 /* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F, whose norm is sqrt
  * 2 times that of the gradient 2 F_ai. @return the norm of the gradient, hartree */
-static double remember(fmo_scf_state *s, past *p, double energy)
+static double add_to_history(fmo_scf_state *s, history *h, double energy)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->m * (size_t)s->m;
-    p->newest = (p->newest + 1) % p->size;
-    if (p->newest == p->guess) p->guess = -1; /* overwritten */
-    if (p->held < p->size) p->held++;
-    const size_t at = (size_t)p->newest * size;
-    double *fock = s->past_fock + at, *error = s->past_error + at, *density = s->past_density + at;
+    h->newest = (h->newest + 1) % h->size;
+    if (h->newest == h->guess) h->guess = -1; /* overwritten */
+    if (h->num < h->size) h->num++;
+    const size_t at = (size_t)h->newest * size;
+    double *fock = s->history_fock + at, *error = s->history_error + at,
+           *density = s->history_density + at;
     fmo_scf_fock_to_orthogonal(s, s->fock, fock);
     op->multiply(s->la, 1.0, fmo_matrix_of(fock, s->m, s->m),
                  fmo_matrix_of(s->density_o, s->m, s->m), 0.0, error);
     op->fold(s->la, s->m, 1.0, -1.0, error);
     op->add(s->la, size, 1.0, s->density_o, 0.0, density);
-    p->energy[p->newest] = energy;
+    h->energy[h->newest] = energy;
     double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
-    op->dots(s->la, size, p->held, s->past_error, error, errors);
-    op->dots(s->la, size, p->held, s->past_fock, density, row);    /* tr D_new F_v */
-    op->dots(s->la, size, p->held, s->past_density, fock, column); /* tr D_v F_new */
-    for (int v = 0; v < p->held; v++) {
-        p->B[p->newest][v] = p->B[v][p->newest] = errors[v];
-        p->T[p->newest][v] = row[v];
-        p->T[v][p->newest] = column[v];
+    op->dots(s->la, size, h->num, s->history_error, error, errors);
+    op->dots(s->la, size, h->num, s->history_fock, density, row);    /* tr D_new F_v */
+    op->dots(s->la, size, h->num, s->history_density, fock, column); /* tr D_v F_new */
+    for (int v = 0; v < h->num; v++) {
+        h->B[h->newest][v] = h->B[v][h->newest] = errors[v];
+        h->T[h->newest][v] = row[v];
+        h->T[v][h->newest] = column[v];
     }
-    return sqrt(0.5 * p->B[p->newest][p->newest]);
+    return sqrt(0.5 * h->B[h->newest][h->newest]);
 }
 
 /* Returns 1 if the last density differs much from the one before (criteria.h). */
-static int changed_abruptly(const past *p)
+static int changed_abruptly(const history *h)
 {
-    const int a = p->newest, b = (a + p->size - 1) % p->size;
-    return p->held > 1 && fabs(p->T[a][a] - p->T[a][b] - p->T[b][a] + p->T[b][b]) > FMO_SCF_ABRUPT;
+    const int a = h->newest, b = (a + h->size - 1) % h->size;
+    return h->num > 1 && fabs(h->T[a][a] - h->T[a][b] - h->T[b][a] + h->T[b][b]) > FMO_SCF_ABRUPT;
 }
 
 /* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
  * extrapolation. */
-static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, double *fock_o)
+static void extrapolate(fmo_scf_state *s, const history *h, int ediis, int plain, double *fock_o)
 {
     int slot[FMO_DIIS_MAX], m = 0;
     double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
     double c[FMO_DIIS_MAX] = {0.0}, by_slot[FMO_DIIS_MAX] = {0.0};
-    order_of(p, slot);
-    for (int i = 0; i < p->held; i++)
-        if (p->held == 1 || !ediis || slot[i] != p->guess) slot[m++] = slot[i];
+    slots_by_age(h, slot);
+    for (int i = 0; i < h->num; i++)
+        if (h->num == 1 || !ediis || slot[i] != h->guess) slot[m++] = slot[i];
     for (int i = 0; i < m; i++) {
-        E[i] = p->energy[slot[i]];
+        E[i] = h->energy[slot[i]];
         for (int j = 0; j < m; j++) {
-            B[i][j] = p->B[slot[i]][slot[j]];
-            T[i][j] = p->T[slot[i]][slot[j]];
+            B[i][j] = h->B[slot[i]][slot[j]];
+            T[i][j] = h->T[slot[i]][slot[j]];
         }
     }
     if (plain)
@@ -290,7 +291,8 @@ static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, d
     else
         fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
     for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
-    s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, p->held, s->past_fock, by_slot, fock_o);
+    s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, h->num, s->history_fock, by_slot,
+                        fock_o);
 }
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
@@ -369,7 +371,7 @@ typedef struct iteration {
     fmo_scf_state *s;
     const fmo_scf_options *o;
     fmo_scf_result *r;
-    past p;
+    history history;
     cutoffs c;
     fmo_scf_error_ratio error_ratio;
     fmo_scf_how how; /* how the next G is obtained */
@@ -388,21 +390,22 @@ typedef struct iteration {
 /* Starts an iteration from the density of the state. */
 static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
 {
-    const int alone = o->diis_size < FMO_SCF_PAST_LEAST;
+    const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
     /* A cached G must be as accurate as this SCF's own would be. */
     s->known &= s->changes < o->rebuild_cycles &&
                 (s->widest <= o->fock.cutoff ||
                  (o->loose_fock && s->widest <= loose_cutoff(s, o->gradient_convergence)));
-    const iteration it = {
-        .s = s,
-        .o = o,
-        .r = r,
-        .p = {.size = alone ? FMO_SCF_PAST_LEAST : o->diis_size, .newest = -1, .guess = -1},
-        .c = begin_cutoffs(s, o),
-        .error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence),
-        .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
-        .lowest = INFINITY,
-        .alone = alone};
+    const iteration it = {.s = s,
+                          .o = o,
+                          .r = r,
+                          .history = {.size = alone ? FMO_SCF_HISTORY_LEAST : o->diis_size,
+                                      .newest = -1,
+                                      .guess = -1},
+                          .c = begin_cutoffs(s, o),
+                          .error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence),
+                          .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
+                          .lowest = INFINITY,
+                          .alone = alone};
     s->cutoff = it.c.last ? it.c.asked : it.c.before;
     s->known = 0;
     r->converged = 0;
@@ -417,7 +420,7 @@ static void judge(iteration *it, double energy, double gradient)
     const double change = it->first ? NAN : energy - r->energy;
     const double before = it->first ? INFINITY : r->gradient;
     it->is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
-    if (it->is_guess) it->p.guess = it->p.newest;
+    if (it->is_guess) it->history.guess = it->history.newest;
     /* with a level shift the energy falls more slowly */
     if (!(o->level_shift > 0.0)) fmo_scf_error_ratio_update(&it->error_ratio, before, change);
     r->cycles++;
@@ -430,7 +433,8 @@ static void judge(iteration *it, double energy, double gradient)
                                            o->energy_convergence, o->gradient_convergence);
     const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
                           r->cycles == o->max_cycles;
-    it->abrupt = it->within && changed_abruptly(&it->p); /* a state that may not be stationary */
+    it->abrupt =
+        it->within && changed_abruptly(&it->history); /* a state that may not be stationary */
     it->was_abrupt |= it->abrupt;
     r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.last &&
                    (it->how == FMO_SCF_FULL || it->c.changes) &&
@@ -451,7 +455,7 @@ static void next_density(iteration *it)
         it->ediis = again; /* states between the two have a lower energy */
     it->plain = it->was_abrupt && it->within && !again;
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
-    extrapolate(s, &it->p, it->ediis, it->plain || it->alone, s->orbitals);
+    extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
     if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */
         op->add(s->la, (size_t)s->m * (size_t)s->m, -0.5 * o->level_shift, s->density_o, 1.0,
                 s->orbitals);
@@ -496,7 +500,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                                      .fock_seconds = s->fock_seconds,
                                      .solve_seconds = s->solve_seconds};
         const double energy = fmo_scf_build(s, it.how);
-        const double gradient = remember(s, &it.p, energy);
+        const double gradient = add_to_history(s, &it.history, energy);
         const int finite = isfinite(energy) && isfinite(gradient);
         if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
         judge(&it, energy, gradient);

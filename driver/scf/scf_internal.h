@@ -54,7 +54,8 @@ typedef struct fmo_scf_state {
     double *coulomb, *exchange, *work, *work2; /* [n][n] */
     double *density_o;                         /* X^-1 D X^-T, with trace 2 occupied */
 
-    double *past_fock, *past_error, *past_density; /* [size][m][m] in the orthogonal basis */
+    double *history_fock, *history_error,
+        *history_density; /* [size][m][m] in the orthogonal basis */
 
     double *orbitals;       /* m x m: eigenvectors of the last Fock matrix as columns */
     double *orbital_energy; /* [m], in host memory */
@@ -132,8 +133,8 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
                         fmo_error *err);
 /* Allocates all arrays of the state; errors are recorded in the backend. The history has diis_size
- * entries, but at least FMO_SCF_PAST_LEAST: the current and the previous one. */
-enum { FMO_SCF_PAST_LEAST = 2 };
+ * entries, but at least FMO_SCF_HISTORY_LEAST: the current and the previous one. */
+enum { FMO_SCF_HISTORY_LEAST = 2 };
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* does nothing without a backend */
 /* H += the symmetric part of M, [n][n] in host memory; NULL: no change. */

@@ -200,7 +200,7 @@ static void turn_orbitals(fmo_scf_state *s, const double *direction, double angl
     const fmo_linalg_ops *op = s->la->ops;
     const int nocc = s->occupied, nvir = s->m - nocc;
     const double *virtuals = s->orbitals + (size_t)s->m * (size_t)nocc;
-    double *Y = s->work2, *M = s->past_fock;
+    double *Y = s->work2, *M = s->history_fock;
     op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, s->orbitals, 0.0, Y);
     op->multiply(s->la, angle, fmo_matrix_of(virtuals, s->m, nvir),
                  fmo_matrix_of(direction, nvir, nocc), 1.0, Y);

@@ -104,16 +104,25 @@ static size_t padded(size_t count)
 /* Allocates all arrays of the state at once. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
 {
-    if (diis_size < FMO_SCF_PAST_LEAST) diis_size = FMO_SCF_PAST_LEAST;
+    if (diis_size < FMO_SCF_HISTORY_LEAST) diis_size = FMO_SCF_HISTORY_LEAST;
     const size_t size = (size_t)s->n * (size_t)s->n, past = (size_t)diis_size * size;
     const struct {
         double **array;
         size_t count;
-    } all[] = {{&s->X, size},          {&s->density, size},     {&s->built, size},
-               {&s->fock, size},       {&s->coulomb, size},     {&s->work, size},
-               {&s->work2, size},      {&s->exchange, size},    {&s->density_o, size},
-               {&s->orbitals, size},   {&s->core, 3 * size},    {&s->past_fock, past},
-               {&s->past_error, past}, {&s->past_density, past}};
+    } all[] = {{&s->X, size},
+               {&s->density, size},
+               {&s->built, size},
+               {&s->fock, size},
+               {&s->coulomb, size},
+               {&s->work, size},
+               {&s->work2, size},
+               {&s->exchange, size},
+               {&s->density_o, size},
+               {&s->orbitals, size},
+               {&s->core, 3 * size},
+               {&s->history_fock, past},
+               {&s->history_error, past},
+               {&s->history_density, past}};
     size_t total = 0, at = 0;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) total += padded(all[k].count);
     s->memory = s->la->ops->allocate(s->la, total);
@@ -237,8 +246,8 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     if (o->guess == FMO_SCF_GUESS_CORE) {
-        fmo_scf_fock_to_orthogonal(s, s->core, s->past_fock);
-        fmo_scf_solve(s, s->past_fock, s->density_o);
+        fmo_scf_fock_to_orthogonal(s, s->core, s->history_fock);
+        fmo_scf_solve(s, s->history_fock, s->density_o);
         fmo_scf_from_orthogonal(s, s->density_o, s->density);
         return FMO_OK;
     }
