@@ -178,7 +178,8 @@ double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
     op->add(s->la, size, 1.0, s->density, 0.0, s->built);
     op->add(s->la, size, 1.0, s->core, 0.0, s->fock);
     op->add(s->la, size, 1.0, s->fock_2e, 1.0, s->fock);
-    s->changes = how == FMO_SCF_FULL ? 0 : s->changes + (how == FMO_SCF_CHANGE);
+    s->incremental_builds =
+        how == FMO_SCF_FULL ? 0 : s->incremental_builds + (how == FMO_SCF_CHANGE);
     if (how != FMO_SCF_KNOWN)
         s->widest = how == FMO_SCF_FULL ? s->cutoff : fmax(s->widest, s->cutoff);
     return s->nuclear_repulsion + s->one_electron_energy + s->two_electron_energy +
@@ -189,7 +190,7 @@ double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
 
 /* The final phase starts at the latest when the gradient is below this many times the threshold. It
  * starts with a full build and uses the requested cutoff; usually it is one cycle. */
-static const double nearly = 5.0;
+static const double final_phase_gradient = 5.0;
 
 /* Factor of the looser cutoff before the final phase: cutoff = factor * (gradient at which the
  * final phase starts / 5) / sqrt(number of functions), because the norm of the neglected part of a
@@ -198,23 +199,23 @@ static const double loose_share = 0.003;
 
 /* The final phase may use incremental builds after its first one if the error of a build is below
  * this share of the energy threshold. */
-static const double little = 0.3;
+static const double incremental_error_share = 0.3;
 
 /* The error of an incremental build affects later density changes as well: a full build follows
  * when they are this many times larger than assumed for its cutoff. */
-static const double rises_most = 4.0;
+static const double change_growth_most = 4.0;
 
 /* If G is cached for later SCFs, which need it to be more accurate, incremental builds use this
  * share of the looser cutoff. */
-static const double keeps_share = 0.1;
+static const double cached_cutoff_share = 0.1;
 
 /* A density that was read is assumed to have a gradient of at most this (hartree): no looser builds
  * if the final phase starts at a larger gradient. */
-static const double given_is_near = 1e-2;
+static const double read_density_gradient = 1e-2;
 
 /* Cycles towards gradient_aim continue while the gradient is at most this fraction of the previous
  * one. */
-static const double falls_enough = 0.5;
+static const double gradient_ratio_most = 0.5;
 
 /* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
 typedef struct history {
@@ -297,14 +298,16 @@ static void extrapolate(fmo_scf_state *s, const history *h, int ediis, int plain
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
  * the density changes (build.c). If the Fock matrix may be less accurate, incremental builds
- * therefore use a cutoff that is larger in the ratio of density to change, up to `loose`, and the
+ * therefore use a cutoff that is larger in the ratio of density to change, up to `loosest`, and the
  * final phase starts as soon as that is possible. */
 typedef struct cutoffs {
-    double asked, loose, before; /* before: the final phase */
-    double begin, near; /* gradients at which the final phase starts, and starts at the latest */
-    double density;     /* norm of the density over the norm of changes at a gradient of 1 */
-    int last;           /* 1: the final phase has started */
-    int changes; /* 1: builds of the final phase after the first, full one may be incremental */
+    double requested, loosest;
+    double early;                /* before the final phase */
+    double final_from, final_at; /* gradients at which the final phase may start, and starts at the
+                                    latest, hartree */
+    double density;  /* norm of the density over the norm of changes at a gradient of 1 */
+    int final;       /* 1: the final phase has started */
+    int incremental; /* 1: builds of the final phase after the first, full one may be incremental */
 } cutoffs;
 
 /* Returns the cutoff that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
@@ -316,33 +319,35 @@ static double loose_cutoff(const fmo_scf_state *s, double gradient)
 /* Chooses the cutoffs of an SCF from its options. */
 static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
 {
-    cutoffs c = {.asked = o->fock.cutoff, .loose = loose_cutoff(s, o->gradient_convergence)};
-    const int loosened = c.asked > 0.0 && c.loose > c.asked; /* cutoff 0: no screening */
+    cutoffs c = {.requested = o->fock.cutoff, .loosest = loose_cutoff(s, o->gradient_convergence)};
+    const int loosened = c.requested > 0.0 && c.loosest > c.requested; /* cutoff 0: no screening */
     /* In the orthogonal basis changes are up to four times their gradient. */
     c.density = 0.25 * sqrt((double)s->occupied);
-    c.changes = loosened && FMO_SCF_CUTOFF_ERROR * c.asked * s->n <= little * o->energy_convergence;
-    c.begin = c.near = nearly * o->gradient_convergence;
-    if (c.changes && o->loose_fock)
-        c.begin = fmax(c.near, c.density * c.asked / c.loose);
+    c.incremental = loosened && FMO_SCF_CUTOFF_ERROR * c.requested * s->n <=
+                                    incremental_error_share * o->energy_convergence;
+    c.final_from = c.final_at = final_phase_gradient * o->gradient_convergence;
+    if (c.incremental && o->loose_fock)
+        c.final_from = fmax(c.final_at, c.density * c.requested / c.loosest);
     else
-        c.loose = c.asked;
-    c.before = loose_cutoff(s, c.begin / nearly);
-    c.last = !loosened || s->known || (o->guess == FMO_SCF_GUESS_READ && c.begin > given_is_near);
-    if (s->keeps) c.loose *= keeps_share;
+        c.loosest = c.requested;
+    c.early = loose_cutoff(s, c.final_from / final_phase_gradient);
+    c.final = !loosened || s->known ||
+              (o->guess == FMO_SCF_GUESS_READ && c.final_from > read_density_gradient);
+    if (s->keeps) c.loosest *= cached_cutoff_share;
     return c;
 }
 
 /* Chooses the next build, and sets its cutoff in the state. */
 static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, int rebuild)
 {
-    const int begins = !c->last && gradient < c->begin;
-    const int rises = c->last && s->widest > c->asked &&
-                      s->widest * gradient > rises_most * c->asked * c->density;
-    const int full = rebuild || begins || rises || (gradient < c->near && !c->changes);
-    c->last |= begins;
-    s->cutoff = !c->last ? c->before
-                : full   ? c->asked
-                         : fmax(c->asked, fmin(c->loose, c->asked * c->density / gradient));
+    const int begins = !c->final && gradient < c->final_from;
+    const int rises = c->final && s->widest > c->requested &&
+                      s->widest * gradient > change_growth_most * c->requested * c->density;
+    const int full = rebuild || begins || rises || (gradient < c->final_at && !c->incremental);
+    c->final |= begins;
+    s->cutoff = !c->final ? c->early
+                : full    ? c->requested
+                       : fmax(c->requested, fmin(c->loosest, c->requested * c->density / gradient));
     return full ? FMO_SCF_FULL : FMO_SCF_CHANGE;
 }
 
@@ -392,7 +397,7 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
 {
     const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
     /* A cached G must be as accurate as this SCF's own would be. */
-    s->known &= s->changes < o->rebuild_cycles &&
+    s->known &= s->incremental_builds < o->rebuild_cycles &&
                 (s->widest <= o->fock.cutoff ||
                  (o->loose_fock && s->widest <= loose_cutoff(s, o->gradient_convergence)));
     const iteration it = {.s = s,
@@ -406,7 +411,7 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
                           .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
                           .lowest = INFINITY,
                           .alone = alone};
-    s->cutoff = it.c.last ? it.c.asked : it.c.before;
+    s->cutoff = it.c.final ? it.c.requested : it.c.early;
     s->known = 0;
     r->converged = 0;
     return it;
@@ -431,13 +436,13 @@ static void judge(iteration *it, double energy, double gradient)
     r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
     it->within = fmo_scf_within_thresholds(energy, change, r->energy_error, gradient,
                                            o->energy_convergence, o->gradient_convergence);
-    const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
+    const int no_better = gradient > gradient_ratio_most * before || gradient < o->gradient_aim ||
                           r->cycles == o->max_cycles;
     it->abrupt =
         it->within && changed_abruptly(&it->history); /* a state that may not be stationary */
     it->was_abrupt |= it->abrupt;
-    r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.last &&
-                   (it->how == FMO_SCF_FULL || it->c.changes) &&
+    r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
+                   (it->how == FMO_SCF_FULL || it->c.incremental) &&
                    (o->gradient_aim <= 0.0 || no_better);
 }
 
@@ -465,7 +470,7 @@ static void next_density(iteration *it)
         fmo_scf_solve(s, s->orbitals, s->density_o);
         fmo_scf_from_orthogonal(s, s->density_o, s->density);
     }
-    it->how = choose_build(s, &it->c, gradient, s->changes >= o->rebuild_cycles);
+    it->how = choose_build(s, &it->c, gradient, s->incremental_builds >= o->rebuild_cycles);
 }
 
 /* Calls the callback. `cycle` has what was known before the cycle began, with the seconds of the

@@ -33,16 +33,16 @@ typedef struct fmo_projected {
 typedef struct fmo_scf_state {
     fmo_linalg *la;
     fmo_fock_plan *plan;
-    size_t job;            /* index of the molecule in a batch */
-    fmo_scf_solver solver; /* never AUTO */
-    char mode_reason[160]; /* why auto chose the mode, or "" */
-    double cutoff;         /* cutoff of the next build */
-    int changes;           /* number of incremental builds of G since the last full one */
-    double widest;         /* largest cutoff of the builds that G consists of */
-    int known;             /* 1: G of the initial density is known */
-    int keeps;             /* 1: G is cached for later SCFs */
-    int threads;           /* threads of the host */
-    int devices;           /* number of GPUs that share builds; 0: builds run on the CPU */
+    size_t job;             /* index of the molecule in a batch */
+    fmo_scf_solver solver;  /* never AUTO */
+    char mode_reason[160];  /* why auto chose the mode, or "" */
+    double cutoff;          /* cutoff of the next build */
+    int incremental_builds; /* number of incremental builds of G since the last full one */
+    double widest;          /* largest cutoff of the builds that G consists of */
+    int known;              /* 1: G of the initial density is known */
+    int keeps;              /* 1: G is cached for later SCFs */
+    int threads;            /* threads of the host */
+    int devices;            /* number of GPUs that share builds; 0: builds run on the CPU */
     int n, m, occupied;
     double nuclear_repulsion;
 
