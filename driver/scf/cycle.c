@@ -155,17 +155,17 @@ double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
     const size_t size = (size_t)s->n * (size_t)s->n;
     double start = driver_seconds();
     const int terms = how == FMO_SCF_CHANGE ? 3 : 2;
-    const double *const built = how == FMO_SCF_CHANGE ? s->built : s->density;
+    const double *const built_density = how == FMO_SCF_CHANGE ? s->built_density : s->density;
     double sum[3];
-    if (how == FMO_SCF_CHANGE) op->add(s->la, size, 1.0, s->density, -1.0, s->built);
+    if (how == FMO_SCF_CHANGE) op->add(s->la, size, 1.0, s->density, -1.0, s->built_density);
     for (int again = 0; again < 2; again++) {
-        if (how != FMO_SCF_KNOWN)
-            fmo_scf_two_electron(s, built, how == FMO_SCF_CHANGE ? s->change : s->fock_2e);
+        if (how != FMO_SCF_REUSED)
+            fmo_scf_two_electron(s, built_density, how == FMO_SCF_CHANGE ? s->change : s->fock_2e);
         op->finish(s->la);
         s->fock_seconds += driver_seconds() - start;
         start = driver_seconds();
-        op->dots(s->la, size, terms, s->core, built, sum);
-        if (again || !isnan(sum[terms - 1]) || !fmo_scf_fit_plan(s, built)) break;
+        op->dots(s->la, size, terms, s->core, built_density, sum);
+        if (again || !isnan(sum[terms - 1]) || !fmo_scf_fit_plan(s, built_density)) break;
     }
     if (how == FMO_SCF_CHANGE) {
         s->one_electron_energy += sum[0];
@@ -175,13 +175,13 @@ double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
         s->one_electron_energy = sum[0];
         if (how == FMO_SCF_FULL) s->two_electron_energy = 0.5 * sum[1];
     }
-    op->add(s->la, size, 1.0, s->density, 0.0, s->built);
+    op->add(s->la, size, 1.0, s->density, 0.0, s->built_density);
     op->add(s->la, size, 1.0, s->core, 0.0, s->fock);
     op->add(s->la, size, 1.0, s->fock_2e, 1.0, s->fock);
     s->incremental_builds =
         how == FMO_SCF_FULL ? 0 : s->incremental_builds + (how == FMO_SCF_CHANGE);
-    if (how != FMO_SCF_KNOWN)
-        s->widest = how == FMO_SCF_FULL ? s->cutoff : fmax(s->widest, s->cutoff);
+    if (how != FMO_SCF_REUSED)
+        s->largest_cutoff = how == FMO_SCF_FULL ? s->cutoff : fmax(s->largest_cutoff, s->cutoff);
     return s->nuclear_repulsion + s->one_electron_energy + s->two_electron_energy +
            fmo_scf_projected_energy(s);
 }
@@ -331,9 +331,9 @@ static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
     else
         c.loosest = c.requested;
     c.early = loose_cutoff(s, c.final_from / final_phase_gradient);
-    c.final = !loosened || s->known ||
+    c.final = !loosened || s->fock_2e_known ||
               (o->guess == FMO_SCF_GUESS_READ && c.final_from > read_density_gradient);
-    if (s->keeps) c.loosest *= cached_cutoff_share;
+    if (s->caches_fock_2e) c.loosest *= cached_cutoff_share;
     return c;
 }
 
@@ -341,8 +341,8 @@ static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
 static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, int rebuild)
 {
     const int begins = !c->final && gradient < c->final_from;
-    const int rises = c->final && s->widest > c->requested &&
-                      s->widest * gradient > change_growth_most * c->requested * c->density;
+    const int rises = c->final && s->largest_cutoff > c->requested &&
+                      s->largest_cutoff * gradient > change_growth_most * c->requested * c->density;
     const int full = rebuild || begins || rises || (gradient < c->final_at && !c->incremental);
     c->final |= begins;
     s->cutoff = !c->final ? c->early
@@ -397,9 +397,10 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
 {
     const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
     /* A cached G must be as accurate as this SCF's own would be. */
-    s->known &= s->incremental_builds < o->rebuild_cycles &&
-                (s->widest <= o->fock.cutoff ||
-                 (o->loose_fock && s->widest <= loose_cutoff(s, o->gradient_convergence)));
+    s->fock_2e_known &=
+        s->incremental_builds < o->rebuild_cycles &&
+        (s->largest_cutoff <= o->fock.cutoff ||
+         (o->loose_fock && s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
     const iteration it = {.s = s,
                           .o = o,
                           .r = r,
@@ -408,11 +409,11 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
                                       .guess = -1},
                           .c = begin_cutoffs(s, o),
                           .error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence),
-                          .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
+                          .how = s->fock_2e_known ? FMO_SCF_REUSED : FMO_SCF_FULL,
                           .lowest = INFINITY,
                           .alone = alone};
     s->cutoff = it.c.final ? it.c.requested : it.c.early;
-    s->known = 0;
+    s->fock_2e_known = 0;
     r->converged = 0;
     return it;
 }

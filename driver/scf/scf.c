@@ -248,7 +248,7 @@ static void open_cache(running *c)
     fmo_scf_cache *const kept = c->shared->kept;
     if (!kept) return;
     la->ops->on_host(la, take_cached, c);
-    c->s.keeps = 1;
+    c->s.caches_fock_2e = 1;
     if (c->cached) return;
     la->ops->release(la, kept->state.memory);
     la->ops->release(la, kept->state.projected.memory);
@@ -281,7 +281,7 @@ static fmo_status prepare(running *c, fmo_error *err)
     r->one_electron_seconds = driver_seconds() - start;
     if (!c->cached)
         status = make_functions(c, err);
-    else if (!s->known)
+    else if (!s->fock_2e_known)
         s->la->ops->upload(s->la, size, r->overlap, s->exchange);
     if (status != FMO_OK) return status;
     if (!s->projected.num) fmo_scf_add_matrix((size_t)s->n, in->projector, r->core_hamiltonian);
@@ -289,7 +289,8 @@ static fmo_status prepare(running *c, fmo_error *err)
     r->solver = s->solver;
     s->la->ops->upload(s->la, size, r->core_hamiltonian, s->core);
     start = driver_seconds();
-    if (!s->known) status = fmo_scf_first_density(s, in, c->options, c->shared->atoms, r, err);
+    if (!s->fock_2e_known)
+        status = fmo_scf_first_density(s, in, c->options, c->shared->atoms, r, err);
     r->guess_seconds = driver_seconds() - start;
     s->solve_seconds = 0.0;
     return status == FMO_OK ? s->la->error.status : status;

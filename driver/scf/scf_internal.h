@@ -38,9 +38,9 @@ typedef struct fmo_scf_state {
     char mode_reason[160];  /* why auto chose the mode, or "" */
     double cutoff;          /* cutoff of the next build */
     int incremental_builds; /* number of incremental builds of G since the last full one */
-    double widest;          /* largest cutoff of the builds that G consists of */
-    int known;              /* 1: G of the initial density is known */
-    int keeps;              /* 1: G is cached for later SCFs */
+    double largest_cutoff;  /* largest cutoff of the builds that G consists of */
+    int fock_2e_known;      /* 1: G of the initial density is known */
+    int caches_fock_2e;     /* 1: G is cached for later SCFs */
     int threads;            /* threads of the host */
     int devices;            /* number of GPUs that share builds; 0: builds run on the CPU */
     int n, m, occupied;
@@ -50,7 +50,7 @@ typedef struct fmo_scf_state {
     double *core, *fock_2e, *change; /* H, G, and G of the last change of the density; contiguous */
     double *fock;                    /* H + G; H and G are without P of projected-out orbitals */
     double *X;                       /* n x m: orthogonal functions as columns */
-    double *density, *built;         /* D, and the density to which fock_2e belongs */
+    double *density, *built_density; /* D, and the density to which fock_2e belongs */
     double *coulomb, *exchange, *work, *work2; /* [n][n] */
     double *density_o;                         /* X^-1 D X^-T, with trace 2 occupied */
 
@@ -152,8 +152,8 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
                                  const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
                                  fmo_error *err);
 
-/* Restores the cached state and the fields of the result that belong to it; s->known tells whether
- * the cached G is that of the input density.
+/* Restores the cached state and the fields of the result that belong to it; s->fock_2e_known tells
+ * whether the cached G is that of the input density.
  * @return 0 if nothing is cached for this input and these options */
 int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
                         fmo_scf_cache *kept, fmo_scf_result *r);
@@ -211,7 +211,7 @@ void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
 int fmo_scf_fit_plan(fmo_scf_state *s, const double *density);
 
 /* How G is obtained: from the whole density, from its change, or reused. */
-typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_KNOWN } fmo_scf_how;
+typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_REUSED } fmo_scf_how;
 
 /* Computes F of the density, and returns the energy in hartree. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how);

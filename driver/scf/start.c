@@ -111,7 +111,7 @@ void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
         size_t count;
     } all[] = {{&s->X, size},
                {&s->density, size},
-               {&s->built, size},
+               {&s->built_density, size},
                {&s->fock, size},
                {&s->coulomb, size},
                {&s->work, size},
@@ -318,7 +318,7 @@ int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf
     now.nuclear_repulsion = s->nuclear_repulsion;
     now.orbital_energy = s->orbital_energy;
     now.fock_seconds = now.solve_seconds = 0.0;
-    now.known =
+    now.fock_2e_known =
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(kept, DENSITY), bytes);
     *s = now;
     kept->state.memory = kept->state.projected.memory =
