@@ -59,11 +59,11 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int as
     job->err = (fmo_error){FMO_OK, ""};
     job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
                                   &job->err);
-    if ((aside || b->soon) && job->result && cube(job) <= b->cpu_most)
+    if ((aside || b->all_quick) && job->result && cube(job) <= b->cpu_most)
         snprintf(job->result->fock_profile.mode_reason,
                  sizeof job->result->fock_profile.mode_reason, "%s",
-                 b->soon ? fmo_scf_soon_reason
-                         : "many molecules of this size are faster on the CPU");
+                 b->all_quick ? fmo_scf_quick_on_cpu_reason
+                              : "many molecules of this size are faster on the CPU");
     fmo_scf_batch_note_end(b, k, aside);
     fmo_scf_batch_release(b, k);
 }
@@ -159,9 +159,9 @@ static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
 }
 
 /* With mode auto, small molecules stay on the CPU: all of them if they finish soon
- * (fmo_scf_soon_done), otherwise, if there are at least two per thread, those whose cubed number of
- * functions is at most this times the number of threads: a GPU would wait for their plans longer
- * than the CPU takes (docs/log/scf.md, "Many molecules"). */
+ * (fmo_scf_is_quick_on_cpu), otherwise, if there are at least two per thread, those whose cubed
+ * number of functions is at most this times the number of threads: a GPU would wait for their plans
+ * longer than the CPU takes (docs/log/scf.md, "Many molecules"). */
 enum { CPU_CUBE = 1600 };
 
 /* Sets b->cpu_most and b->soon. */
@@ -177,9 +177,9 @@ static void find_small(batch *b)
         small += own <= most;
         if (own > largest) largest = own;
     }
-    if (!b->asked->deal && fmo_scf_soon_done(&b->asked->fock, cubes)) {
+    if (!b->asked->deal && fmo_scf_is_quick_on_cpu(&b->asked->fock, cubes)) {
         b->cpu_most = largest;
-        b->soon = 1;
+        b->all_quick = 1;
         return;
     }
     if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
@@ -265,7 +265,7 @@ static void run(batch *b)
     const fmo_ranks *ranks = b->asked->deal;
     fmo_scf_options alone = *b->asked;
     alone.begun = NULL; /* the callback would not know which job it is about */
-    if (b->soon) alone.fock.mode = FMO_MODE_CPU;
+    if (b->all_quick) alone.fock.mode = FMO_MODE_CPU;
     /* Half of the free memory is left to other programs, as a single SCF does with stored
      * integrals; ranks of a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);

@@ -77,8 +77,8 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
 }
 /* Returns whether `auto` leaves SCFs with this total of cubed numbers of functions to the CPU,
  * which finishes them before a GPU has started. */
-int fmo_scf_soon_done(const fmo_fock_options *fock, double cubes);
-extern const char fmo_scf_soon_reason[]; /* reason for the report */
+int fmo_scf_is_quick_on_cpu(const fmo_fock_options *fock, double cubes);
+extern const char fmo_scf_quick_on_cpu_reason[]; /* reason for the report */
 /* Returns 1 if orbitals are requested or needed for the stability analysis. */
 static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 {

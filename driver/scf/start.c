@@ -18,15 +18,15 @@ enum { PURIFY_FROM = 48 };
 /* Cubed number of functions per thread that take 0.1 s: an SCF of n functions takes one thread
  * about 0.5 us n^3. CUDA takes 0.3 s to start, and for so few functions an SCF takes as long on a
  * GPU as on the CPU (docs/log/scf.md, "Few functions"). */
-static const double soon_cubes = 2e5;
+static const double quick_cubes = 2e5;
 
-const char fmo_scf_soon_reason[] = "too few functions for a GPU";
+const char fmo_scf_quick_on_cpu_reason[] = "too few functions for a GPU";
 
-int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
+int fmo_scf_is_quick_on_cpu(const fmo_fock_options *f, double cubes)
 {
     return f->mode == FMO_MODE_AUTO && f->device < 0 && !f->device_num && !f->stream && !f->ranks &&
            f->scatter == FMO_SCATTER_AUTO && f->commit == FMO_COMMIT_NATIVE &&
-           cubes <= soon_cubes * (double)fmo_fock_threads(f->threads);
+           cubes <= quick_cubes * (double)fmo_fock_threads(f->threads);
 }
 
 /* Chooses the mode and records the reason. alone: 1 for a single SCF; a batch has already decided
@@ -36,9 +36,9 @@ static fmo_status choose_mode(const fmo_scf_input *in, int alone, fmo_fock_optio
 {
     const double n = (double)fmo_basis_ao_num(in->basis), cube = n * n * n;
     fmo_status status = FMO_OK;
-    if (alone && fmo_scf_soon_done(fock, cube)) {
+    if (alone && fmo_scf_is_quick_on_cpu(fock, cube)) {
         fock->mode = FMO_MODE_CPU;
-        snprintf(s->mode_reason, sizeof s->mode_reason, "%s", fmo_scf_soon_reason);
+        snprintf(s->mode_reason, sizeof s->mode_reason, "%s", fmo_scf_quick_on_cpu_reason);
     } else {
         status = fmo_fock_choose_mode(in->basis, fock, &fock->mode, s->mode_reason, err);
     }
