@@ -232,27 +232,27 @@ static fmo_status begin(running *c, fmo_error *err)
 static void take_cached(void *user)
 {
     running *const c = user;
-    c->cached = fmo_scf_take_cached(&c->s, c->input, c->options, c->shared->kept, c->r);
+    c->cached = fmo_scf_take_cached(&c->s, c->input, c->options, c->shared->cache, c->r);
 }
 
 static void cache(void *user)
 {
     running *const c = user;
-    c->cached = fmo_scf_cache_state(&c->s, c->input, c->options, c->r, c->shared->kept);
+    c->cached = fmo_scf_cache_state(&c->s, c->input, c->options, c->r, c->shared->cache);
 }
 
 /* Takes the cached state, or empties the cache if it belongs to another input. */
 static void open_cache(running *c)
 {
     fmo_linalg *const la = c->s.la;
-    fmo_scf_cache *const kept = c->shared->kept;
-    if (!kept) return;
+    fmo_scf_cache *const cache = c->shared->cache;
+    if (!cache) return;
     la->ops->on_host(la, take_cached, c);
     c->s.caches_fock_2e = 1;
     if (c->cached) return;
-    la->ops->release(la, kept->state.memory);
-    la->ops->release(la, kept->state.projected.memory);
-    fmo_scf_forget_cached(kept);
+    la->ops->release(la, cache->state.memory);
+    la->ops->release(la, cache->state.projected.memory);
+    fmo_scf_forget_cached(cache);
 }
 
 /* Allocates the arrays and computes orthogonal functions. */
@@ -334,7 +334,7 @@ static void end(running *c, fmo_status status)
     fmo_scf_state *const s = &c->s;
     if (s->la) s->la->ops->finish(s->la); /* waits for builds of the plan */
     c->cached = 0;
-    if (c->shared->kept && status == FMO_OK && s->la->error.status == FMO_OK &&
+    if (c->shared->cache && status == FMO_OK && s->la->error.status == FMO_OK &&
         c->options->stability == FMO_SCF_STABILITY_NONE)
         s->la->ops->on_host(s->la, cache, c);
     if (c->cached) s->memory = s->projected.memory = NULL; /* they now belong to the cache */

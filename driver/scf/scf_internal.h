@@ -104,9 +104,9 @@ typedef struct fmo_scf_shared {
     /* Backend and plan of an SCF in a lockstep batch (lockstep.h); NULL: the SCF opens its own. */
     fmo_linalg *la;
     fmo_fock_plan *plan;
-    double plan_seconds; /* time that the plan took */
-    int plan_cached;     /* 1: the plan is cached and must not be destroyed */
-    fmo_scf_cache *kept; /* cache of this molecule, with this backend; NULL: nothing is cached */
+    double plan_seconds;  /* time that the plan took */
+    int plan_cached;      /* 1: the plan is cached and must not be destroyed */
+    fmo_scf_cache *cache; /* cache of this molecule, with this backend; NULL: nothing is cached */
 } fmo_scf_shared;
 
 /* Runs fmo_scf_run; error messages name the function `call`. */
@@ -156,14 +156,14 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
  * whether the cached G is that of the input density.
  * @return 0 if nothing is cached for this input and these options */
 int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        fmo_scf_cache *kept, fmo_scf_result *r);
+                        fmo_scf_cache *cache, fmo_scf_result *r);
 /* Caches the state of a converged SCF, whose backend arrays must then not be released.
  * @return 0 if there is no host memory */
 int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        const fmo_scf_result *r, fmo_scf_cache *kept);
+                        const fmo_scf_result *r, fmo_scf_cache *cache);
 /* Empties the cache. The caller releases the two backend arrays state.memory and
  * state.projected.memory. */
-void fmo_scf_forget_cached(fmo_scf_cache *kept);
+void fmo_scf_forget_cached(fmo_scf_cache *cache);
 
 /* ---- projected.c ---- */
 
