@@ -231,7 +231,6 @@ MOLECULES_UHF = (
     Molecule("ClO", "6-31G*", "third row", line("Cl", 2.966, "O"), multiplicity=2),
     Molecule("S2", "6-31G*", "triplet, third row", line("S", 3.57, "S"), multiplicity=3),
     Molecule("Br", "6-31G*", "fourth-row atom", line("Br"), multiplicity=2),
-    Molecule("ScO", "STO-3G", "transition metal", line("Sc", 3.15, "O"), multiplicity=2),
     Molecule("H2O UHF", "6-31G*", "a closed shell stays one", xyz="water001", multiplicity=1),
     Molecule("H2 stretched", "6-31G", "RHF is unstable", line("H", 6.0, "H"), multiplicity=1),
     Molecule("N2 stretched", "6-31G", "RHF is unstable", line("N", 3.6, "N"), multiplicity=1),

@@ -293,27 +293,27 @@ static fmo_status begin(running *c, fmo_error *err)
 static void take_cached(void *user)
 {
     running *const c = user;
-    c->cached = fmo_scf_take_cached(&c->s, c->input, c->options, c->shared->kept, c->r);
+    c->cached = fmo_scf_take_cached(&c->s, c->input, c->options, c->shared->cache, c->r);
 }
 
 static void cache(void *user)
 {
     running *const c = user;
-    c->cached = fmo_scf_cache_state(&c->s, c->input, c->options, c->r, c->shared->kept);
+    c->cached = fmo_scf_cache_state(&c->s, c->input, c->options, c->r, c->shared->cache);
 }
 
 /* Takes the cached state, or empties the cache if it belongs to another input. */
 static void open_cache(running *c)
 {
     fmo_linalg *const la = c->s.la;
-    fmo_scf_cache *const kept = c->shared->kept;
-    if (!kept) return;
+    fmo_scf_cache *const cache = c->shared->cache;
+    if (!cache) return;
     la->ops->on_host(la, take_cached, c);
-    c->s.keeps = 1;
+    c->s.caches_fock_2e = 1;
     if (c->cached) return;
-    la->ops->release(la, kept->state.memory);
-    la->ops->release(la, kept->state.projected.memory);
-    fmo_scf_forget_cached(kept);
+    la->ops->release(la, cache->state.memory);
+    la->ops->release(la, cache->state.projected.memory);
+    fmo_scf_forget_cached(cache);
 }
 
 /* Allocates the arrays and computes orthogonal functions. */
@@ -342,7 +342,7 @@ static fmo_status prepare(running *c, fmo_error *err)
     r->one_electron_seconds = driver_seconds() - start;
     if (!c->cached)
         status = make_functions(c, err);
-    else if (!s->known)
+    else if (!s->fock_2e_known)
         s->la->ops->upload(s->la, size, r->overlap, s->exchange);
     if (status != FMO_OK) return status;
     if (!s->projected.num) fmo_scf_add_matrix((size_t)s->n, in->projector, r->core_hamiltonian);
@@ -351,7 +351,8 @@ static fmo_status prepare(running *c, fmo_error *err)
     for (int k = 0; k < s->channels; k++)
         s->la->ops->upload(s->la, size, r->core_hamiltonian, fmo_scf_of_channel(s, s->core, k));
     start = driver_seconds();
-    if (!s->known) status = fmo_scf_first_density(s, in, c->options, c->shared->atoms, r, err);
+    if (!s->fock_2e_known)
+        status = fmo_scf_first_density(s, in, c->options, c->shared->atoms, r, err);
     r->guess_seconds = driver_seconds() - start;
     s->solve_seconds = 0.0;
     return status == FMO_OK ? s->la->error.status : status;
@@ -395,7 +396,7 @@ static void end(running *c, fmo_status status)
     fmo_scf_state *const s = &c->s;
     if (s->la) s->la->ops->finish(s->la); /* waits for builds of the plan */
     c->cached = 0;
-    if (c->shared->kept && s->channels == 1 && status == FMO_OK && s->la->error.status == FMO_OK &&
+    if (c->shared->cache && s->channels == 1 && status == FMO_OK && s->la->error.status == FMO_OK &&
         c->options->stability == FMO_SCF_STABILITY_NONE)
         s->la->ops->on_host(s->la, cache, c);
     if (c->cached) s->memory = s->projected.memory = NULL; /* they now belong to the cache */

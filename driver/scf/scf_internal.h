@@ -39,16 +39,16 @@ typedef struct fmo_projected {
 typedef struct fmo_scf_state {
     fmo_linalg *la;
     fmo_fock_plan *plan;
-    size_t job;            /* index of the molecule in a batch */
-    fmo_scf_solver solver; /* never AUTO */
-    char mode_reason[160]; /* why auto chose the mode, or "" */
-    double cutoff;         /* cutoff of the next build */
-    int changes;           /* number of incremental builds of G since the last full one */
-    double widest;         /* largest cutoff of the builds that G consists of */
-    int known;             /* 1: G of the initial density is known */
-    int keeps;             /* 1: G is cached for later SCFs */
-    int threads;           /* threads of the host */
-    int devices;           /* number of GPUs that share builds; 0: builds run on the CPU */
+    size_t job;             /* index of the molecule in a batch */
+    fmo_scf_solver solver;  /* never AUTO */
+    char mode_reason[160];  /* why auto chose the mode, or "" */
+    double cutoff;          /* cutoff of the next build */
+    int incremental_builds; /* number of incremental builds of G since the last full one */
+    double largest_cutoff;  /* largest cutoff of the builds that G consists of */
+    int fock_2e_known;      /* 1: G of the initial density is known */
+    int caches_fock_2e;     /* 1: G is cached for later SCFs */
+    int threads;            /* threads of the host */
+    int devices;            /* number of GPUs that share builds; 0: builds run on the CPU */
     int n, m, channels, occupied[FMO_SCF_CHANNELS];
     double nuclear_repulsion;
 
@@ -56,14 +56,14 @@ typedef struct fmo_scf_state {
     /* H, G, and G of the last change of the density; contiguous, and so are the three of each
      * channel (fmo_scf_of_channel) */
     double *core, *fock_2e, *change;
-    double *fock;            /* [channel] H + G; H and G are without P of projected-out orbitals */
-    double *X;               /* n x m: orthogonal functions as columns */
-    double *density, *built; /* [channel] D, and the density to which fock_2e belongs */
+    double *fock; /* [channel] H + G; H and G are without P of projected-out orbitals */
+    double *X;    /* n x m: orthogonal functions as columns */
+    double *density, *built_density; /* [channel] D, and the density to which fock_2e belongs */
     double *coulomb, *exchange, *work, *work2; /* [n][n]; exchange [channel] */
     double *density_o;                         /* [channel] X^-1 D X^-T, with trace 2 occupied */
 
-    double *past_fock, *past_error,
-        *past_density; /* [size][channel][m][m] in the orthogonal basis */
+    double *history_fock, *history_error,
+        *history_density; /* [size][channel][m][m] in the orthogonal basis */
 
     double *orbitals;       /* [channel] m x m: eigenvectors of the last Fock matrix as columns */
     double *orbital_energy; /* [channel][n], m of them used, in host memory */
@@ -92,8 +92,8 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
 }
 /* Returns whether `auto` leaves SCFs with this total of cubed numbers of functions to the CPU,
  * which finishes them before a GPU has started. */
-int fmo_scf_soon_done(const fmo_fock_options *fock, double cubes);
-extern const char fmo_scf_soon_reason[]; /* reason for the report */
+int fmo_scf_is_quick_on_cpu(const fmo_fock_options *fock, double cubes);
+extern const char fmo_scf_quick_on_cpu_reason[]; /* reason for the report */
 /* Returns 1 if orbitals are requested or needed for the stability analysis. */
 static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 {
@@ -119,9 +119,9 @@ typedef struct fmo_scf_shared {
     /* Backend and plan of an SCF in a lockstep batch (lockstep.h); NULL: the SCF opens its own. */
     fmo_linalg *la;
     fmo_fock_plan *plan;
-    double plan_seconds; /* time that the plan took */
-    int plan_cached;     /* 1: the plan is cached and must not be destroyed */
-    fmo_scf_cache *kept; /* cache of this molecule, with this backend; NULL: nothing is cached */
+    double plan_seconds;  /* time that the plan took */
+    int plan_cached;      /* 1: the plan is cached and must not be destroyed */
+    fmo_scf_cache *cache; /* cache of this molecule, with this backend; NULL: nothing is cached */
 } fmo_scf_shared;
 
 /* Runs fmo_scf_run; error messages name the function `call`. */
@@ -149,8 +149,8 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
                         fmo_error *err);
 /* Allocates all arrays of the state; errors are recorded in the backend. The history has diis_size
- * entries, but at least FMO_SCF_PAST_LEAST: the current and the previous one. */
-enum { FMO_SCF_PAST_LEAST = 2 };
+ * entries, but at least FMO_SCF_HISTORY_LEAST: the current and the previous one. */
+enum { FMO_SCF_HISTORY_LEAST = 2 };
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* does nothing without a backend */
 /* H += the symmetric part of M, [n][n] in host memory; NULL: no change. */
@@ -168,18 +168,18 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
                                  const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
                                  fmo_error *err);
 
-/* Restores the cached state and the fields of the result that belong to it; s->known tells whether
- * the cached G is that of the input density.
+/* Restores the cached state and the fields of the result that belong to it; s->fock_2e_known tells
+ * whether the cached G is that of the input density.
  * @return 0 if nothing is cached for this input and these options */
 int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        fmo_scf_cache *kept, fmo_scf_result *r);
+                        fmo_scf_cache *cache, fmo_scf_result *r);
 /* Caches the state of a converged SCF, whose backend arrays must then not be released.
  * @return 0 if there is no host memory */
 int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        const fmo_scf_result *r, fmo_scf_cache *kept);
+                        const fmo_scf_result *r, fmo_scf_cache *cache);
 /* Empties the cache. The caller releases the two backend arrays state.memory and
  * state.projected.memory. */
-void fmo_scf_forget_cached(fmo_scf_cache *kept);
+void fmo_scf_forget_cached(fmo_scf_cache *cache);
 
 /* ---- projected.c ---- */
 
@@ -230,7 +230,7 @@ void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
 int fmo_scf_fit_plan(fmo_scf_state *s, const double *density);
 
 /* How G is obtained: from the whole density, from its change, or reused. */
-typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_KNOWN } fmo_scf_how;
+typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_REUSED } fmo_scf_how;
 
 /* Computes F of the density, and returns the energy in hartree. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how);

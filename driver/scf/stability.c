@@ -249,7 +249,7 @@ static void turn_orbitals(fmo_scf_state *s, const double *direction, double angl
     for (int c = 0; c < s->channels; c++) {
         const int nocc = s->occupied[c], nvir = s->m - nocc;
         const double *const occupied = orbitals_of(s, c);
-        double *const Y = s->work2, *const M = s->past_fock + (size_t)c * mm;
+        double *const Y = s->work2, *const M = s->history_fock + (size_t)c * mm;
         op->add(s->la, mm, 0.0, M, 0.0, M);
         if (nocc == 0) continue;
         op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, occupied, 0.0, Y);
@@ -262,7 +262,7 @@ static void turn_orbitals(fmo_scf_state *s, const double *direction, double angl
         op->fold(s->la, s->m, 0.5, 1.0, M);
         direction += (size_t)nocc * (size_t)nvir;
     }
-    fmo_scf_solve(s, s->past_fock, s->density_o);
+    fmo_scf_solve(s, s->history_fock, s->density_o);
     fmo_scf_density_from_orthogonal(s);
 }
 
