@@ -30,6 +30,7 @@ typedef struct driver_result {
     fmo_scf_result *scf;   /**< of a finished SCF, else NULL */
     fmo_scf_cycle *cycles; /**< [cycle_num] so far */
     int cycle_num;
+    int multiplicity;          /**< 2S + 1 of an SCF, by --multiplicity or the geometry's comment */
     bool singlet_is_meant;     /**< by --multiplicity or the geometry's comment */
     char geometry_notice[160]; /**< fmo_molecule.notice, or "" */
     char spin_notice[240];     /**< why a closed-shell SCF is doubtful, or "" */
