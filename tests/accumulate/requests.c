@@ -198,6 +198,7 @@ static void refused(fmo_fock_job job, fmo_status status, const char *text)
           "\"%s\" expected in \"%s\"", text, err.message);
 }
 
+/* Densities of another symmetry, unknown symmetries and wrong operators are refused by name. */
 static void check_refusals(void)
 {
     static test_system s;
@@ -236,6 +237,7 @@ static void check_refusals(void)
     fmo_basis_destroy(basis);
 }
 
+/* Every run with all pairs of operators, on s, p and d shells, spherical and Cartesian. */
 int main(void)
 {
     static test_system s;

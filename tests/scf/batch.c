@@ -563,14 +563,14 @@ static void test_purified(void)
     fmo_dataset_destroy(dataset);
 }
 
-/* Runs the checks in mode cpu, or in mode fused; "aside" runs the check of batches side by side,
- * for ThreadSanitizer. */
+/* Runs the checks in mode cpu, or in mode fused; "concurrent" runs the check of batches side by
+ * side, for ThreadSanitizer. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};
     mode = argc > 1 && strcmp(argv[1], "fused") == 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
     if (mode == FMO_MODE_FUSED && fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
-    if (argc > 1 && strcmp(argv[1], "aside") == 0) {
+    if (argc > 1 && strcmp(argv[1], "concurrent") == 0) {
         test_side_by_side();
         return check_summary();
     }

@@ -1,4 +1,4 @@
-"""Finds a Python that has PySCF for a test script: the one named by FMO_PYSCF_PYTHON, else the environment that the
+"""Finds a Python that has PySCF for a test script: the one named by FMO_PYSCF_PYTHON, else an environment that the
 scripts of datasets/ make, else this one. To be called before PySCF is imported.
 """
 
@@ -25,7 +25,8 @@ def run_where_it_is(modules="pyscf", path="", **environment):
     FMO_REQUIRE_PYSCF=1."""
     if os.environ.get("FMO_TEST_INSIDE"):
         return
-    for python in (os.environ.get("FMO_PYSCF_PYTHON"), str(environment_folder() / "bin" / "python"), sys.executable):
+    made = [str(environment_folder(name) / "bin" / "python") for name in ("requirements-python.txt", "requirements.txt")]
+    for python in (os.environ.get("FMO_PYSCF_PYTHON"), *made, sys.executable):
         if python and os.path.exists(python) and subprocess.run(
                 [python, "-c", f"import {modules}"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             paths = os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))
