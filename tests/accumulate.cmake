@@ -4,7 +4,7 @@ fmo_test(accumulate_cpu STATIC SOURCES accumulate_cpu.c LABELS unit)
 fmo_test(accumulate_coulomb STATIC SOURCES accumulate_coulomb.c LABELS unit)
 # Many short builds with more threads than cores: waiting threads should sleep.
 set_tests_properties(accumulate_cpu PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
-fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::OPENBLAS
+fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::FMO_OPENBLAS
          LABELS unit)
 fmo_test(accumulate_loosen SOURCES accumulate_loosen.c LABELS unit)
 fmo_test(accumulate_weight STATIC SOURCES accumulate_weight.c LABELS unit)

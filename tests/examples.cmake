@@ -2,7 +2,7 @@
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 set(examples coulomb_exchange batch scf device_pointers)
-set(EXAMPLE_LIBS_scf PkgConfig::LAPACKE PkgConfig::OPENBLAS)
+set(EXAMPLE_LIBS_scf PkgConfig::FMO_LAPACKE PkgConfig::FMO_OPENBLAS)
 set(EXAMPLE_LIBS_device_pointers CUDA::cudart_static)
 foreach(name IN LISTS examples)
     set(program "") # left out: the test says so and is skipped

@@ -37,7 +37,11 @@ fmo_install_test(install_pkgconfig ${folder}/pkgconfig.sh ${libdir} ${small}
                  ${CMAKE_BINARY_DIR}/tests/pkgconfig $<BOOL:${FMO_INSTALL_STATIC}> ${CMAKE_C_COMPILER} $<$<BOOL:${FMO_TEST_CXX}>:${FMO_TEST_CXX}>)
 fmo_install_test(install_driver ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-driver ${small} --check --quiet)
 fmo_install_test(install_moved ${folder}/moved.sh ${prefix} ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR}
-                 ${CMAKE_BINARY_DIR}/tests/moved ${small})
+                 ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_DATADIR} ${CMAKE_BINARY_DIR}/tests/moved
+                 ${PROJECT_SOURCE_DIR} $<BOOL:${FMO_INSTALL_STATIC}> ${CMAKE_C_COMPILER})
+fmo_install_test(install_components ${folder}/components.sh ${CMAKE_BINARY_DIR} ${prefix} ${CMAKE_COMMAND}
+                 ${CMAKE_BINARY_DIR}/tests/components)
+set_tests_properties(install_components PROPERTIES RESOURCE_LOCK install_manifest)
 fmo_install_test(install_bench ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-bench --version)
 
 # Symbols: each library has headers of its own, the rest is libfmo's. Only libfmo_io, and what stands

@@ -5,7 +5,7 @@ target_include_directories(make-bad-file PRIVATE ${HDF5_INCLUDE_DIRS})
 target_link_libraries(make-bad-file PRIVATE fmo_warnings ${HDF5_C_LIBRARIES} m)
 set_target_properties(make-bad-file PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-set(FMO_IO_TEST_LIBS ${HDF5_C_LIBRARIES} PkgConfig::TREXIO OpenMP::OpenMP_C) # OpenMP brings POSIX threads along
+set(FMO_IO_TEST_LIBS ${HDF5_C_LIBRARIES} PkgConfig::FMO_TREXIO OpenMP::OpenMP_C) # OpenMP brings POSIX threads along
 fmo_test(io_dataset SOURCES io_dataset.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_refusals SOURCES io_refusals.c io_bad_files.c ${bad_files} LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_hdf5 STATIC SOURCES io_hdf5.c io_repack.c LIBS ${FMO_IO_TEST_LIBS} ZLIB::ZLIB LABELS io)

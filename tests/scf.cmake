@@ -26,10 +26,10 @@ if(FMO_SANITIZE)
     set(SCF_NAMES LiH NH3 "N2 stretched")
     set(SCF_NAMES_D H2O HCl HBr)
 endif()
-fmo_test(scf_energies SOURCES scf_energies.c LIBS fmo::scf PkgConfig::JANSSON
+fmo_test(scf_energies SOURCES scf_energies.c LIBS fmo::scf PkgConfig::FMO_JANSSON
          ARGS ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json cpu ${SCF_NAMES} TIMEOUT 1200
          LABELS scf)
-fmo_test(scf_energies_d SOURCES scf_energies.c LIBS fmo::scf PkgConfig::JANSSON
+fmo_test(scf_energies_d SOURCES scf_energies.c LIBS fmo::scf PkgConfig::FMO_JANSSON
          ARGS ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies_d.json cpu ${SCF_NAMES_D} TIMEOUT 1200
          LABELS scf)
 if(FMO_WITH_CUDA)
