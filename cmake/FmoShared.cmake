@@ -7,6 +7,16 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
     set(FMO_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     set(FMO_COMPATIBILITY SameMinorVersion)
 endif()
+# fmo_install_rpath(target folder): libfmo* is found in `folder`, relative to the installed file, and
+# dependencies in their own folders where those are not the system's. Nothing without FMO_INSTALL_RPATH.
+function(fmo_install_rpath target folder)
+    set(rpath "")
+    if(FMO_INSTALL_RPATH)
+        set(rpath ${folder} ${FMO_DEPENDENCY_DIRS})
+    endif()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "${rpath}")
+endfunction()
+
 # CMake sees no language in the objects that shared libraries are made from.
 set(FMO_LINKER_LANGUAGE C)
 if(FMO_WITH_CUDA)
@@ -30,7 +40,8 @@ function(fmo_shared_library name static)
     set_target_properties(${name} PROPERTIES OUTPUT_NAME ${static} EXPORT_NAME ${S_EXPORT}
                           VERSION ${PROJECT_VERSION} SOVERSION ${FMO_SOVERSION}
                           LINKER_LANGUAGE ${FMO_LINKER_LANGUAGE}
-                          LINK_DEPENDS ${script} INSTALL_RPATH $ORIGIN)
+                          LINK_DEPENDS ${script})
+    fmo_install_rpath(${name} $ORIGIN)
     add_library(fmo::${S_EXPORT} ALIAS ${name})
     set_target_properties(${static} PROPERTIES EXPORT_NAME ${S_EXPORT}_static)
     set_property(GLOBAL APPEND PROPERTY FMO_SHARED ${name})
@@ -63,8 +74,11 @@ function(fmo_program name)
         set(rpath ${CMAKE_INSTALL_FULL_LIBDIR})
     else()
         file(RELATIVE_PATH rpath /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-        set(rpath $ORIGIN/${rpath})
+        string(PREPEND rpath $ORIGIN/)
     endif()
-    set_target_properties(${name} PROPERTIES INSTALL_RPATH ${rpath})
+    fmo_install_rpath(${name} ${rpath})
+    if(NOT FMO_INSTALL AND NOT PROJECT_IS_TOP_LEVEL) # of use to another project, if it asks for them
+        set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
     set_property(GLOBAL APPEND PROPERTY FMO_PROGRAMS ${name})
 endfunction()

@@ -94,9 +94,12 @@ def _candidates() -> Iterator[tuple[str | Path, str]]:
         yield named, "FMO_LIBRARY"
         return
     yield package / "libfmo.so", "beside this module"
-    source = package.parents[2]
+    source = (package / "../../..").resolve()
     if (source / "accumulate" / "fock.h").is_file():
         yield source / "build" / "lib" / "libfmo.so", "build tree"
+    # This package is lib/python3.11/site-packages/fmo of an installation, wherever that is.
+    for folder in (source, (source / "../lib64").resolve()):
+        yield folder / f"libfmo.so.{SOVERSION}", "installed with this module"
     for folder in ("lib", "lib64"):
         yield Path(sys.prefix) / folder / f"libfmo.so.{SOVERSION}", "this Python's prefix"
     yield f"libfmo.so.{SOVERSION}", "the loader's search path"
