@@ -42,6 +42,7 @@ run_where_pyscf_is()
 
 # pylint: disable=wrong-import-position
 import contextlib
+import importlib.util
 import unittest
 import warnings
 
@@ -101,6 +102,23 @@ def recorded():
         mine = []
         yield mine
     mine.extend(str(w.message) for w in all_of_them if issubclass(w.category, fmo.FallbackWarning))
+
+
+def needs(*packages):
+    """Of a test or class: skipped where one of these is missing, unless FMO_REQUIRE_PYTHON_EXTRAS is set."""
+    missing = [one for one in packages if importlib.util.find_spec(one) is None]
+    if missing and os.environ.get("FMO_REQUIRE_PYTHON_EXTRAS", "0") not in ("", "0"):
+        raise ImportError(f"FMO_REQUIRE_PYTHON_EXTRAS is set and {', '.join(missing)} missing")
+    return unittest.skipIf(bool(missing), f"no Python package {', '.join(missing)}")
+
+
+def main():
+    """Run the tests that the command line names; exit code 77 if all of them were skipped."""
+    done = unittest.main(verbosity=2, exit=False).result
+    if done.testsRun and len(done.skipped) == done.testsRun and done.wasSuccessful():
+        print("skipped:", done.skipped[0][1])
+        sys.exit(77)
+    sys.exit(not done.wasSuccessful())
 
 
 class Case(unittest.TestCase):
