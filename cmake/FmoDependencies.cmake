@@ -8,8 +8,12 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 if(FMO_TESTS) # tests read our files with it
     pkg_check_modules(FMO_TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)
 endif()
-pkg_check_modules(FMO_OPENBLAS REQUIRED IMPORTED_TARGET openblas)
-pkg_check_modules(FMO_LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+if(FMO_OPENBLAS_DIR)
+    fmo_use_scipy_openblas(${FMO_OPENBLAS_DIR})
+else()
+    pkg_check_modules(FMO_OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+    pkg_check_modules(FMO_LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+endif()
 pkg_check_modules(FMO_JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_package(ZLIB REQUIRED)
 
@@ -29,8 +33,12 @@ if(NOT FMO_CUDA STREQUAL "OFF")
         # is the same from it, kernel for kernel (docs/how-to/test-a-change.md). Each PTX of kernels with d shells
         # takes minutes, machine code from it seconds. PTX itself is for GPUs of other kinds.
         if(NOT CMAKE_CUDA_ARCHITECTURES)
+            set(turing compute_75)
+            if(FMO_WHEEL)
+                set(turing sm_75,compute_75)
+            endif()
             string(APPEND CMAKE_CUDA_FLAGS
-                   " --generate-code=arch=compute_75,code=[compute_75]"
+                   " --generate-code=arch=compute_75,code=[${turing}]"
                    " --generate-code=arch=compute_80,code=[sm_80,sm_90,sm_100,sm_120,compute_80]")
         endif()
         find_package(CUDAToolkit REQUIRED)

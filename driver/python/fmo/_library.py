@@ -99,6 +99,7 @@ def _candidates() -> Iterator[tuple[str | Path, str]]:
     if named:
         yield named, "FMO_LIBRARY"
         return
+    yield package / "lib" / f"libfmo.so.{SOVERSION}", "in this package"
     yield package / "libfmo.so", "beside this module"
     source = (package / "../../..").resolve()
     if (source / "accumulate" / "fock.h").is_file():
@@ -141,7 +142,8 @@ def _load() -> tuple[ctypes.CDLL, str]:
             continue
         return library, str(candidate)
     raise ImportError(
-        "libfmo was not found. Build it (./quickstart run in fmo's sources), install it "
+        "libfmo was not found. Install it with the module (pip install fmo, or in fmo's sources pip install .), "
+        "build it (./quickstart run), install it "
         "(cmake --install build --prefix PREFIX; with PREFIX/lib in LD_LIBRARY_PATH or ldconfig's "
         "folders), or name it: FMO_LIBRARY=/path/to/libfmo.so. Tried: " + "; ".join(tried))
 
