@@ -15,7 +15,7 @@ endforeach()
 set(system "^(ld-linux.*|libc|libm|libdl|libpthread|librt|libz|libgcc_s|libstdc[+][+])[.]so[.]")
 file(GET_RUNTIME_DEPENDENCIES LIBRARIES ${FMO_LIBRARIES} EXECUTABLES ${FMO_PROGRAM}
      RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing CONFLICTING_DEPENDENCIES_PREFIX conflict
-     PRE_EXCLUDE_REGEXES ${system} "^libfmo")
+     PRE_EXCLUDE_REGEXES ${system} "^libfmo" DIRECTORIES ${FMO_WHEEL_FOLDERS})
 if(missing OR conflict_FILENAMES)
     message(FATAL_ERROR "libraries of the module are not found, or in several places: ${missing} ${conflict_FILENAMES}")
 endif()
@@ -38,7 +38,7 @@ configure with -DHDF5_ROOT=\"$(cmake/packaging/hdf5.sh)\"")
     file(CHMOD ${folder}/${name} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
     # A copy that needs another copy must find it beside itself.
     file(GET_RUNTIME_DEPENDENCIES LIBRARIES ${file} RESOLVED_DEPENDENCIES_VAR others
-         UNRESOLVED_DEPENDENCIES_VAR unknown PRE_EXCLUDE_REGEXES ${system})
+         UNRESOLVED_DEPENDENCIES_VAR unknown PRE_EXCLUDE_REGEXES ${system} DIRECTORIES ${FMO_WHEEL_FOLDERS})
     list(FILTER others INCLUDE REGEX "/(${copied})$")
     if(others AND NOT patchelf)
         message(FATAL_ERROR "${name} needs ${others}: install patchelf, which makes it find copies of them")

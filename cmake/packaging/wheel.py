@@ -45,6 +45,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cuda", action="store_true", help="with GPU code")
     parser.add_argument("--openblas", type=Path, help="folder scipy_openblas32")
     parser.add_argument("--hdf5", type=Path, help="folder of a static libhdf5 without dependencies [made by hdf5.sh]")
+    parser.add_argument("--glibc", type=Path, help="folder of the glibc that was linked, where that is not this machine's")
     parser.add_argument("--output", type=Path, default=Path("dist"), help="folder for the wheel [dist]")
     parser.add_argument("--define", "-D", action="append", default=[], metavar="NAME=VALUE", help="for CMake")
     parser.add_argument("--jobs", "-j", default=str(os.cpu_count()), help="compilers at once [all processors]")
@@ -147,8 +148,8 @@ def pack(tree: Path, info: str, path: Path) -> None:
         archive.writestr(entry, record.getvalue(), zipfile.ZIP_DEFLATED)
 
 
-def make(build: Path, output: Path, sysroot: Path | None = None) -> Path:
-    """Installs the component `wheel` of a build folder and packs it."""
+def make(build: Path, output: Path, linked: Path | None = None) -> Path:
+    """Installs the component `wheel` of a build folder and packs it. linked: the folder of another machine's glibc."""
     name, version, text = metadata(cuda_version(build))
     stem = f"{name.replace('-', '_')}-{version}"
     with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +158,7 @@ def make(build: Path, output: Path, sysroot: Path | None = None) -> Path:
         subprocess.run(["cmake", "--install", build, "--component", "wheel", "--prefix", tree], check=True,
                        stdout=subprocess.DEVNULL, env=os.environ | {"FMO_WHEEL_ALONE": str(int(alone))})
         for file in libraries(tree) if alone else []:
-            older_glibc.lower(file, GLIBC, sysroot)
+            older_glibc.lower(file, GLIBC, linked)
         tag = f"py3-none-{platform(tree, alone)}"
         info = tree / f"{stem}.dist-info"
         scripts = tree / f"{stem}.data" / "scripts"
@@ -183,7 +184,7 @@ def main() -> int:
         print(f"wheel.py: {options.build} is not a build folder of CMake", file=sys.stderr)
         return 2
     try:
-        wheel = make(options.build or configure_and_build(options), options.output)
+        wheel = make(options.build or configure_and_build(options), options.output, options.glibc)
     except (older_glibc.ElfError, subprocess.CalledProcessError) as reason:
         print(f"wheel.py: {reason}", file=sys.stderr)
         return 1
