@@ -23,8 +23,9 @@ def run_where_pyscf_is():
     """Return in an interpreter that has PySCF; start it in this one's place if need be."""
     if os.environ.get("FMO_TEST_INSIDE"):
         return
-    pythons = [os.environ.get("FMO_PYSCF_PYTHON"), os.path.join(environment_folder(), "bin", "python"),
-               sys.executable]
+    made = [os.path.join(environment_folder(name), "bin", "python")
+            for name in ("requirements-python.txt", "requirements.txt")]
+    pythons = [os.environ.get("FMO_PYSCF_PYTHON"), *made, sys.executable]
     for python in pythons:
         if python and os.path.exists(python) and subprocess.run(
                 [python, "-c", "import pyscf"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
