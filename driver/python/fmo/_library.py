@@ -107,8 +107,8 @@ def _candidates() -> Iterator[tuple[str | Path, str]]:
     # This package is lib/python3.11/site-packages/fmo of an installation, wherever that is.
     for folder in (source, (source / "../lib64").resolve()):
         yield folder / f"libfmo.so.{SOVERSION}", "installed with this module"
-    for folder in ("lib", "lib64"):
-        yield Path(sys.prefix) / folder / f"libfmo.so.{SOVERSION}", "this Python's prefix"
+    for name in ("lib", "lib64"):
+        yield Path(sys.prefix) / name / f"libfmo.so.{SOVERSION}", "this Python's prefix"
     yield f"libfmo.so.{SOVERSION}", "the loader's search path"
     found = ctypes.util.find_library("fmo")
     if found:
