@@ -5,6 +5,7 @@
 #include "driver/base/agree.h"
 #include "driver/base/clock.h"
 #include "driver/base/interrupt.h"
+#include "driver/base/tuning.h"
 #include "driver/run/files.h"
 #include "driver/run/ranks.h"
 #include "driver/run/scf_share.h"
@@ -17,9 +18,8 @@
 #include <fmo/molecule.h>
 #include <fmo/result.h>
 
-/* A portion ends after PORTION molecules, or after about portion_bytes bytes of results. */
-enum { PORTION = 4096 };
-static const double portion_bytes = 256e6;
+/* A portion ends after PORTION molecules, or after about fmo_tuning_batch_portion_bytes of results. */
+enum { PORTION = fmo_tuning_batch_portion };
 
 typedef struct batch {
     const driver_options *options;
@@ -231,7 +231,7 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
     fmo_status status = FMO_OK;
     double bytes = 0.0;
     int jobs = 0;
-    for (b->num = 0; b->num < PORTION && bytes < portion_bytes; b->num++) {
+    for (b->num = 0; b->num < PORTION && bytes < fmo_tuning_batch_portion_bytes; b->num++) {
         driver_scf_one *one = &b->one[b->num];
         if (!read_one(b, one)) {
             *more = 0;

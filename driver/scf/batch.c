@@ -14,6 +14,7 @@
 #include "driver/scf/block/block.h"
 #include "driver/scf/input.h"
 #include "driver/scf/lockstep_batches.h"
+#include "driver/scf/tuning.h"
 #include "base/arguments.h"
 #include "base/free_memory.h"
 
@@ -163,7 +164,7 @@ static int runs_in_other_mode(const batch *b, const fmo_scf_job *job)
  * (fmo_scf_is_quick_on_cpu), otherwise, if there are at least two per thread, those whose cubed
  * number of functions is at most this times the number of threads: a GPU would wait for their plans
  * longer than the CPU takes (docs/log/scf.md, "Many molecules"). */
-enum { CPU_CUBE = 1600 };
+enum { CPU_CUBE = fmo_tuning_scf_cpu_cube };
 
 /* Sets b->cpu_most and b->soon. */
 static void find_small(batch *b)

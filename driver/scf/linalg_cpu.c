@@ -3,6 +3,7 @@
 #include "driver/scf/linalg.h"
 #include "driver/scf/purify.h"
 #include "driver/scf/small.h"
+#include "driver/scf/tuning.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -26,10 +27,6 @@ static struct {
     int users, threads; /* number of concurrent callers, and their thread count */
     int before;         /* thread count that the program had set */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-/* Number of multiplications below which synchronising several threads takes longer than it
- * saves. */
-static const double threads_from = 4e6;
 
 static int may_share(void)
 {
@@ -74,7 +71,7 @@ void fmo_linalg_release_threads(int hold)
 
 static void blas_begin(fmo_linalg *la, double work)
 {
-    blas_enter(work < threads_from ? 1 : ((cpu_linalg *)la)->threads);
+    blas_enter(work < fmo_tuning_scf_blas_thread_work ? 1 : ((cpu_linalg *)la)->threads);
 }
 
 static int failed(const fmo_linalg *la)

@@ -9,13 +9,17 @@
 
 #include "driver/base/clock.h"
 #include "driver/scf/lockstep.h"
+#include "driver/scf/tuning.h"
 #include "base/snake.h"
 
 /* Molecules of at most TOGETHER_FUNCTIONS functions advance in lockstep: at most TOGETHER_MOST per
- * batch, whose matrices take at most together_bytes bytes; at least TOGETHER_LEAST per batch before
- * there are several batches. */
-enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32 };
-static const double together_bytes = 16e9;
+ * batch, whose matrices take at most fmo_tuning_lockstep_bytes; at least TOGETHER_LEAST per batch
+ * before there are several batches. */
+enum {
+    TOGETHER_FUNCTIONS = fmo_tuning_lockstep_functions,
+    TOGETHER_MOST = fmo_tuning_lockstep_most,
+    TOGETHER_LEAST = fmo_tuning_lockstep_least
+};
 
 /* A thread that runs lockstep batches on one GPU. */
 typedef struct gpu_worker {
@@ -235,7 +239,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockstep_batches)
 {
     const double bytes = fmo_scf_batch_bytes(b, n), square = (double)n * (double)n;
-    double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
+    double fit = fmo_tuning_lockstep_bytes / (bytes > 1.0 ? bytes : 1.0);
     if (b->callbacks && fit * square * lockstep_batches > b->callbacks->elements)
         fit = b->callbacks->elements / (square * lockstep_batches);
     return fit < (double)most ? (size_t)fit + 1 : most;
@@ -361,7 +365,7 @@ static int keep_all(const batch *b, int lockstep_batches, size_t most)
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
     const int fit = most * (size_t)lockstep_batches >= jobs &&
                     fmo_lockstep_batch_size(b, largest, most, lockstep_batches) >= most &&
-                    kept_bytes(b) <= together_bytes;
+                    kept_bytes(b) <= fmo_tuning_lockstep_bytes;
     if (cache->count != b->count || cache->lockstep_batches != lockstep_batches || !fit)
         forget(cache);
     if (!fit) return 0;

@@ -5,6 +5,7 @@
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
+#include "driver/scf/tuning.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,12 +14,7 @@
 #include <fmo/one_electron.h>
 
 /* Number of functions from which purification is faster than the eigenproblem on a GPU. */
-enum { PURIFY_FROM = 48 };
-
-/* Cubed number of functions per thread that take 0.1 s: an SCF of n functions takes one thread
- * about 0.5 us n^3. CUDA takes 0.3 s to start, and for so few functions an SCF takes as long on a
- * GPU as on the CPU (docs/log/scf.md, "Few functions"). */
-static const double quick_cubes = 2e5;
+enum { PURIFY_FROM = fmo_tuning_scf_purify_from };
 
 const char fmo_scf_quick_on_cpu_reason[] = "too few functions for a GPU";
 
@@ -26,7 +22,7 @@ int fmo_scf_is_quick_on_cpu(const fmo_fock_options *f, double cubes)
 {
     return f->mode == FMO_MODE_AUTO && f->device < 0 && !f->device_num && !f->stream && !f->ranks &&
            f->scatter == FMO_SCATTER_AUTO && f->commit == FMO_COMMIT_NATIVE &&
-           cubes <= quick_cubes * (double)fmo_fock_threads(f->threads);
+           cubes <= fmo_tuning_scf_soon_cubes * (double)fmo_fock_threads(f->threads);
 }
 
 /* Chooses the mode and records the reason. alone: 1 for a single SCF; a batch has already decided

@@ -13,14 +13,15 @@
 #include "driver/scf/block/cycles.h"
 #include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
+#include "driver/scf/tuning.h"
 
 /* Each GPU has WORKERS threads: one prepares molecules while the other waits for the GPU. Each
  * takes a quarter of the molecules at a time, but CHUNK_LEAST to CHUNK_MOST. */
-enum { CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
-
-/* For mode auto: an SCF of n functions takes one CPU thread cpu_seconds * (n / 13)^cpu_power
- * seconds (docs/log/scf.md, "Many molecules"), and a GPU takes gpu_begins seconds to start. */
-static const double cpu_seconds = 1.8e-3, cpu_power = 2.25, gpu_begins = 0.3;
+enum {
+    CHUNK_LEAST = fmo_tuning_block_chunk_least,
+    CHUNK_MOST = fmo_tuning_block_chunk_most,
+    WORKERS = fmo_tuning_block_workers
+};
 
 /* Primitive quartets with a bound below this share of the cutoff are neglected: all primitives of
  * an integral together are then below the cutoff. */
@@ -72,10 +73,11 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
             in->core_hamiltonian || !fmo_eri_matrix_can(in->basis))
             continue;
         order[num++] = (fmo_scf_sized){0, n, k};
-        seconds += cpu_seconds * pow((double)n / 13.0, cpu_power);
+        seconds += fmo_tuning_block_cpu_seconds * pow((double)n / 13.0, fmo_tuning_block_cpu_power);
     }
     if (num < FMO_BLOCKS_LEAST) return 0;
-    if (b->options->fock.mode == FMO_MODE_AUTO && seconds / threads < gpu_begins) return 0;
+    if (b->options->fock.mode == FMO_MODE_AUTO && seconds / threads < fmo_tuning_block_gpu_begins)
+        return 0;
     fmo_scf_batch_sort(order, num);
     return num;
 }
