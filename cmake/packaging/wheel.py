@@ -97,6 +97,7 @@ def metadata(cuda: str) -> tuple[str, str, bytes]:
     if cuda:
         extras["ctk"] = NVIDIA[cuda]
     lines = ["Metadata-Version: 2.4", f"Name: {name}", f"Version: {version}", f"Summary: {table['description']}",
+             f"Author: {', '.join(one['name'] for one in table['authors'])}",
              f"Keywords: {','.join(table['keywords'])}", f"License-Expression: {table['license']}"]
     lines += [f"Classifier: {one}" for one in table["classifiers"]]
     lines += [f"License-File: {path}" for path in license_files()]
