@@ -313,7 +313,7 @@ def _copied(source: Any) -> dict[str, NDArray[Any]]:
         wanted = COMPONENTS[bool(source.cartesian)][l]
         at = {component[first + k]: first + k for k in range(len(wanted))}
         order += [at[one] for one in wanted]
-        if source.cartesian and l > 1:
+        if source.cartesian and len(wanted) > len(COMPONENTS[False][l]):
             factor[first:first + len(wanted)] = factor[at[0]] * np.sqrt(4 * np.pi / 5)
     return {"nucleus_charge": copy("nucleus_charge", c_double, nuclei),
             "nucleus_coord": copy("nucleus_coord", c_double, nuclei, 3),
