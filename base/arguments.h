@@ -8,7 +8,7 @@
 #include <fmo/status.h>
 
 /* A pointer argument with its name in the public header. bytes is the size of an array, and 0 for
- * other objects; written is 1 for output arrays. */
+ * other objects; written is 1 for output arrays, and 2 for those that may be NULL. */
 typedef struct fmo_argument {
     const char *name;
     const void *at;
@@ -28,6 +28,10 @@ typedef struct fmo_argument {
     {                                                 \
 #pointer, (const void *)(pointer), (bytes), 1 \
     }
+#define FMO_MAY_WRITE(pointer, bytes)                                 \
+    {                                                                 \
+#pointer, (const void *)(pointer), (pointer) ? (bytes) : 0, 2 \
+    }
 
 /* Returns 1 if two arrays share bytes and at least one of them is written. */
 static inline int fmo_arguments_overlap(const fmo_argument *a, const fmo_argument *b)
@@ -43,7 +47,7 @@ static inline fmo_status fmo_arguments_check(const char *call, const fmo_argumen
                                              fmo_error *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (!a[i].at)
+        if (!a[i].at && a[i].written != 2)
             return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: %s is NULL", call, a[i].name);
     for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1; j < count; j++)

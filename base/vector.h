@@ -9,7 +9,17 @@ typedef enum fmo_vector_set {
 } fmo_vector_set;
 
 /* Returns the widest instruction set that this CPU supports. */
-fmo_vector_set fmo_vector_best(void);
+static inline fmo_vector_set fmo_vector_best(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return FMO_VECTOR_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return FMO_VECTOR_AVX2;
+#endif
+    return FMO_VECTOR_BASELINE;
+}
 
 /* Selects, of table_baseline, table_avx2 and table_avx512, the one for this CPU. */
 #if defined(__x86_64__)

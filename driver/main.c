@@ -1,5 +1,5 @@
 /* fmo-driver: two-electron Fock matrices, SCFs and FMO2 from the command line. Next: cli/options.c
- * (options), run/run.h (what is run), report/report.c and profile_json.c (output). Dependencies:
+ * (options), run/build.h (what is run), report/report.c and profile_json.c (output). Dependencies:
  * main.c -> report -> run -> cli -> base. Everything numerical is in the libraries, <fmo/fock.h>,
  * <fmo/scf.h> and <fmo/fragment.h>. */
 #define _GNU_SOURCE
@@ -11,8 +11,9 @@
 #include "driver/report/profile_json.h"
 #include "driver/report/report.h"
 #include "driver/run/batch.h"
+#include "driver/run/build.h"
 #include "driver/run/ranks.h"
-#include "driver/run/run.h"
+#include "driver/run/scf.h"
 #include "driver/run/scf_batch.h"
 
 #include <errno.h>
@@ -157,21 +158,6 @@ static void print_cycle(const driver_result *result, void *user)
     (void)user;
     driver_report_cycle(result, stdout);
     fflush(stdout);
-}
-
-/* Runs one data set and reports it; an SCF prints its cycles as they end. */
-static int run_one(const driver_options *options, const char *path, sink *to)
-{
-    driver_result result;
-    fmo_error err = {FMO_OK, ""};
-    listener l = {options, false};
-    const driver_watch watch = {print_begin, print_cycle, &l};
-    const bool watched = !to->json && !options->quiet;
-    const fmo_status status = driver_run(options, path, watched ? &watch : NULL, &result, &err);
-    const int code = report_one(options, path, status, &err, &result, to);
-    to->reported += status != FMO_OK && l.begun;
-    driver_result_free(&result);
-    return code;
 }
 
 /* Prints an empty line between the reports of two data sets. */
@@ -372,7 +358,8 @@ static int run_scf_batch(const driver_options *options, sink *to)
     return l.code;
 }
 
-/* Runs all data sets, as a batch or one by one, and writes the JSON document. */
+/* Runs all data sets, as a batch or one by one, and writes the JSON document. An SCF prints its
+ * cycles as they end. */
 static int run_all(const driver_options *options)
 {
     const fmo_ranks *ranks = options->fock.ranks;
@@ -394,8 +381,19 @@ static int run_all(const driver_options *options)
         write_code = prints ? flush_stdout() : 0;
     }
     for (int i = 0; i < options->dataset_num && write_code == 0 && !options->batch; i++) {
+        const char *const path = options->datasets[i];
+        driver_result result;
+        fmo_error err = {FMO_OK, ""};
+        listener l = {options, false};
+        const driver_watch watch = {print_begin, print_cycle, &l};
+        const bool watched = !to.json && !options->quiet;
         separate(options, &to);
-        code = worse(code, run_one(options, options->datasets[i], &to));
+        const fmo_status status =
+            options->scf ? driver_run_scf(options, path, watched ? &watch : NULL, &result, &err)
+                         : driver_run_build(options, path, &result, &err);
+        code = worse(code, report_one(options, path, status, &err, &result, &to));
+        to.reported += status != FMO_OK && l.begun;
+        driver_result_free(&result);
         write_code = flush_stdout();
     }
     /* With nothing to report, stdout remains empty here too. */

@@ -79,9 +79,10 @@ int fmo_basis_shell_transform(const fmo_basis *basis, const fmo_shell *shell,
 /* The two parts of a matrix, as the sign of its transpose: (D + D^T)/2 and (D - D^T)/2. */
 enum { FMO_ANTISYMMETRIC_PART = -1, FMO_SYMMETRIC_PART = 1 };
 
-/* out[function_num][function_num] = a part (D + sign D^T)/2 of a density matrix of the caller's,
+/* internal[function_num][function_num] = a part (D + sign D^T)/2 of the caller's density matrix D,
  * over internal functions: chi_p = sum_a T_pa phi_a gives sum_pq T_pa T_qb D_pq. */
-void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, int sign, double *out);
+void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *density, int sign,
+                                  double *internal);
 
 /* out[ao_num][ao_num] = factor (X + sign X^T), the matrix of an operator, from internal functions
  * to the caller's: sum_ab T_pa T_qb X_ab. */

@@ -22,8 +22,8 @@ typedef struct block_ends {
 
 /* Converts one block of a part of a matrix to internal functions and stores it and its transpose.
  */
-static void block_from_caller(const fmo_basis *b, const block_ends *e, const double *D, int sign,
-                              double *out)
+static void block_from_caller(const fmo_basis *b, const block_ends *e, const double *density,
+                              int sign, double *internal)
 {
     const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
     const int *const rows = b->ao_caller + e->A->caller_begin;
@@ -33,7 +33,7 @@ static void block_from_caller(const fmo_basis *b, const block_ends *e, const dou
     for (int m = 0; m < e->ma; m++) {
         for (int q = 0; q < e->mb; q++) {
             const size_t r = (size_t)rows[m], s = (size_t)columns[q];
-            const double value = 0.5 * D[r * n + s] + sign * (0.5 * D[s * n + r]);
+            const double value = 0.5 * density[r * n + s] + sign * (0.5 * density[s * n + r]);
             for (int a = 0; a < e->na; a++) half[a][q] += e->TA[m][a] * value;
         }
     }
@@ -42,8 +42,8 @@ static void block_from_caller(const fmo_basis *b, const block_ends *e, const dou
             double sum = 0.0;
             for (int q = 0; q < e->mb; q++) sum += half[a][q] * e->TB[q][c];
             const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
-            out[y * functions + x] = sign * sum;
-            out[x * functions + y] = sum;
+            internal[y * functions + x] = sign * sum;
+            internal[x * functions + y] = sum;
         }
     }
 }
@@ -87,14 +87,15 @@ static block_ends block_of(const fmo_basis *b, int i, int j)
 
 /* Without spherical d shells this is a scaling and permutation, otherwise it goes block by block.
  */
-void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, int sign, double *out)
+void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *density, int sign,
+                                  double *internal)
 {
     const size_t n = (size_t)basis->ao_num;
     if (!fmo_basis_one_to_one(basis)) {
         for (int i = 0; i < basis->shell_num; i++) {
             for (int j = 0; j <= i; j++) {
                 const block_ends e = block_of(basis, i, j);
-                block_from_caller(basis, &e, D, sign, out);
+                block_from_caller(basis, &e, density, sign, internal);
             }
         }
         return;
@@ -103,8 +104,8 @@ void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, int s
         const size_t p = (size_t)basis->ao_caller[a];
         for (size_t c = 0; c < n; c++) {
             const size_t q = (size_t)basis->ao_caller[c];
-            out[a * n + c] = basis->ao_factor[a] * basis->ao_factor[c] *
-                             (0.5 * D[p * n + q] + sign * (0.5 * D[q * n + p]));
+            internal[a * n + c] = basis->ao_factor[a] * basis->ao_factor[c] *
+                                  (0.5 * density[p * n + q] + sign * (0.5 * density[q * n + p]));
         }
     }
 }

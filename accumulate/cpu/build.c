@@ -73,7 +73,7 @@ static void free_state(fmo_cpu_state *s)
 {
     fmo_cpu_store_free(s);
     fmo_work_free(&s->work);
-    fmo_cpu_far_free(&s->far);
+    if (s->goes_far) fmo_cpu_far_free(&s->far);
     fmo_cpu_pairs_free(&s->pairs);
 }
 
@@ -235,7 +235,7 @@ static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
         j.far = &far;
     }
     if (status == FMO_OK) status = fmo_cpu_run_job(&j, err);
-    fmo_cpu_far_build_free(&s->far, &far);
+    if (j.far) fmo_cpu_far_build_free(&s->far, &far);
     free(memory);
     if (status != FMO_OK) return status;
     count_quartets(plan, before, stored);

@@ -1,6 +1,6 @@
 /* Interfaces between the files of a build of mode cpu. Calls go build.c -> job.c, deal.c,
- * density.c, memory.c, store.c, sums.c; job.c -> memory.c, sums.c; memory.c -> density.c, sums.c;
- * deal.c -> store.c. */
+ * by_pair.c, memory.c, store.c; job.c -> memory.c, by_pair.c; memory.c -> by_pair.c; deal.c ->
+ * store.c. */
 #ifndef FMO_CPU_BUILD_H
 #define FMO_CPU_BUILD_H
 
@@ -16,7 +16,7 @@ typedef struct fmo_cpu_shape {
     int exchange; /* 1: K is requested */
 } fmo_cpu_shape;
 
-/* ---- sums.c ---- */
+/* ---- by_pair.c: sums ---- */
 
 /* Returns the number of doubles in a set of sums: X^K, then X^J by pair class. */
 size_t fmo_cpu_sums_size(const fmo_cpu_shape *s);
@@ -40,7 +40,7 @@ void fmo_cpu_add_far(const fmo_cpu_shape *s, const fmo_cpu_far_build *far,
 void fmo_cpu_give_sums(fmo_fock_plan *plan, const fmo_cpu_shape *shape, const fmo_cpu_sums *sums,
                        const fmo_cpu_adding *adding);
 
-/* ---- density.c ---- */
+/* ---- by_pair.c: densities ---- */
 
 /* Returns the number of doubles of the densities by pair and their maxima. */
 size_t fmo_cpu_by_pair_size(const fmo_cpu_pairs *pairs, size_t densities);

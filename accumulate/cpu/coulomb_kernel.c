@@ -2,7 +2,7 @@
  * potential of each side is computed from the Hermite density of the other: Ahmadi and Almlof,
  * Chem. Phys. Lett. 246, 364 (1995); docs/explanation/theory.md, "J alone". Screening, sorting,
  * lanes and sums are those of cpu/kernel.c, so that threads, ranks and `fixed` need no code here.
- * Compiled once per instruction set, with FMO_CPU_COULOMBS set by CMake. Read next:
+ * Compiled once per instruction set, with FMO_CPU_COULOMB set by CMake. Read next:
  * coulomb_hermite.inc, coulomb_sweep.inc.
  *
  * For each vector of kets, densities are converted to Hermite densities, and Hermite potentials
@@ -14,8 +14,6 @@
 
 extern coulomb_sweep_function
     *const FMO_CPU_SWEEPS[FMO_ERI_CLASS_COUNT][SWEEPS]; /* cpu/coulomb_sweep.c */
-
-extern const fmo_cpu_kernels FMO_CPU_KERNELS; /* cpu/kernel.c */
 
 /* A class and a bra. */
 typedef struct bra_task {
@@ -210,8 +208,7 @@ static void coulomb_bra(const bra_task *t)
 }
 
 /* Processes bra `bra` of a class, with the kind of sweep that the requested sums need. */
-static void coulomb_of_class(int eri_class, const fmo_cpu_build *build, fmo_cpu_worker *worker,
-                             int bra)
+void FMO_CPU_COULOMB(int eri_class, const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra)
 {
     const int bra_class = fmo_eri_class_bra(eri_class), ket_class = fmo_eri_class_ket(eri_class);
     const int to_bra = worker->sums.coulomb[FMO_CPU_BRA][bra_class] != NULL;
@@ -234,21 +231,3 @@ static void coulomb_of_class(int eri_class, const fmo_cpu_build *build, fmo_cpu_
                                                      : TO_KET};
     coulomb_bra(&t);
 }
-
-/* Classes that are faster with integrals use the kernels of cpu/kernel.c. */
-#define KERNEL(e, name, li, lj, lk, ll, ...)                                                \
-    static void coulomb_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
-    {                                                                                       \
-        if (COULOMB_SWEEPS(e, li + lj + lk + ll))                                           \
-            coulomb_of_class(e, build, worker, bra);                                        \
-        else                                                                                \
-            FMO_CPU_KERNELS.kernel[e](build, worker, bra);                                  \
-    }
-FMO_ERI_CLASS_TABLE(KERNEL)
-#undef KERNEL
-
-fmo_cpu_kernel *const FMO_CPU_COULOMBS[FMO_ERI_CLASS_COUNT] = {
-#define ROW(e, name, ...) [e] = coulomb_##name,
-    FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-};

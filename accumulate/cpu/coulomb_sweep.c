@@ -19,7 +19,8 @@ FMO_ERI_CLASS_TABLE(SWEEPS_OF_CLASS)
 
 /* NULL for classes that use integrals. */
 coulomb_sweep_function *const FMO_CPU_SWEEPS[FMO_ERI_CLASS_COUNT][SWEEPS] = {
-#define ENTRY(e, name, order, what) [what] = COULOMB_SWEEPS(e, order) ? sweep_##name##_##what : NULL
+#define ENTRY(e, name, order, what) \
+    [what] = FMO_CPU_SWEEPS_CLASS(e, order) ? sweep_##name##_##what : NULL
 #define ROW(e, name, li, lj, lk, ll, ...)                                                        \
     [e] = {ENTRY(e, name, li + lj + lk + ll, TO_BRA), ENTRY(e, name, li + lj + lk + ll, TO_KET), \
            ENTRY(e, name, li + lj + lk + ll, TO_BOTH),                                           \

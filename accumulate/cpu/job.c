@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
+#include "accumulate/tuning.h"
 #include "base/threads.h"
 
 /* How much of a build a thread has done. */
@@ -24,7 +25,7 @@ static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
     w->quartets = w->prim_quartets = 0;
     for (int f = 0; f < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].family_num; f++)
         w->table_of[f] = -1;
-#pragma omp for schedule(dynamic, 2)
+#pragma omp for schedule(dynamic, fmo_tuning_cpu_bras)
     for (int n = 0; n < bras; n++) {
         kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
         if (omp_get_thread_num() == 0 && n % 16 == 0)

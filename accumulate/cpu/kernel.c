@@ -70,8 +70,21 @@ FMO_ERI_HIGH_L_TABLE(KERNEL)
 #undef REPLAY
 #undef KERNEL
 
-extern fmo_cpu_kernel *const FMO_CPU_COULOMBS[FMO_ERI_CLASS_COUNT]; /* cpu/coulomb_kernel.c */
-extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT];  /* cpu/split_digest.c */
+/* cpu/coulomb_kernel.c, cpu/split_digest.c */
+void FMO_CPU_COULOMB(int eri_class, const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra);
+extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT];
+
+/* J alone; classes that are faster with integrals use them. */
+#define COULOMB(e, name, li, lj, lk, ll, ...)                                               \
+    static void coulomb_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
+    {                                                                                       \
+        if (FMO_CPU_SWEEPS_CLASS(e, li + lj + lk + ll))                                     \
+            FMO_CPU_COULOMB(e, build, worker, bra);                                         \
+        else                                                                                \
+            kernel_##name(build, worker, bra);                                              \
+    }
+FMO_ERI_CLASS_TABLE(COULOMB)
+#undef COULOMB
 
 const fmo_cpu_kernels FMO_CPU_KERNELS = {
     .name = FMO_VECTOR_NAME,
@@ -94,6 +107,11 @@ const fmo_cpu_kernels FMO_CPU_KERNELS = {
             FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
         },
-    .coulomb = FMO_CPU_COULOMBS,
+    .coulomb =
+        {
+#define ROW(e, name, ...) [e] = coulomb_##name,
+            FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+        },
     .digest = FMO_CPU_DIGESTS,
 };

@@ -8,6 +8,7 @@
 #include "accumulate/cpu/far.h"
 #include "accumulate/cpu/pairs.h"
 #include "accumulate/plan/plan.h"
+#include "accumulate/tuning.h"
 #include "accumulate/work/work.h"
 #include "integrals/operator_rules.h"
 
@@ -192,9 +193,15 @@ typedef struct fmo_cpu_kernels {
     fmo_cpu_kernel *kernel[FMO_ERI_CLASS_COUNT];
     fmo_cpu_kernel *other[FMO_ERI_CLASS_COUNT]; /* operators other than 1/r; without a store */
     fmo_cpu_kernel *replay[FMO_ERI_CLASS_COUNT];
-    fmo_cpu_kernel *const *coulomb; /* [FMO_ERI_CLASS_COUNT] J alone, without a store */
-    fmo_cpu_digest *const *digest;  /* [FMO_ERI_CLASS_COUNT] */
+    fmo_cpu_kernel *coulomb[FMO_ERI_CLASS_COUNT]; /* J alone, without a store */
+    fmo_cpu_digest *const *digest;                /* [FMO_ERI_CLASS_COUNT] */
 } fmo_cpu_kernels;
+
+/* True if J alone of a class is computed without integrals. s,p classes of lower order are faster
+ * with them: they have so few Hermite functions that nothing is saved, and potentials of primitive
+ * kets take more memory than integrals. */
+#define FMO_CPU_SWEEPS_CLASS(e, order) \
+    ((int)(e) >= (int)FMO_ERI_LOW_L_COUNT || (order) >= fmo_tuning_cpu_coulomb_order)
 
 /* Each is compiled from cpu/kernel.c, cpu/coulomb_kernel.c and cpu/split_digest.c. */
 extern const fmo_cpu_kernels fmo_cpu_kernels_baseline;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
+#include "accumulate/tuning.h"
 
 static size_t size_max(size_t a, size_t b)
 {
@@ -97,7 +98,7 @@ static needs needs_of_own(const fmo_fock_plan *plan, const fmo_cpu_state *s, int
 }
 
 /* Below this size the system is not asked how much memory is free. */
-static const size_t always_there = (size_t)64 << 20;
+static const size_t always_there = fmo_tuning_cpu_certain_bytes;
 
 /* Reduces first the sets of sums, then the threads, until a build fits in the memory that may be
  * used. Returns FMO_ERR_MEMORY if one thread with one set does not fit. */

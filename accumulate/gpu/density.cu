@@ -6,10 +6,11 @@
 
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/screen.h"
+#include "accumulate/tuning.h"
 
 namespace {
 
-enum { SET_THREADS = 128 };
+enum { SET_THREADS = fmo_tuning_gpu_density_threads };
 
 /* Memory to be set to zero. */
 typedef struct zero_args {
@@ -17,7 +18,7 @@ typedef struct zero_args {
     size_t num;
 } zero_args;
 
-enum { ZERO_THREADS = 256, ZERO_ROUNDS = 16 };
+enum { ZERO_THREADS = fmo_tuning_gpu_zero_threads, ZERO_ROUNDS = fmo_tuning_gpu_zero_rounds };
 
 template <int N>
 __global__ void __launch_bounds__(ZERO_THREADS)

@@ -7,13 +7,14 @@
 #include "accumulate/gpu/call.cuh"
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/range.h"
+#include "accumulate/tuning.h"
 #include "integrals/eri/eri_matrix_body.inc"
 
 #include <stdlib.h>
 
 namespace {
 
-enum { THREADS = 128 };
+enum { THREADS = fmo_tuning_gpu_eri_matrix_threads };
 const size_t molecules_max = 65535; /* of one launch: blockIdx.y */
 
 /* Number of the pair or quartet that the thread computes; blockIdx.y is the number of the molecule.
@@ -122,7 +123,7 @@ struct results {
 void fill(const fmo_basis *const *basis, size_t count, const results *to, const fmo_eri_sizes *at,
           const gathered *host, const gathered *view, fmo_eri_prim *prim)
 {
-#pragma omp parallel for schedule(static) if (count > 64)
+#pragma omp parallel for schedule(static) if (count > fmo_tuning_gpu_eri_matrix_parallel)
     for (size_t k = 0; k < count; k++) {
         fmo_eri_molecule *const m = &host->molecule[k];
         const fmo_eri_arrays own = arrays_at(&host->all, &at[k]);

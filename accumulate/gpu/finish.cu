@@ -5,12 +5,13 @@
 #include "accumulate/gpu/density_limit.cuh"
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/digest.h"
+#include "accumulate/tuning.h"
 
 #include <math_constants.h>
 
 namespace {
 
-enum { FINISH_TILE = 16 };
+enum { FINISH_TILE = fmo_tuning_gpu_finish_tile };
 
 /* Adds the pairs' sums, over all copies, to X^J; segments of one pair are added to the same block.
  */

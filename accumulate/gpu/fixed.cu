@@ -4,13 +4,14 @@
 #include "accumulate/gpu/plan.h"
 
 #include "accumulate/rules/screen.h"
+#include "accumulate/tuning.h"
 
 namespace {
 
 /* The bound on all elements of X: |X^J| <= max Q sum_kl |D_kl| Q_kl over pairs, and |X^K_ik| <=
  * sum_jl |D_jl| m_j m_l with m_j the largest Q of a pair with shell j. One block computes it, so
  * that the order of the sums, and therefore the scale, never changes. */
-enum { BOUND_THREADS = 1024 };
+enum { BOUND_THREADS = fmo_tuning_gpu_bound_threads };
 
 /* Sum of a value over all threads of the block. shared: [BOUND_THREADS]. */
 __device__ double block_sum(double value, double *shared)

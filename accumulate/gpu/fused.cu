@@ -242,9 +242,10 @@ static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *varian
     fmo_gpu_state *g = build->plan->gpu;
     const fmo_gpu_group group = fmo_gpu_group_of_one(build);
     FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
-    FMO_GPU_TRY(fmo_gpu_queue_others(build, variant, timed));
+    const bool shared = build->plan->others.num > 0; /* with other GPUs */
+    if (shared) FMO_GPU_TRY(fmo_gpu_queue_others(build, variant, timed));
     FMO_GPU_TRY(fmo_gpu_queue_sums(build, variant, timed));
-    FMO_GPU_TRY(fmo_gpu_add_others(build, variant->fixed_point));
+    if (shared) FMO_GPU_TRY(fmo_gpu_add_others(build, variant->fixed_point));
     FMO_GPU_TRY(fmo_gpu_queue_finish(&group, variant));
     return cudaEventRecord(g->device.finished, group.stream);
 }
@@ -277,7 +278,7 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
     if (g->hermite)
         FMO_GPU_TRY(cudaMemcpyAsync(g->hermite->host_counters, g->hermite->counters,
                                     sizeof *g->hermite->counters, cudaMemcpyDeviceToHost, stream));
-    FMO_GPU_TRY(fmo_gpu_copy_others_counters(plan, stream));
+    if (g->others.shared) FMO_GPU_TRY(fmo_gpu_copy_others_counters(plan, stream));
     return cudaMemcpyAsync(g->pinned.counters, g->arrays.counters, sizeof *g->pinned.counters,
                            cudaMemcpyDeviceToHost, stream);
 }
@@ -479,6 +480,19 @@ extern "C" fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return end_state(plan, err);
 }
 
+/* Queues a single build here, and several in group.cu. */
+extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+                                      fmo_error *err)
+{
+    const fmo_fock_job *const first = jobs[0];
+    if (count > 1 || (how->on_device && how->lead != first->plan))
+        return fmo_gpu_start_groups(jobs, count, how, err);
+    const fmo_gpu_inside inside(&first->plan->gpu->device);
+    if (fmo_build_owner(first) != first->plan) /* with matrices on the host */
+        return fmo_gpu_start_from_source(first, err);
+    return fmo_gpu_start_one(first, how->on_device, err);
+}
+
 /* Waits for a build, checks its fixed-point scale, and fills in the profile. After the first build
  * under `auto` it chooses the strategy of later ones. */
 extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
@@ -503,8 +517,10 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     profile->scatter = plan->options.scatter;
     profile->integrals =
         g->schedule == &fmo_gpu_schedule_stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
-    FMO_GPU_CHECK(fmo_gpu_others_seconds(plan, profile->device_seconds), "fused build", err);
-    fmo_gpu_add_others_counters(plan);
+    if (g->others.shared) {
+        FMO_GPU_CHECK(fmo_gpu_others_seconds(plan, profile->device_seconds), "fused build", err);
+        fmo_gpu_add_others_counters(plan);
+    }
     fmo_gpu_profile_counts(plan, counters);
     if (plan->scatter_open && g->wanted == FMO_TERMS_ALL)
         decide_scatter(plan, counters); /* for later builds */

@@ -15,14 +15,19 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
  * on the host. The plan's GPU must be current. */
 fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err);
 
+/* group.cu: queues builds of different plans, which share launches where they can, or one build in
+ * the order of another plan's stream. */
+fmo_status fmo_gpu_start_groups(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+                                fmo_error *err);
+
 /* Queues a build from density_in to X on the plan's stream: as the plan's CUDA graph, captured in
  * the first call, or as single launches. timed: single launches, with timers around the classes. */
 cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                                bool timed);
 
-/* several.cu: the steps of a build that is shared with plans on other GPUs; without such plans they
- * do nothing. queue_others copies the first plan's density to the others and queues their shares of
- * X on their streams; */
+/* several.cu: the steps of a build that is shared with plans on other GPUs, which are called if
+ * there are such plans, or after the build if others.shared is set. queue_others copies the first
+ * plan's density to the others and queues their shares of X on their streams; */
 cudaError_t fmo_gpu_queue_others(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                                  bool timed);
 /* add_others adds these shares to the first plan's, on its stream, when they are complete. fixed:
@@ -31,8 +36,8 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed);
 /* Copy the counters of the other plans to pinned memory; at the end, add them to the plan's. */
 cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t stream);
 void fmo_gpu_add_others_counters(const fmo_fock_plan *plan);
-/* [1 + others] Seconds that each GPU was busy with its share of the last build; not written if it
- * was not shared. All GPUs must have finished. */
+/* [1 + others] Seconds that each GPU was busy with its share of the last build. All GPUs must have
+ * finished. */
 cudaError_t fmo_gpu_others_seconds(const fmo_fock_plan *plan, double *seconds);
 /* Adds the counts of one GPU to those of another. */
 void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from);

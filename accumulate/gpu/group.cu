@@ -267,19 +267,10 @@ static fmo_status run_many(const fmo_fock_job *const *jobs, size_t count, const 
     return status;
 }
 
-extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
-                                      fmo_error *err)
+fmo_status fmo_gpu_start_groups(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+                                fmo_error *err)
 {
-    fmo_status status = FMO_OK;
-    if (fmo_build_owner(jobs[0]) != jobs[0]->plan) { /* a single job, with matrices on the host */
-        const fmo_gpu_inside inside(&jobs[0]->plan->gpu->device);
-        return fmo_gpu_start_from_source(jobs[0], err);
-    }
-    if (count == 1 && (!how->on_device || how->lead == jobs[0]->plan)) {
-        const fmo_gpu_inside inside(&jobs[0]->plan->gpu->device);
-        return fmo_gpu_start_one(jobs[0], how->on_device, err);
-    }
-    status = mark(how, err);
+    fmo_status status = mark(how, err);
     if (status == FMO_OK) status = run_many(jobs, count, how, err);
     for (size_t k = 0; k < count && status != FMO_OK; k++) /* wait for what has been queued */
         (void)cudaStreamSynchronize(jobs[k]->plan->gpu->device.last);

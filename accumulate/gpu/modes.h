@@ -12,7 +12,7 @@ extern "C" {
 void fmo_gpu_state_destroy(fmo_fock_plan *plan);
 void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
-/* fused.cu, group.cu, several.cu */
+/* fused.cu, several.cu */
 fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err);
 void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo_error *errs);
 fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err);

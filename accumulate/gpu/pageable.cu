@@ -6,16 +6,17 @@
 #include <string.h>
 
 #include "accumulate/gpu/check.h"
+#include "accumulate/tuning.h"
 
 namespace {
 
 /* Largest copy to the GPU that the driver buffers without waiting, in bytes. */
-const size_t taken_at_once = (size_t)64 << 10;
+const size_t taken_at_once = fmo_tuning_gpu_send_direct_bytes;
 
 /* Slots of page-locked memory for concurrent copies, allocated once and kept until the process
  * ends. An event belongs to one GPU; a slot that is used with another GPU gets a new event. */
-enum { SLOTS = 12 };
-const size_t slot_bytes = (size_t)512 << 10;
+enum { SLOTS = fmo_tuning_gpu_send_slots };
+const size_t slot_bytes = fmo_tuning_gpu_send_slot_bytes;
 typedef struct slot {
     char *memory;
     int device;

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "accumulate/rules/digest.h"
-#include "accumulate/rules/screen.h"
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/rules/digest.h"
+#include "accumulate/rules/screen.h"
+#include "accumulate/tuning.h"
 
 cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
 {

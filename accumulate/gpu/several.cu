@@ -9,6 +9,7 @@
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
+#include "accumulate/tuning.h"
 
 /* Counters of one of the other plans. */
 typedef struct fmo_gpu_others_counters {
@@ -18,7 +19,7 @@ typedef struct fmo_gpu_others_counters {
 
 namespace {
 
-enum { ADD_THREADS = 256, ADD_BLOCKS = 16 /* per multiprocessor */ };
+enum { ADD_THREADS = fmo_tuning_gpu_add_threads, ADD_BLOCKS = fmo_tuning_gpu_add_blocks };
 
 /* Sums of the other GPUs. */
 typedef struct other_sums {
@@ -201,7 +202,7 @@ cudaError_t fmo_gpu_queue_others(const fmo_gpu_build *build, const fmo_gpu_varia
     const fmo_fock_plan *const plan = build->plan;
     fmo_gpu_state *const g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    g->others.shared = plan->others.num > 0;
+    g->others.shared = 1;
     for (int k = 0; k < plan->others.num; k++)
         FMO_GPU_TRY(queue_other(plan->others.plan[k], g, n * n * sizeof(double), variant, timed));
     return cudaSuccess;
@@ -213,7 +214,6 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed)
     const fmo_fock_plan *const plan = build->plan;
     fmo_gpu_state *const g = plan->gpu;
     other_sums low_l = {}, high_l = {};
-    if (!plan->others.num) return cudaSuccess;
     FMO_GPU_TRY(cudaEventRecord(g->others.summed, g->device.stream));
     const fmo_gpu_range range("sums of other GPUs");
     for (int k = 0; k < plan->others.num; k++) {
@@ -232,7 +232,7 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed)
 cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t stream)
 {
     fmo_gpu_others *const o = &plan->gpu->others;
-    for (int k = 0; k < plan->others.num && o->shared; k++) {
+    for (int k = 0; k < plan->others.num; k++) {
         const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
         FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].low_l, other->arrays.counters,
                                     sizeof o->counters[k].low_l, cudaMemcpyDefault, stream));
@@ -247,7 +247,6 @@ cudaError_t fmo_gpu_others_seconds(const fmo_fock_plan *plan, double *seconds)
 {
     const fmo_gpu_state *const g = plan->gpu;
     float ms = 0.0f;
-    if (!g->others.shared) return cudaSuccess;
     FMO_GPU_TRY(cudaEventElapsedTime(&ms, g->device.start, g->others.summed));
     seconds[0] = 1e-3 * ms;
     for (int k = 0; k < plan->others.num; k++) {
@@ -277,7 +276,7 @@ void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from)
 void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
 {
     fmo_gpu_state *const g = plan->gpu;
-    for (int k = 0; k < plan->others.num && g->others.shared; k++) {
+    for (int k = 0; k < plan->others.num; k++) {
         fmo_gpu_add_counts(g->pinned.counters, &g->others.counters[k].low_l);
         if (!g->hermite || !plan->others.plan[k]->gpu->hermite) continue;
         const fmo_hermite_counters *const high_l = &g->others.counters[k].high_l;

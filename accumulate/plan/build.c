@@ -1,28 +1,11 @@
 /* One build: checks and reorders the density, calls the mode, and returns J and K. See plan.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "accumulate/plan/plan.h"
-#include "accumulate/rules/digest.h"
+#include "accumulate/plan/ranks.h"
 #include "base/arguments.h"
 #include "integrals/operator_rules.h"
 #include "integrals/tables.h"
-
-int fmo_build_wanted(const fmo_fock_job *job)
-{
-    return (job->coulomb ? FMO_TERMS_J : 0) | (job->exchange ? FMO_TERMS_K : 0);
-}
-
-fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job)
-{
-    return job->source ? job->source : job->plan;
-}
-
-int fmo_build_parts(const fmo_fock_job *job)
-{
-    return job->symmetry == FMO_GENERAL && job->exchange ? 2 : 1;
-}
 
 int fmo_build_alike(const fmo_fock_job *a, const fmo_fock_job *b)
 {
@@ -72,7 +55,7 @@ fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
 /* Elements are compared as those of normalised functions, norm[i] norm[j] D_ij. */
 fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err)
 {
-    const double *D = job->density;
+    const double *const density = job->density;
     const fmo_basis *const basis = fmo_build_owner(job)->basis;
     const double *const norm = basis->ao_norm;
     const size_t n = (size_t)basis->ao_num;
@@ -81,10 +64,10 @@ fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *
     for (size_t i = 0; i < n; i++) {
         double row = 0.0;
         for (size_t j = 0; j < n; j++) {
-            if (!isfinite(D[i * n + j]))
+            if (!isfinite(density[i * n + j]))
                 return fmo_error_set(err, FMO_ERR_INPUT, "density[%zu][%zu] = %g: not finite", i, j,
-                                     D[i * n + j]);
-            row = fmax(row, norm[j] * fabs(D[i * n + j]));
+                                     density[i * n + j]);
+            row = fmax(row, norm[j] * fabs(density[i * n + j]));
         }
         *largest = fmax(*largest, norm[i] * row);
     }
@@ -92,99 +75,91 @@ fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *
     const double sign = job->symmetry == FMO_SYMMETRIC ? 1.0 : -1.0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++)
-            if (norm[i] * norm[j] * fabs(D[i * n + j] - sign * D[j * n + i]) > 1e-10 * *largest)
+            if (norm[i] * norm[j] * fabs(density[i * n + j] - sign * density[j * n + i]) >
+                1e-10 * *largest)
                 return fmo_error_set(err, FMO_ERR_INPUT,
                                      "density[%zu][%zu] %c density[%zu][%zu] = %g: expected %s "
                                      "%s density",
                                      i, j, sign > 0.0 ? '-' : '+', j, i,
-                                     D[i * n + j] - sign * D[j * n + i], sign > 0.0 ? "a" : "an",
-                                     fmo_symmetry_name(job->symmetry));
+                                     density[i * n + j] - sign * density[j * n + i],
+                                     sign > 0.0 ? "a" : "an", fmo_symmetry_name(job->symmetry));
     return FMO_OK;
 }
 
-/* Converts a part of one of the caller's densities to internal order and updates the block maxima,
- * which cover all densities of the build. */
-static void order_density(fmo_fock_plan *plan, const double *D, int part, double *density)
+/* Converts the parts of the caller's densities to internal order, and finds the block maxima of
+ * all.
+ */
+static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs, int num)
 {
     const fmo_basis *b = plan->basis;
     fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)b->function_num, ns = (size_t)b->shell_num;
-    fmo_basis_matrix_from_caller(b, D, part, density);
+    m->num = 0;
+    for (int d = 0; d < num; d++) {
+        for (int p = 0; p < fmo_build_parts(jobs[d]); p++, m->num++) {
+            const int symmetric = p == 0 && jobs[d]->symmetry != FMO_ANTISYMMETRIC;
+            m->part[m->num] = symmetric ? FMO_SYMMETRIC_PART : FMO_ANTISYMMETRIC_PART;
+            fmo_basis_matrix_from_caller(b, jobs[d]->density, m->part[m->num],
+                                         m->density + (size_t)m->num * n * n);
+        }
+    }
+    plan->density_largest = 0.0;
     for (size_t s = 0; s < ns; s++) {
+        const fmo_shell *A = &b->shell[s];
+        m->row_max[s] = 0.0;
         for (size_t t = 0; t < ns; t++) {
-            const fmo_shell *A = &b->shell[s], *B = &b->shell[t];
+            const fmo_shell *B = &b->shell[t];
             double block = 0.0;
-            for (int x = 0; x < fmo_shell_functions(A->ang_mom); x++)
-                for (int y = 0; y < fmo_shell_functions(B->ang_mom); y++)
-                    block = fmax(
-                        block,
-                        fabs(density[(size_t)(A->ao_begin + x) * n + (size_t)(B->ao_begin + y)]));
-            m->density_max[s * ns + t] = fmax(m->density_max[s * ns + t], block);
+            for (int d = 0; d < m->num; d++) {
+                const double *const density = m->density + (size_t)d * n * n;
+                for (int x = A->ao_begin; x < A->ao_begin + fmo_shell_functions(A->ang_mom); x++)
+                    for (int y = 0; y < fmo_shell_functions(B->ang_mom); y++)
+                        block =
+                            fmax(block, fabs(density[(size_t)x * n + (size_t)(B->ao_begin + y)]));
+            }
+            m->density_max[s * ns + t] = block;
             m->row_max[s] = fmax(m->row_max[s], block);
         }
         plan->density_largest = fmax(plan->density_largest, m->row_max[s]);
     }
 }
 
-static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs, int num)
-{
-    fmo_plan_matrices *const m = &plan->matrices;
-    const size_t n = (size_t)plan->basis->function_num, ns = (size_t)plan->basis->shell_num;
-    m->num = 0;
-    plan->density_largest = 0.0;
-    memset(m->density_max, 0, ns * ns * sizeof *m->density_max);
-    memset(m->row_max, 0, ns * sizeof *m->row_max);
-    for (int d = 0; d < num; d++) {
-        const int first =
-            jobs[d]->symmetry == FMO_ANTISYMMETRIC ? FMO_ANTISYMMETRIC_PART : FMO_SYMMETRIC_PART;
-        for (int p = 0; p < fmo_build_parts(jobs[d]); p++, m->num++) {
-            const int part = p == 0 ? first : FMO_ANTISYMMETRIC_PART;
-            m->part[m->num] = (signed char)part;
-            order_density(plan, jobs[d]->density, part, m->density + (size_t)m->num * n * n);
-        }
-    }
-}
-
-/* Prepares a plan for densities with elements up to `largest`: pairs, and memory for matrices. */
-static fmo_status get_ready(fmo_fock_plan *plan, double largest, int num, fmo_error *err)
-{
-    fmo_status status = FMO_OK;
-    plan->density_largest = largest;
-    if (plan->mode->needs_pairs && largest > plan->density_limit)
-        status = fmo_plan_make_pairs(plan, largest, err);
-    if (status == FMO_OK && plan->mode->build && !fmo_plan_make_matrices(plan, num))
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities of %d functions",
-                               num, plan->basis->ao_num);
-    return status;
-}
-
-/* Resets the profile, prepares the plans of the job and of its source, and converts the densities.
- */
+/* Resets the profile, prepares the plans of the job and of its source for densities of this size
+ * (pairs, and memory for matrices), and converts the densities. */
 fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
+    fmo_fock_plan *const plans[] = {plan, owner};
+    fmo_fock_profile *const profile = &plan->profile;
+    fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->function_num;
+    fmo_status status = FMO_OK;
     int parts = 0;
     for (int d = 0; d < num; d++) parts += fmo_build_parts(jobs[d]);
     plan->begun = fmo_now();
-    memset(plan->profile.classes, 0, sizeof plan->profile.classes);
-    plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
-    plan->profile.far_seconds = NAN;
+    memset(profile->classes, 0, sizeof profile->classes);
+    profile->screening_seconds = profile->reduce_seconds = profile->far_seconds = NAN;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
-        plan->profile.classes[c].seconds = plan->profile.classes[c].compute_seconds = NAN;
-    plan->profile.transfer_seconds = plan->profile.gpu_seconds = NAN;
-    for (int k = 0; k < FMO_DEVICES_MAX; k++) plan->profile.device_seconds[k] = NAN;
-    plan->profile.densities = num;
-    fmo_status status = get_ready(plan, largest, parts, err);
-    if (status == FMO_OK && owner != plan) status = get_ready(owner, largest, parts, err);
+        profile->classes[c].seconds = profile->classes[c].compute_seconds = NAN;
+    profile->transfer_seconds = profile->gpu_seconds = NAN;
+    for (int k = 0; k < FMO_DEVICES_MAX; k++) profile->device_seconds[k] = NAN;
+    profile->densities = num;
+    for (int k = 0; k < (owner != plan ? 2 : 1) && status == FMO_OK; k++) {
+        plans[k]->density_largest = largest;
+        if (plan->mode->needs_pairs && largest > plans[k]->density_limit)
+            status = fmo_plan_make_pairs(plans[k], largest, err);
+        if (status == FMO_OK && plan->mode->build && parts > plans[k]->matrices.capacity &&
+            !fmo_plan_make_matrices(plans[k], parts))
+            status =
+                fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities of %d functions",
+                              parts, plans[k]->basis->ao_num);
+    }
     if (status != FMO_OK || !plan->mode->build) return status;
-    fmo_plan_matrices *const m = &plan->matrices;
     order_densities(owner, jobs, num);
     m->num = parts;
     m->wanted = fmo_build_wanted(jobs[0]);
     m->coulomb_operator = fmo_operator_given(jobs[0]->coulomb_operator);
     m->exchange_operator = fmo_operator_given(jobs[0]->exchange_operator);
-    m->given = jobs[0]->density;
     memset(m->coulomb, 0, (size_t)parts * n * n * sizeof *m->coulomb);
     memset(m->exchange, 0, (size_t)parts * n * n * sizeof *m->exchange);
     return FMO_OK;
@@ -217,7 +192,13 @@ void fmo_build_end(const fmo_fock_job *const *jobs, int num)
     fmo_fock_plan *const plan = jobs[0]->plan;
     for (int d = 0, at = 0; d < num && plan->mode->build; at += fmo_build_parts(jobs[d++]))
         give_matrices(jobs[d], at);
-    if (plan->mode->give) plan->mode->give(plan, jobs[0]->coulomb, jobs[0]->exchange);
+    if (plan->shared.coulomb) {
+        const size_t bytes = fmo_plan_matrix_bytes(plan);
+        if (jobs[0]->coulomb) memcpy(jobs[0]->coulomb, plan->shared.coulomb, bytes);
+        if (jobs[0]->exchange) memcpy(jobs[0]->exchange, plan->shared.exchange, bytes);
+    } else if (plan->mode->give) {
+        plan->mode->give(plan, jobs[0]->coulomb, jobs[0]->exchange);
+    }
     plan->profile.seconds = fmo_now() - plan->begun;
     plan->built = 1;
 }
@@ -246,21 +227,31 @@ static void count_between(fmo_fock_plan *plan, const fmo_fock_plan *source)
     }
 }
 
+/* Runs a rank's share of the work or all of it; on rank 0 the results of all ranks are then in
+ * place of its own. */
 fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
-    fmo_status status = fmo_build_begin(jobs, num, largest, err);
+    const fmo_ranks *const ranks = plan->shared.ranks;
+    const int wanted = fmo_build_wanted(jobs[0]);
+    fmo_error own = {FMO_OK, ""}; /* other ranks need the message even if the caller does not */
+    fmo_status status = fmo_build_begin(jobs, num, largest, &own);
     if (status == FMO_OK && plan->mode->build) {
-        status = plan->mode->build(plan, owner != plan ? owner : NULL, err);
+        status = plan->mode->build(plan, owner != plan ? owner : NULL, &own);
     } else if (status == FMO_OK) {
         fmo_start how = {.on_device = 0};
-        status = plan->mode->start(jobs, 1, &how, err);
-        if (status == FMO_OK) status = plan->mode->finish(plan, err);
+        status = plan->mode->start(jobs, 1, &how, &own);
+        if (status == FMO_OK) status = plan->mode->finish(plan, &own);
+        if (status == FMO_OK && ranks)
+            plan->mode->give(plan, wanted & FMO_TERMS_J ? plan->shared.coulomb : NULL,
+                             wanted & FMO_TERMS_K ? plan->shared.exchange : NULL);
     }
-    if (status == FMO_OK && owner == plan) status = measure(plan, err);
-    if (status == FMO_OK && owner != plan) count_between(plan, owner);
-    if (status == FMO_OK) fmo_build_end(jobs, num);
-    return status;
+    if (ranks) status = fmo_ranks_end_build(plan, wanted, status, &own);
+    if (status == FMO_OK && owner == plan && !ranks) status = measure(plan, &own);
+    if (status != FMO_OK) return fmo_error_set(err, status, "%s", own.message);
+    if (owner != plan) count_between(plan, owner);
+    if (!ranks || ranks->rank == 0) fmo_build_end(jobs, num);
+    return FMO_OK;
 }
 
 /* The error of a second call while a first one uses the plan. */
@@ -272,23 +263,14 @@ static fmo_status in_use(const char *call, fmo_error *err)
                          call);
 }
 
-/* Checks that plan and matrices are not NULL and do not overlap. */
-static fmo_status check_matrices(const char *call, const fmo_fock_plan *plan, const double *density,
-                                 const double *coulomb, const double *exchange, fmo_error *err)
+/* The error of a call without an output. */
+static fmo_status no_output(const char *call, fmo_error *err)
 {
-    const size_t bytes = plan ? fmo_plan_matrix_bytes(plan) : 0;
-    if (plan && density && !coulomb && !exchange)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "%s: coulomb and exchange are NULL: give one of them", call);
-    /* a NULL output is replaced by the plan with size 0, which passes both checks */
-    const fmo_argument J = {"coulomb", coulomb ? (const void *)coulomb : plan, coulomb ? bytes : 0,
-                            1};
-    const fmo_argument K = {"exchange", exchange ? (const void *)exchange : plan,
-                            exchange ? bytes : 0, 1};
-    const fmo_argument all[] = {FMO_GIVEN(plan), FMO_READ(density, bytes), J, K};
-    return fmo_arguments_check(call, all, sizeof all / sizeof *all, err);
+    return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                         "%s: coulomb and exchange are NULL: give one of them", call);
 }
 
+/* Checks arguments and density, and builds. Ranks that share the plan get the density first. */
 fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                           double *exchange, fmo_error *err)
 {
@@ -296,13 +278,16 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
         .plan = plan, .density = density, .coulomb = coulomb, .exchange = exchange};
     const fmo_fock_job *const jobs[] = {&job};
     double largest = 0.0;
-    fmo_status status = check_matrices("fmo_fock_build", plan, density, coulomb, exchange, err);
+    const size_t bytes = plan ? fmo_plan_matrix_bytes(plan) : 0;
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_fock_build", err, FMO_GIVEN(plan), FMO_READ(density, bytes),
+                            FMO_MAY_WRITE(coulomb, bytes), FMO_MAY_WRITE(exchange, bytes));
     if (status != FMO_OK) return status;
+    if (!coulomb && !exchange) return no_output("fmo_fock_build", err);
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build", err);
     status = fmo_build_check(&job, &largest, err);
-    if (status == FMO_OK)
-        status = plan->shared.ranks ? fmo_shared_build(&job, largest, err)
-                                    : fmo_build(jobs, 1, largest, err);
+    if (status == FMO_OK && plan->shared.ranks) status = fmo_ranks_begin_build(&job, largest, err);
+    if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
     fmo_plan_leave(plan);
     return status;
 }
@@ -311,9 +296,12 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
 fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
                                  double *exchange, fmo_error *err)
 {
+    const size_t bytes = plan ? fmo_plan_matrix_bytes(plan) : 0;
     fmo_status status =
-        check_matrices("fmo_fock_build_device", plan, density, coulomb, exchange, err);
+        FMO_CHECK_ARGUMENTS("fmo_fock_build_device", err, FMO_GIVEN(plan), FMO_READ(density, bytes),
+                            FMO_MAY_WRITE(coulomb, bytes), FMO_MAY_WRITE(exchange, bytes));
     if (status != FMO_OK) return status;
+    if (!coulomb && !exchange) return no_output("fmo_fock_build_device", err);
     if (plan->shared.ranks)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_build_device: the plan is shared by ranks, which "

@@ -4,7 +4,10 @@
 #define FMO_PLAN_H
 
 #include <fmo/fock.h>
+#include "accumulate/rules/digest.h"
+#include "accumulate/tuning.h"
 #include "accumulate/work/work.h"
+#include "base/clock.h"
 #include "integrals/pairs/shell_pair.h"
 
 /* Primitive pairs are pruned if their Schwarz bound times the molecule's largest is below this
@@ -28,7 +31,7 @@ typedef struct fmo_start {
 } fmo_start;
 
 /* Largest number of densities of one plan that are built together. */
-enum { FMO_PLAN_DENSITIES_MAX = 8 };
+enum { FMO_PLAN_DENSITIES_MAX = fmo_tuning_plan_densities };
 
 /* Matrices for modes with `build`, in internal order. Matrices of several densities are stored
  * consecutively; block maxima are those over all densities. A job's density is one of them, or if K
@@ -41,7 +44,6 @@ typedef struct fmo_plan_matrices {
     int wanted;   /* matrices it computes: FMO_TERMS_... */
     fmo_operator coulomb_operator, exchange_operator;
     signed char part[FMO_PLAN_DENSITIES_MAX]; /* of each density: FMO_SYMMETRIC_PART ... */
-    const double *given;                      /* its first density in the caller's order */
     double *density, *coulomb, *exchange;     /* [num][n][n], n = function_num of the basis */
     double *density_max;                      /* [nshell][nshell] block maxima of |D| */
     double *row_max;                          /* [nshell] row maxima of density_max */
@@ -50,7 +52,7 @@ typedef struct fmo_plan_matrices {
 } fmo_plan_matrices;
 
 /* Largest number of plans of a batch that are made together. */
-enum { FMO_PLANS_TOGETHER = 64 };
+enum { FMO_PLANS_TOGETHER = fmo_tuning_plans_together };
 
 /* Functions of a mode. A mode has either `build`, or `start`, `finish` and `give`. */
 typedef struct fmo_mode_implementation {
@@ -96,7 +98,7 @@ typedef struct fmo_mode_implementation {
 extern const fmo_mode_implementation fmo_mode_cpu;
 extern const fmo_mode_implementation fmo_mode_reference;
 
-/* State of a plan that is shared with other ranks (plan/shared.c). */
+/* State of a plan that is shared with other ranks (plan/ranks.h). */
 typedef struct fmo_plan_ranks {
     fmo_ranks *ranks; /* NULL: builds are not shared */
     int64_t number;   /* number of the plan, the same on all ranks */
@@ -154,11 +156,10 @@ struct fmo_fock_plan {
 
 /* ---- options.c ---- */
 
-/* Check a network, and the options of a plan: FMO_OK or FMO_ERR_ARGUMENT. */
-fmo_status fmo_ranks_check(const fmo_ranks *ranks, fmo_error *err);
+/* Checks the options of a plan: FMO_OK or FMO_ERR_ARGUMENT. */
 fmo_status fmo_options_check(const fmo_fock_options *options, fmo_error *err);
 
-/* ---- mode.c ---- */
+/* ---- options.c: modes ---- */
 
 /* Sets plan->mode and adapts plan->options to it; rejects unsupported combinations. */
 fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_error *err);
@@ -167,16 +168,14 @@ fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo
  * mode fused supports such shells, with some of its options. */
 int fmo_plan_high_l_shell(const fmo_basis *basis);
 
-/* ---- plan.c ---- */
+/* ---- create.c ---- */
 
 /* Makes a plan whose builds do one of `shares` shares of the work (work/work.h); J and K of all
  * shares add up to those of a whole plan. For modes that execute a list of tasks. */
 fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
                                  int shares, fmo_fock_plan **plan, fmo_error *err);
 
-/* Makes one of several plans that share the work. */
-fmo_status fmo_plan_create_shared(const fmo_basis *basis, const fmo_fock_options *options,
-                                  const fmo_plan_share *part, fmo_fock_plan **plan, fmo_error *err);
+/* ---- plan.c: what creation, builds and modes use; it calls none of them but by plan->mode ---- */
 
 /* Makes the plan's list of tasks for pair lists of these sizes: all work, or the plan's share, or
  * all of it cut into pieces. steps: 1 if the executor supports a step between bras; shares are then
@@ -185,10 +184,10 @@ fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *si
                               fmo_work *work, fmo_error *err);
 
 /* Bytes of one matrix (density, J or K) in the caller's order. */
-size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan);
-
-/* Seconds on a monotonic clock. */
-double fmo_now(void);
+static inline size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan)
+{
+    return (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num * sizeof(double);
+}
 
 /* Appends to profile.notice, unless the text is already in it. */
 void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
@@ -207,35 +206,43 @@ int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class);
  * larger than all before. */
 fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *err);
 
+/* Shares the lead plan's pairs and their density limit. */
+void fmo_plan_take_pairs(fmo_fock_plan *plan, const fmo_fock_plan *lead);
+
 /* Reserves a plan for a call. Returns 0 if another call uses it. */
-int fmo_plan_enter(fmo_fock_plan *plan);
-void fmo_plan_leave(fmo_fock_plan *plan);
+static inline int fmo_plan_enter(fmo_fock_plan *plan)
+{
+    return !__atomic_exchange_n(&plan->in_use, 1, __ATOMIC_ACQUIRE);
+}
+static inline void fmo_plan_leave(fmo_fock_plan *plan)
+{
+    __atomic_store_n(&plan->in_use, 0, __ATOMIC_RELEASE);
+}
 
 /* Allocates the matrices for that many densities. Returns 0 if there is no memory. */
 int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities);
 
-/* ---- shared.c: plans and builds of several ranks; rank 0's calls ---- */
-
-/* fmo_fock_plan_create with options->ranks. */
-fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
-                                  fmo_fock_plan **plan, fmo_error *err);
-/* Informs the other ranks before a shared plan is destroyed. */
-void fmo_shared_plan_release(const fmo_fock_plan *plan);
-/* fmo_build for a shared plan; the density has been checked. */
-fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *err);
-
 /* ---- build.c: the steps of fmo_fock_build ---- */
 
 /* Matrices that a job computes: FMO_TERMS_... */
-int fmo_build_wanted(const fmo_fock_job *job);
+static inline int fmo_build_wanted(const fmo_fock_job *job)
+{
+    return (job->coulomb ? FMO_TERMS_J : 0) | (job->exchange ? FMO_TERMS_K : 0);
+}
 /* Number of densities in plan->matrices that a job takes. */
-int fmo_build_parts(const fmo_fock_job *job);
+static inline int fmo_build_parts(const fmo_fock_job *job)
+{
+    return job->symmetry == FMO_GENERAL && job->exchange ? 2 : 1;
+}
+/* The plan in whose functions the job's density is: the source, or the plan itself. */
+static inline fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job)
+{
+    return job->source ? job->source : job->plan;
+}
 /* Returns 1 if two jobs of a plan can be built together: they compute the same matrices. */
 int fmo_build_alike(const fmo_fock_job *a, const fmo_fock_job *b);
 /* Checks the symmetry and the operators that a job specifies, and that the plan can use them. */
 fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err);
-/* The plan in whose functions the job's density is: the source, or the plan itself. */
-fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job);
 /* Checks that a job's density is finite and as symmetric as it should be. *largest: largest element
  * of the density of normalised functions, which those in internal functions do not exceed. */
 fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err);

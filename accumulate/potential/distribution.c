@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/stack.h"
 #include "base/threads.h"
 
 /* ---- a density at the points of products -----------------------------------------------------
@@ -177,6 +178,44 @@ fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distributio
 }
 
 /* ---- public --------------------------------------------------------------------------------- */
+
+void fmo_potential_options_init(fmo_potential_options *options)
+{
+    if (options)
+        *options = (fmo_potential_options){
+            .mode = FMO_MODE_CPU, .threads = 0, .device = -1, .cutoff = 1e-12};
+}
+
+/* Completes the options of a call from the defaults and checks them. */
+fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
+                               const fmo_potential_options *options, fmo_potential_options *o,
+                               fmo_error *err)
+{
+    fmo_potential_options_init(o);
+    if (options) *o = *options;
+    if (count) {
+        const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs));
+        if (status != FMO_OK) return status;
+    }
+    if (o->mode != FMO_MODE_CPU && o->mode != FMO_MODE_FUSED)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: mode: expected cpu or fused", call);
+    if (o->threads < 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: threads = %d: expected 0 or more", call,
+                             o->threads);
+    if (!(o->cutoff >= 0.0) || !isfinite(o->cutoff))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: cutoff = %g: expected 0 or more", call,
+                             o->cutoff);
+    int good = o->device_num >= 0 && o->device_num <= FMO_DEVICES_MAX &&
+               (o->device_num == 0 || o->device < 0 || o->device == o->devices[0]);
+    for (int k = 0; good && k < o->device_num; k++) good = o->devices[k] >= 0;
+    if (!good)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%s: device_num = %d, device = %d: expected 0 to %d GPUs in devices, "
+                             "or one in device",
+                             call, o->device_num, o->device, FMO_DEVICES_MAX);
+    if (o->device_num > 0) o->device = o->devices[0];
+    return fmo_stack_check(err);
+}
 
 static fmo_status check_finite(const char *call, const char *name, size_t num, const double *of,
                                fmo_error *err)

@@ -8,54 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accumulate/tuning.h"
 #include "base/arguments.h"
-#include "base/stack.h"
 #include "base/threads.h"
 #include "base/vector.h"
 
 /* PIECE: points of a job that a thread takes at a time. share: products with a bound below this
  * share of the cutoff are skipped; it is below 1 because many such contributions add up at a point.
  */
-enum { PIECE = 64 };
+enum { PIECE = fmo_tuning_potential_points };
 static const double share = 0.1;
-
-void fmo_potential_options_init(fmo_potential_options *options)
-{
-    if (options)
-        *options = (fmo_potential_options){
-            .mode = FMO_MODE_CPU, .threads = 0, .device = -1, .cutoff = 1e-12};
-}
-
-/* Completes the options of a call from the defaults and checks them. */
-fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
-                               const fmo_potential_options *options, fmo_potential_options *o,
-                               fmo_error *err)
-{
-    fmo_potential_options_init(o);
-    if (options) *o = *options;
-    if (count) {
-        const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs));
-        if (status != FMO_OK) return status;
-    }
-    if (o->mode != FMO_MODE_CPU && o->mode != FMO_MODE_FUSED)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: mode: expected cpu or fused", call);
-    if (o->threads < 0)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: threads = %d: expected 0 or more", call,
-                             o->threads);
-    if (!(o->cutoff >= 0.0) || !isfinite(o->cutoff))
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: cutoff = %g: expected 0 or more", call,
-                             o->cutoff);
-    int good = o->device_num >= 0 && o->device_num <= FMO_DEVICES_MAX &&
-               (o->device_num == 0 || o->device < 0 || o->device == o->devices[0]);
-    for (int k = 0; good && k < o->device_num; k++) good = o->devices[k] >= 0;
-    if (!good)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "%s: device_num = %d, device = %d: expected 0 to %d GPUs in devices, "
-                             "or one in device",
-                             call, o->device_num, o->device, FMO_DEVICES_MAX);
-    if (o->device_num > 0) o->device = o->devices[0];
-    return fmo_stack_check(err);
-}
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
@@ -227,7 +189,7 @@ static fmo_status run_on_cpu(running *all, size_t count, int pieces, const fmo_p
 }
 
 /* Number of jobs sent to a GPU together. */
-enum { GPU_JOBS = 2048, GPU_ENERGIES = 1 << 18 };
+enum { GPU_JOBS = fmo_tuning_gpu_potential_jobs, GPU_ENERGIES = fmo_tuning_gpu_energy_jobs };
 
 typedef struct potentials_call {
     running *all;

@@ -4,13 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "accumulate/tuning.h"
 #include "integrals/tables.h"
 
 /* Number of nuclei at which the potential is evaluated, evenly spaced among all shells, so that 1e5
  * nuclei take a fraction of a second. The potential changes little between neighbours. */
-enum { PLACES = 512 };
+enum { PLACES = fmo_tuning_screen_weight_places };
 /* Number of runs whose terms are computed together. */
-enum { RUNS = 64 };
+enum { RUNS = fmo_tuning_screen_weight_runs };
 
 /* Consecutive shells of one nucleus form a run: returns the end of the run that begins with shell
  * s, and its number of functions. */

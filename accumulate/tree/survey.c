@@ -1,5 +1,6 @@
 /* Largest values of cells, and the share of near pairs of pairs; see survey.h. */
 #include "accumulate/tree/survey.h"
+#include "accumulate/tuning.h"
 
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static double count_near(const survey *s, pair p)
  * their order does not matter. */
 static double count_all(const survey *s)
 {
-    enum { PIECES = 4096 };
+    enum { PIECES = fmo_tuning_tree_survey_pieces };
     pair piece[PIECES] = {{0, 0}};
     int num = 1;
     double near = 0.0;

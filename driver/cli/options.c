@@ -161,7 +161,11 @@ static const cli_option option_table[] = {
      .help = "report where the time was spent"},
 
     {"scf", 0, CLI_FLAG, NULL, AT(scf), .section = "SCF",
-     .help = "converge the closed-shell SCF (RHF) of each data set or .xyz file"},
+     .help = "converge the SCF of each data set or .xyz file: RHF, or UHF of open shells"},
+    {"uhf", 0, CLI_FLAG, NULL, AT(scf_options.unrestricted), .commands = SCF,
+     .help = "UHF also of closed shells"},
+    {"guess-mix", 0, CLI_FLAG, NULL, AT(scf_options.guess_mix), .commands = SCF,
+     .help = "UHF: begin with orbitals of broken symmetry"},
     {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = ANY_SCF | FRAGMENTS,
      .inputs = GEOMETRY | SYSTEM | PDB,
      .help = "basis set of .xyz files, or to replace the basis set of a system of fragments: a "

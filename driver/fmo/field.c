@@ -4,6 +4,7 @@
  * S)_ss on the diagonal for farther ones; for far ones nuclei and electrons together are Mulliken
  * charges. Called by scc.c and pairs.c. See docs/explanation/fmo-method.md, "The field". */
 #include "driver/fmo/internal.h"
+#include "driver/base/tuning.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,11 +127,6 @@ static fmo_seen seen_as(const fmo_fragments *f, const fmo_subsystem *subsystem, 
     return R < f->system->ptc_from ? FMO_SEEN_AOC : FMO_SEEN_CHARGES;
 }
 
-/* Far charges are computed as all charges minus those of fragments that are not far, if these are
- * at most this share of all; otherwise from a list of the subsystem's own. A GPU processes sources
- * one after the other, 32 charges at a time each. */
-static const double few = 0.1;
-
 static int is_own(const fmo_subsystem *subsystem, int k)
 {
     return k == subsystem->fragment[0] ||
@@ -143,7 +139,9 @@ static int sees_charges(const fmo_fragments *f, const fmo_subsystem *subsystem, 
     return !is_own(subsystem, k) && seen_as(f, subsystem, k) == FMO_SEEN_CHARGES;
 }
 
-/* Returns 1 if charges of fragments that are not far are few. *num: number of charges of far
+/* Returns 1 if charges of fragments that are not far are few: far charges are then computed as all
+ * charges minus these, otherwise from a list of the subsystem's own. A GPU processes sources one
+ * after the other, 32 charges at a time each. *num: number of charges of far
  * ones */
 static int near_are_few(const fmo_fragments *f, const fmo_subsystem *subsystem, size_t *num)
 {
@@ -154,7 +152,7 @@ static int near_are_few(const fmo_fragments *f, const fmo_subsystem *subsystem, 
         all += charges;
         if (sees_charges(f, subsystem, k)) *num += charges;
     }
-    return (double)(all - *num) <= few * (double)all;
+    return (double)(all - *num) <= fmo_tuning_field_difference_share * (double)all;
 }
 
 /* Copies the far charges into one allocation: coordinates, then charges. */

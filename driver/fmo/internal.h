@@ -1,5 +1,5 @@
 /* Declarations shared by the files of an FMO calculation. Dependencies go one way: run.c -> pairs.c
- * -> scc.c -> field.c, mix.c, solve.c -> each.c -> share.c -> subsystem.c -> hybrid.c; state.c
+ * -> scc.c -> field.c, mix.c, solve.c -> share.c -> subsystem.c -> hybrid.c; state.c
  * saves what scc.c and pairs.c have computed. Output of results: table.c, map.c -> map_scale.c,
  * text.c. Method: docs/explanation/fmo-method.md. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
@@ -134,7 +134,7 @@ fmo_status fmo_fragment_allocate(fmo_fragments *f, fmo_error *err);
 void fmo_subsystem_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
 void fmo_subsystem_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
 
-/* ---- each.c ---- */
+/* ---- share.c: many fragments or pairs ---- */
 
 /* Calls what() for k = 0 .. count-1. If there are enough indices, each thread calls it with one
  * thread of its own; otherwise the calls are made one after the other with all threads. `threads`

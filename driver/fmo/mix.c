@@ -3,6 +3,7 @@
  * next field is sum_k c_k U(V_k) with sum_k c_k = 1 and the smallest norm of sum_k c_k [U(V_k) -
  * V_k]. Fields are linear in the densities, so this is the field of extrapolated densities. */
 #include "driver/fmo/internal.h"
+#include "driver/base/tuning.h"
 #include "driver/scf/diis.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 /* Sums are computed block by block, so that their bits do not depend on the number of threads. */
-enum { KEPT = 8, BLOCK = 1 << 14 };
+enum { KEPT = 8, BLOCK = fmo_tuning_mix_block };
 
 struct fmo_mixer {
     size_t size;                          /* number of elements of all fields */

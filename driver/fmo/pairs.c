@@ -8,6 +8,7 @@
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
+#include "driver/base/tuning.h"
 
 #include <math.h>
 #include <omp.h>
@@ -18,21 +19,22 @@
 /* Largest number of pairs per batch on the CPU (CHUNK) and in mode fused (CHUNK_FUSED; a GPU is
  * idle between batches). If a batch holds all matrices at once, or should end soon, it has at most
  * CHUNK_ELEMENTS elements of each kind of matrix. CHUNK_GPU: smallest number of pairs in a piece
- * for a rank with a GPU (not measured). */
-enum { CHUNK = 512, CHUNK_FUSED = 6000, CHUNK_ELEMENTS = 1 << 24, CHUNK_GPU = 48 };
+ * for a rank with a GPU. */
+enum {
+    CHUNK = fmo_tuning_pairs_cpu,
+    CHUNK_FUSED = fmo_tuning_pairs_gpu,
+    CHUNK_ELEMENTS = fmo_tuning_pairs_elements,
+    CHUNK_GPU = fmo_tuning_pairs_rank_gpu
+};
 
 /* Pairs per batch (per thread) on the CPU when a state is written: smaller, so that an interrupted
  * run loses less. Threads wait for the last pair of each batch. */
-enum { CHUNK_STATE = 8, CHUNK_STATE_THREAD = 16 };
-
-/* The state is written after the first and the last batch, and after others if writing takes less
- * than this share of the time since it was last written. */
-static const double write_share = 0.01;
+enum { CHUNK_STATE = fmo_tuning_pairs_state, CHUNK_STATE_THREAD = fmo_tuning_pairs_state_thread };
 
 /* Estimated work, for the progress report only: ES_WORK times the product of the monomers' numbers
  * of functions for electrostatics, the cubed number of functions for an SCF (Trp-cage in STO-3G,
  * mode cpu: 25 of 128 s). For progress reports electrostatics are computed in ES_PIECES pieces. */
-enum { ES_WORK = 40, ES_PIECES = 16 };
+enum { ES_WORK = 40, ES_PIECES = fmo_tuning_es_pieces };
 
 /* Gradient threshold of pairs over that of monomers. */
 enum { GRADIENT = 100 };
@@ -346,8 +348,10 @@ static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, double 
         for (int k = t; k < t + size; k++) done += list->task[k].work;
         t += size;
         const double now = driver_seconds();
+        /* The state is written after the first and the last batch, and after others if that takes
+         * little time. */
         if (o->state && first && status == FMO_OK &&
-            (t == list->count || took < write_share * (now - written))) {
+            (t == list->count || took < fmo_tuning_state_write_share * (now - written))) {
             status = fmo_state_write(f, f->result->iterations, 1, err);
             written = driver_seconds();
             took = written - now;

@@ -2,15 +2,16 @@
  *     E = sum_I E'_I + sum_IJ [ contribution of the pair ].
  * Public functions are in fragment.h. Read next: scc.c, pairs.c. */
 #include "driver/fmo/internal.h"
+#include "base/arguments.h"
+#include "base/free_memory.h"
+#include "base/threads.h"
 #include "driver/base/agree.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
 #include "driver/base/hash.h"
+#include "driver/base/tuning.h"
 #include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
-#include "base/arguments.h"
-#include "base/free_memory.h"
-#include "base/threads.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -155,7 +156,10 @@ static void release(fmo_fragments *f)
 /* Default number of threads beside the GPUs of a host, shared by its ranks, and the smallest number
  * per rank: more threads wait for each other longer than they help (docs/log/fmo.md, "How
  * fast"). */
-enum { THREADS_BESIDE = 16, THREADS_BESIDE_LEAST = 4 };
+enum {
+    THREADS_BESIDE = fmo_tuning_fragment_threads,
+    THREADS_BESIDE_LEAST = fmo_tuning_fragment_threads_least
+};
 
 static int threads_beside(const fmo_fragments *f)
 {

@@ -1,8 +1,10 @@
-/* Communication between ranks. Rank 0's data are used by all, even data that every rank could have
- * computed itself, so that all ranks continue with the same bits. Called by all files of this
- * module; see internal.h. */
+/* Communication between ranks, and functions that run for many fragments or pairs on all threads
+ * and on all ranks. Rank 0's data are used by all, even data that every rank could have computed
+ * itself, so that all ranks continue with the same bits. Called by all files of this module; see
+ * internal.h. */
 #include "driver/fmo/internal.h"
 #include "driver/base/agree.h"
+#include "driver/base/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,4 +169,92 @@ void fmo_subsystem_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b
     const size_t bytes = (size_t)subsystem->nao * (size_t)subsystem->nao * sizeof(double);
     (void)f;
     b[0] = (fmo_block){subsystem->field, bytes};
+}
+
+/* ---- many fragments -------------------------------------------------------------------------- */
+
+typedef struct numbers {
+    const fmo_ranks *ranks; /* NULL: this process runs all of them */
+    int count, next, fault;
+    const int *order; /* [count] or NULL */
+} numbers;
+
+/* Returns the next index, or -1. */
+static int next_index(numbers *n)
+{
+    int64_t at = -1;
+#pragma omp critical(fmo_fragment_numbers)
+    {
+        if (!n->ranks)
+            at = n->next++;
+        else if (!n->fault)
+            n->fault = n->ranks->next(n->ranks->user, &at);
+        if (n->fault) at = -1;
+    }
+    if (at < 0 || at >= n->count) return -1;
+    return n->order ? n->order[at] : (int)at;
+}
+
+/* Processes indices with `threads` concurrent threads; a single one passes all threads to each
+ * call. mine: marks finished indices; NULL: none. */
+static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, int all, fmo_each *what,
+                             void *user, char *mine, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    for (int k = next_index(n); k >= 0; k = next_index(n)) {
+        fmo_error own = {FMO_OK, ""};
+        fmo_status before;
+#pragma omp atomic read
+        before = status;
+        if (before != FMO_OK) continue;
+        const fmo_status got = what(f, k, threads > 1 ? 1 : all, user, &own);
+        if (got == FMO_OK) {
+            if (mine) mine[k] = 1;
+            continue;
+        }
+#pragma omp critical(fmo_fragment_error)
+        {
+            (void)fmo_error_set(err, got, "%s", own.message);
+#pragma omp atomic write
+            status = got;
+        }
+    }
+    return status;
+}
+
+/* Number of indices processed concurrently: one per thread; or, if there are few indices and many
+ * threads, one at a time, with all threads for each. From NOT_FEW indices on they always run
+ * concurrently: 64 threads wait longer for each other than a fragment takes. */
+enum { NOT_FEW = fmo_tuning_fragment_side_by_side };
+
+static int side_by_side(int count, int threads)
+{
+    if (count < NOT_FEW && 2 * count < threads) return 1;
+    return count < threads ? count : threads;
+}
+
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, int threads, fmo_each *what, void *user,
+                             fmo_error *err)
+{
+    numbers n = {.count = count};
+    return go_through(f, &n, side_by_side(count, threads), threads, what, user, NULL, err);
+}
+
+fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
+                             fmo_each *what, void *user, fmo_error *err)
+{
+    numbers n = {.ranks = f->ranks, .count = count, .order = order};
+    fmo_status status = FMO_OK;
+    int threads = one_by_one ? 1 : side_by_side(count, f->threads);
+    if (f->ranks) {
+        /* With fewer indices than threads of all ranks, no rank may take them all. */
+        const int share = (count + f->ranks->size - 1) / f->ranks->size;
+        if (threads > share) threads = share > 0 ? share : 1;
+        memset(f->mine, 0, (size_t)count);
+        status = fmo_fragment_restart(f, err);
+        if (status != FMO_OK) return status;
+    }
+    status = go_through(f, &n, threads, f->threads, what, user, f->mine, err);
+    return n.fault ? fmo_fragment_no_network(err) : status;
 }

@@ -1,8 +1,9 @@
 /* RHF of subsystems in the fields of the other fragments: F = H + U + P + G(D), E' = E - Tr D U.
  * Called by scc.c and pairs.c. */
 #include "driver/fmo/internal.h"
-#include "driver/scf/batch.h"
 #include "base/snake.h"
+#include "driver/base/tuning.h"
+#include "driver/scf/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,11 @@ static fmo_status name_failure(const fmo_subsystem *subsystem, const fmo_scf_job
  * stay on the CPU, and those of up to CPU_FUNCTIONS_OF_FEW if there are fewer than FEW per thread,
  * because a GPU would wait for the host (docs/log/fmo.md, "How fast"). Fields and electrostatics
  * are still computed on the GPU. */
-enum { CPU_FUNCTIONS = 20, CPU_FUNCTIONS_OF_FEW = 64, FEW = 4 };
+enum {
+    CPU_FUNCTIONS = fmo_tuning_fragment_cpu_functions,
+    CPU_FUNCTIONS_OF_FEW = fmo_tuning_fragment_cpu_functions_few,
+    FEW = fmo_tuning_fragment_few
+};
 
 static int largest(const fmo_subsystem *subsystems, int count)
 {

@@ -131,7 +131,7 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
     json_t *object = json_pack(
         "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "converged",
         scf->converged, "verdict", scf->verdict, "guess", fmo_scf_guess_name(asked->guess),
-        "solver", fmo_scf_solver_name(scf->solver), "electrons", 2 * scf->occupied_num, "mo_num",
+        "solver", fmo_scf_solver_name(scf->solver), "electrons", result->electrons, "mo_num",
         scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles, "full_builds",
         scf->full_builds, "descents", scf->descents, "energy_change",
         driver_json_number(scf->energy_change), "gradient", driver_json_number(scf->gradient),
@@ -150,11 +150,17 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
         "fock", driver_json_number(scf->fock_seconds), "solve",
         driver_json_number(scf->solve_seconds), "stability",
         driver_json_number(scf->stability_seconds), "cycles", cycles_of(result));
-    if (!object || !rest || json_object_update(object, rest) != 0) {
+    json_t *spin =
+        json_pack("{s:s, s:i, s:i, s:o}", "method", scf->unrestricted ? "UHF" : "RHF",
+                  "multiplicity", scf->multiplicity, "occupied_num", scf->occupied_num,
+                  "spin_square", driver_json_number(scf->unrestricted ? scf->spin_square : 0.0));
+    if (!object || !rest || !spin || json_object_update(object, rest) != 0 ||
+        json_object_update(object, spin) != 0) {
         json_decref(object);
         object = NULL;
     }
     json_decref(rest);
+    json_decref(spin);
     return object;
 }
 

@@ -1,10 +1,8 @@
 /* --batch: builds all data sets in one call of fmo_fock_build_batch. A data set that cannot be
- * read, planned or built is left out, and the others continue without it. Next: build.c,
- * repeats.c. */
+ * read, planned or built is left out, and the others continue without it. Next: build.c. */
 #include "driver/run/batch.h"
 #include "driver/base/clock.h"
 #include "driver/run/build.h"
-#include "driver/run/repeats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,8 +41,7 @@ static void read_all(call *c)
         memset(m, 0, sizeof *m);
         m->index = i;
         fmo_error *err = &c->batch->err[i];
-        fmo_status status = driver_build_begin(o, o->datasets[i], result, err);
-        if (status == FMO_OK) status = driver_repeats_begin(&m->repeats, o->repeat, result, err);
+        const fmo_status status = driver_build_begin(o, o->datasets[i], result, err);
         if (status != FMO_OK) {
             fmo_error_set(err, status, "%s", fmo_status_text(status));
             leave_out(c, c->member_num - 1);
@@ -118,9 +115,12 @@ static void build_all(call *c, double *seconds)
         }
         for (int k = c->member_num - 1; k >= 0; k--) {
             member *m = &c->member[k];
-            if (driver_repeats_take(&m->repeats, m->plan, &c->batch->result[m->index],
-                                    &c->batch->err[m->index]) != FMO_OK)
-                leave_out(c, k);
+            driver_result *const result = &c->batch->result[m->index];
+            fmo_error *const err = &c->batch->err[m->index];
+            fmo_status status = driver_result_take_build(result, m->plan, err);
+            if (status == FMO_OK && repeat > 1)
+                status = driver_repeats_add(&m->repeats, repeat, result, err);
+            if (status != FMO_OK) leave_out(c, k);
         }
         done++;
     }

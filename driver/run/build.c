@@ -1,39 +1,13 @@
 /* Builds J, K and G of one data set, using only what the public library offers to any program.
- * Next: repeats.c, check.c. */
+ * Next: result.c, check.c. */
 #include "driver/run/build.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
-#include "driver/run/repeats.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <fmo/result.h>
-
-/* Builds `repeat` times and records the spread of the times and of G. */
-static fmo_status build(const driver_options *options, fmo_fock_plan *plan,
-                        driver_progress *progress, driver_result *result, fmo_error *err)
-{
-    driver_repeats repeats;
-    fmo_status status = FMO_OK;
-    CHECKGOTO(driver_repeats_begin(&repeats, options->repeat, result, err));
-    for (int n = 0; n < options->repeat; n++) {
-        if (options->repeat > 1)
-            driver_progress_begin(progress, "build %d/%d", n + 1, options->repeat);
-        else
-            driver_progress_begin(progress, "build");
-        /* timed by the library, which excludes the extra run of measure_accumulation */
-        CHECKGOTO(fmo_fock_build(plan, fmo_dataset_density(result->dataset),
-                                 result->matrices[DRIVER_COULOMB],
-                                 result->matrices[DRIVER_EXCHANGE], err));
-        CHECKGOTO(driver_repeats_take(&repeats, plan, result, err));
-    }
-    driver_repeats_end(&repeats, result);
-done:
-    driver_progress_end(progress);
-    driver_repeats_free(&repeats);
-    return status;
-}
 
 /* Computes the energies of a finished G, and F = H + G if H is known. */
 static fmo_status evaluate(driver_result *result, fmo_error *err)
@@ -108,6 +82,7 @@ fmo_status driver_run_build(const driver_options *options, const char *path, dri
     fmo_fock_plan *plan = NULL;
     fmo_fock_options fock = options->fock;
     driver_progress progress;
+    driver_repeats repeats = {0};
 
     memset(result, 0, sizeof *result);
     driver_progress_init(&progress, stderr, !options->quiet);
@@ -118,12 +93,27 @@ fmo_status driver_run_build(const driver_options *options, const char *path, dri
 
     CHECKGOTO(driver_build_begin(options, path, result, err));
     CHECKGOTO(fmo_fock_plan_create(fmo_dataset_basis(result->dataset), &fock, &plan, err));
-    CHECKGOTO(build(options, plan, &progress, result, err));
+    for (int n = 0; n < options->repeat; n++) {
+        if (options->repeat > 1)
+            driver_progress_begin(&progress, "build %d/%d", n + 1, options->repeat);
+        else
+            driver_progress_begin(&progress, "build");
+        /* timed by the library, which excludes the extra run of measure_accumulation */
+        CHECKGOTO(fmo_fock_build(plan, fmo_dataset_density(result->dataset),
+                                 result->matrices[DRIVER_COULOMB],
+                                 result->matrices[DRIVER_EXCHANGE], err));
+        CHECKGOTO(driver_result_take_build(result, plan, err));
+        if (options->repeat > 1)
+            CHECKGOTO(driver_repeats_add(&repeats, options->repeat, result, err));
+    }
+    driver_repeats_end(&repeats, result);
+    driver_progress_end(&progress);
     fmo_fock_plan_destroy(plan); /* the check needs its memory */
     plan = NULL;
     CHECKGOTO(driver_build_finish(options, &progress, result, err));
 done:
     driver_progress_end(&progress);
+    driver_repeats_free(&repeats);
     fmo_fock_plan_destroy(plan);
     return status;
 }

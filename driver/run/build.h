@@ -1,4 +1,6 @@
-/* Processes one data set: read, plan, build, check, write. */
+/* Processes one data set: read, plan, build, check, write. Dependencies in this folder: build.c,
+ * scf.c -> result.c, files.c; batch.c -> build.c; deal.c -> batch.c; scf_batch.c -> scf.c,
+ * scf_share.c; deal.c, scf_batch.c -> ranks.c. */
 #ifndef FMO_RUN_BUILD_H
 #define FMO_RUN_BUILD_H
 

@@ -4,6 +4,7 @@
 #include "driver/run/deal.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
+#include "driver/base/tuning.h"
 #include "driver/run/ranks.h"
 
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { TEXTS = 3, AT_ONCE_LEAST = 16 };
+enum { TEXTS = 3, AT_ONCE_LEAST = fmo_tuning_batch_piece };
 
 /* The distribution: data sets in `order`, in pieces; piece k begins at begin[k]. */
 typedef struct dealing {

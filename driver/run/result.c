@@ -1,4 +1,4 @@
-/* Energies and notices of a result. See result.h. */
+/* Builds, energies and notices of a result. See result.h. */
 #include "driver/run/result.h"
 #include "integrals/tables.h"
 
@@ -28,6 +28,67 @@ void driver_result_evaluate(driver_result *result, const double *density, const 
         result->no_energy = "two nuclei coincide";
     else
         result->energy = dh + 0.5 * dg + repulsion;
+}
+
+/* Takes the profile of a plan's last build, and computes G = J - K/2. */
+fmo_status driver_result_take_build(driver_result *result, const fmo_fock_plan *plan,
+                                    fmo_error *err)
+{
+    const size_t size = (size_t)result->nao * (size_t)result->nao;
+    const double *J = result->matrices[DRIVER_COULOMB], *K = result->matrices[DRIVER_EXCHANGE];
+    double *G = result->matrices[DRIVER_FOCK_2E];
+    const fmo_status status = fmo_fock_plan_profile(plan, &result->profile, err);
+    if (status != FMO_OK) return status;
+    for (size_t i = 0; i < size; i++) G[i] = J[i] - 0.5 * K[i];
+    result->repeat_difference = NAN;
+    result->seconds.min = result->seconds.median = result->seconds.max = result->profile.seconds;
+    return FMO_OK;
+}
+
+/* Records the build that the result has taken, and compares its G with the first one. */
+fmo_status driver_repeats_add(driver_repeats *repeats, int count, driver_result *result,
+                              fmo_error *err)
+{
+    const size_t size = (size_t)result->nao * (size_t)result->nao;
+    const double *G = result->matrices[DRIVER_FOCK_2E];
+    if (!repeats->profile) repeats->profile = malloc((size_t)count * sizeof *repeats->profile);
+    if (!repeats->first) repeats->first = malloc(size * sizeof *repeats->first);
+    if (!repeats->profile || !repeats->first)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d builds", count);
+    repeats->profile[repeats->done++] = result->profile;
+    if (repeats->done == 1) {
+        memcpy(repeats->first, G, size * sizeof *G);
+        repeats->difference = 0.0;
+    }
+    for (size_t i = 0; i < size; i++)
+        repeats->difference = fmax(repeats->difference, fabs(G[i] - repeats->first[i]));
+    return FMO_OK;
+}
+
+static int compare_builds(const void *a, const void *b)
+{
+    return driver_by_value(&((const fmo_fock_profile *)a)->seconds,
+                           &((const fmo_fock_profile *)b)->seconds);
+}
+
+void driver_repeats_end(driver_repeats *repeats, driver_result *result)
+{
+    const size_t count = repeats->done;
+    fmo_fock_profile *profiles = repeats->profile;
+    if (!count) return;
+    qsort(profiles, count, sizeof *profiles, compare_builds);
+    result->profile = profiles[(count - 1) / 2];
+    result->seconds.min = profiles[0].seconds;
+    result->seconds.max = profiles[count - 1].seconds;
+    result->seconds.median =
+        0.5 * (profiles[(count - 1) / 2].seconds + profiles[count / 2].seconds);
+    result->repeat_difference = repeats->difference;
+}
+
+void driver_repeats_free(driver_repeats *repeats)
+{
+    free(repeats->first);
+    free(repeats->profile);
 }
 
 const char *driver_result_notice(const driver_result *result, int i)

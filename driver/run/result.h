@@ -30,6 +30,7 @@ typedef struct driver_result {
     fmo_scf_result *scf;   /**< of a finished SCF, else NULL */
     fmo_scf_cycle *cycles; /**< [cycle_num] so far */
     int cycle_num;
+    int multiplicity;          /**< 2S + 1 of an SCF, by --multiplicity or the geometry's comment */
     bool singlet_is_meant;     /**< by --multiplicity or the geometry's comment */
     char geometry_notice[160]; /**< fmo_molecule.notice, or "" */
     char spin_notice[240];     /**< why a closed-shell SCF is doubtful, or "" */
@@ -37,6 +38,27 @@ typedef struct driver_result {
     char unused[200];          /**< options that had no effect, in one line, or "" */
     fmo_error scf_verdict;     /**< FMO_OK, or FMO_ERR_CHECK and why it did not converge */
 } driver_result;
+
+/** Takes the profile of a plan's last build, and computes G from J and K of the result. */
+fmo_status driver_result_take_build(driver_result *result, const fmo_fock_plan *plan,
+                                    fmo_error *err);
+
+/** What is stored for several builds of one data set; initially {0}. */
+typedef struct driver_repeats {
+    size_t done;
+    fmo_fock_profile *profile; /**< [count] */
+    double *first;             /**< G of the first build, [nao][nao] */
+    double difference;         /**< max |G of a build - G of the first| */
+} driver_repeats;
+
+/** Records the build that the result has taken, of `count` in all. @return FMO_OK, FMO_ERR_MEMORY
+ */
+fmo_status driver_repeats_add(driver_repeats *repeats, int count, driver_result *result,
+                              fmo_error *err);
+/** If builds were recorded, sets the spread of the times, the profile of the build with the (lower)
+ *  median time, and the largest difference. */
+void driver_repeats_end(driver_repeats *repeats, driver_result *result);
+void driver_repeats_free(driver_repeats *repeats);
 
 /** Computes trace, norm and energies from G and its density.
  *  @param[in] density, fock_2e  [nao][nao]

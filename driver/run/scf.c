@@ -23,14 +23,17 @@ fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule 
     if (!options->charge_given)
         snprintf(result->geometry_notice, sizeof result->geometry_notice, "%s", molecule->notice);
     result->singlet_is_meant = molecule->multiplicity == 1;
-    if (molecule->multiplicity > 1 && !options->multiplicity_given)
+    fmo_molecule with = *molecule;
+    if (options->multiplicity_given) with.multiplicity = options->multiplicity;
+    result->multiplicity = with.multiplicity > 1 ? with.multiplicity : 1;
+    if (options->batch && molecule->multiplicity > 1 && !options->multiplicity_given)
         return fmo_error_set(
             err, FMO_ERR_INPUT,
-            "%.200s: %sthe comment says multiplicity %d: only closed shells (multiplicity 1) are "
-            "supported; correct the comment, or add --multiplicity 1",
+            "%.200s: %sthe comment says multiplicity %d: --batch has only closed shells "
+            "(multiplicity 1); leave out --batch, correct the comment, or add --multiplicity 1",
             molecule->path, frame, molecule->multiplicity);
     const int charge = options->charge_given ? options->charge : molecule->charge;
-    return fmo_dataset_create(molecule, set, charge, &result->dataset, err);
+    return fmo_dataset_create(&with, set, charge, &result->dataset, err);
 }
 
 /* Reads a geometry and a basis set, and makes the data set. */
@@ -49,6 +52,14 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     fmo_basis_set_destroy(set);
     fmo_molecule_destroy(molecule);
     return status;
+}
+
+/* Reads a data set, which has no multiplicity of its own. */
+static fmo_status read_dataset(const driver_options *options, const char *path,
+                               driver_result *result, fmo_error *err)
+{
+    result->multiplicity = options->multiplicity;
+    return fmo_dataset_read_basis(path, &result->dataset, err);
 }
 
 double driver_nuclear_charge(const fmo_basis *basis)
@@ -94,18 +105,32 @@ fmo_status driver_scf_input(const driver_options *options, driver_result *result
                              .core_hamiltonian =
                                  from_file ? fmo_dataset_core_hamiltonian(dataset) : NULL,
                              .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset),
-                             .density = fmo_dataset_density(dataset)};
+                             .density = fmo_dataset_density(dataset),
+                             .multiplicity = result->multiplicity};
     if (input->electron_num < 0)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "the data set does not contain the number of electrons: add --charge");
     result->electrons = input->electron_num;
-    if (!options->multiplicity_given && !result->singlet_is_meant && result->electrons % 2 == 0)
+    if (!options->multiplicity_given && !result->singlet_is_meant && result->multiplicity == 1 &&
+        result->electrons % 2 == 0)
         driver_note_spin(dataset, result->electrons, result->spin_notice,
                          sizeof result->spin_notice);
     return FMO_OK;
 }
 
-/* Sets the options of an SCF, and refuses multiplicities other than 1. */
+/* Refuses what open shells cannot do yet. */
+static fmo_status check_open_shells(const driver_options *options, const driver_result *result,
+                                    fmo_error *err)
+{
+    if (result->multiplicity == 1 && !options->scf_options.unrestricted) return FMO_OK;
+    if (options->output)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "--output: TREXIO files of open shells are not written yet; --molden "
+                             "writes the orbitals of both spins");
+    return FMO_OK;
+}
+
+/* Sets the options of an SCF, and refuses a batch of open shells. */
 fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err)
 {
     *scf = options->scf_options;
@@ -113,11 +138,10 @@ fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *s
     scf->fock.cutoff = driver_cutoff(options);
     scf->fock.integrals = driver_integrals(options);
     scf->auto_in_fused = options->integrals_given; /* only an explicit auto is used in mode fused */
-    if (options->multiplicity != 1)
+    if (options->batch && options->multiplicity != 1)
         return fmo_error_set(
             err, FMO_ERR_INPUT,
-            "multiplicity %d: only closed shells (multiplicity 1) are supported; leave out "
-            "--multiplicity, and choose --charge so that the number of electrons is even",
+            "multiplicity %d: --batch has only closed shells (multiplicity 1); leave out --batch",
             options->multiplicity);
     return FMO_OK;
 }
@@ -166,7 +190,10 @@ static fmo_status write_files(const driver_options *options, const driver_result
                                            .core_hamiltonian = scf->core_hamiltonian,
                                            .total_energy = scf->energy,
                                            .converged = scf->converged,
-                                           .method = "RHF"};
+                                           .method = scf->unrestricted ? "UHF" : "RHF",
+                                           .coefficient_beta = scf->coefficient_beta,
+                                           .energy_beta = scf->orbital_energy_beta,
+                                           .occupation_beta = scf->occupation_beta};
     driver_interrupt_hold();
     fmo_status status = driver_check_run_files(options, fmo_dataset_path(result->dataset), err);
     if (status == FMO_OK && options->output)
@@ -194,8 +221,12 @@ fmo_status driver_scf_evaluate(const driver_options *options, driver_result *res
     const size_t size = (size_t)result->nao * (size_t)result->nao;
     double *G = malloc(size * sizeof *G);
     if (!G) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for G");
-    for (size_t i = 0; i < size; i++) G[i] = scf->fock[i] - scf->core_hamiltonian[i];
+    for (size_t i = 0; i < size; i++) { /* of UHF the mean of both spins */
+        G[i] = scf->fock[i] - scf->core_hamiltonian[i];
+        if (scf->unrestricted) G[i] = 0.5 * (G[i] + scf->fock_beta[i] - scf->core_hamiltonian[i]);
+    }
     driver_result_evaluate(result, scf->density, G, NULL, 0.0);
+    if (scf->unrestricted) result->energy_2e = scf->two_electron_energy;
     result->energy = scf->energy;
     result->no_energy = NULL;
     result->profile = scf->fock_profile;
@@ -240,9 +271,10 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     if (driver_is_xyz(path))
         CHECKGOTO(read_geometry(options, path, result, err));
     else
-        CHECKGOTO(fmo_dataset_read_basis(path, &result->dataset, err));
+        CHECKGOTO(read_dataset(options, path, result, err));
     result->named = false;
     CHECKGOTO(driver_check_doubts(options, result->dataset, err));
+    CHECKGOTO(check_open_shells(options, result, err));
     CHECKGOTO(driver_scf_input(options, result, &input, err));
     driver_progress_begin(&progress, "cycle 1");
     status = fmo_scf_run(&input, &scf, &result->scf, &result->scf_verdict);

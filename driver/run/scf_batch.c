@@ -5,6 +5,7 @@
 #include "driver/base/agree.h"
 #include "driver/base/clock.h"
 #include "driver/base/interrupt.h"
+#include "driver/base/tuning.h"
 #include "driver/run/files.h"
 #include "driver/run/ranks.h"
 #include "driver/run/scf_share.h"
@@ -17,9 +18,8 @@
 #include <fmo/molecule.h>
 #include <fmo/result.h>
 
-/* A portion ends after PORTION molecules, or after about portion_bytes bytes of results. */
-enum { PORTION = 4096 };
-static const double portion_bytes = 256e6;
+/* A portion ends after PORTION molecules, or after about fmo_tuning_batch_portion_bytes of results. */
+enum { PORTION = fmo_tuning_batch_portion };
 
 typedef struct batch {
     const driver_options *options;
@@ -182,9 +182,9 @@ static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
     (void)fmo_scf_run_batch(b->job, (size_t)jobs, &b->scf, &why);
     if (b->out_of_memory)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
-    if (b->ranks)
-        status = driver_scf_share_results(b->ranks, status, b->one, b->mine, b->num,
-                                          b->file ? b->options->keep : 0, tell_end, b, err);
+    const driver_scf_shared shared = {b->one,   b->mine, b->num, b->file ? b->options->keep : 0,
+                                      tell_end, b};
+    if (b->ranks) status = driver_scf_share_results(b->ranks, status, &shared, err);
     if (status == FMO_OK) name_left(b, jobs, &why);
     return status;
 }
@@ -231,7 +231,7 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
     fmo_status status = FMO_OK;
     double bytes = 0.0;
     int jobs = 0;
-    for (b->num = 0; b->num < PORTION && bytes < portion_bytes; b->num++) {
+    for (b->num = 0; b->num < PORTION && bytes < fmo_tuning_batch_portion_bytes; b->num++) {
         driver_scf_one *one = &b->one[b->num];
         if (!read_one(b, one)) {
             *more = 0;

@@ -133,7 +133,8 @@ void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, siz
     snprintf(
         text, size,
         "computed as a singlet, a closed shell, but the ground state of %s has unpaired electrons, "
-        "which cannot be computed here; --multiplicity 1 states that the singlet is intended",
+        "which --multiplicity 3, or another one, would compute; --multiplicity 1 states that the "
+        "singlet is intended",
         name_of(formula, q, name));
 }
 

@@ -3,6 +3,7 @@
 #include "driver/scf/linalg.h"
 #include "driver/scf/purify.h"
 #include "driver/scf/small.h"
+#include "driver/scf/tuning.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -26,10 +27,6 @@ static struct {
     int users, threads; /* number of concurrent callers, and their thread count */
     int before;         /* thread count that the program had set */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-/* Number of multiplications below which synchronising several threads takes longer than it
- * saves. */
-static const double threads_from = 4e6;
 
 static int may_share(void)
 {
@@ -74,7 +71,7 @@ void fmo_linalg_release_threads(int hold)
 
 static void blas_begin(fmo_linalg *la, double work)
 {
-    blas_enter(work < threads_from ? 1 : ((cpu_linalg *)la)->threads);
+    blas_enter(work < fmo_tuning_scf_blas_thread_work ? 1 : ((cpu_linalg *)la)->threads);
 }
 
 static int failed(const fmo_linalg *la)
@@ -271,6 +268,20 @@ static void cpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density,
     if (!failed(la)) fmo_fock_build(plan, density, coulomb, exchange, &la->error);
 }
 
+/* Plans that ranks share build one density at a time. */
+static void cpu_fock_of_spins(fmo_linalg *la, fmo_fock_plan *plan, int n, const double *total,
+                              const double *spins, double *coulomb, double *exchange)
+{
+    const size_t size = (size_t)n * (size_t)n;
+    fmo_fock_job jobs[] = {{.plan = plan, .density = total, .coulomb = coulomb},
+                           {.plan = plan, .density = spins, .exchange = exchange},
+                           {.plan = plan, .density = spins + size, .exchange = exchange + size}};
+    const size_t num = sizeof jobs / sizeof *jobs;
+    if (!failed(la) && !la->host_functions) (void)fmo_fock_build_batch(jobs, num, &la->error);
+    for (size_t k = 0; k < num && la->host_functions && !failed(la); k++)
+        (void)fmo_fock_build(plan, jobs[k].density, jobs[k].coulomb, jobs[k].exchange, &la->error);
+}
+
 static void cpu_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
 {
     (void)la;
@@ -301,6 +312,7 @@ static const fmo_linalg_ops cpu_ops = {.name = "LAPACK and OpenBLAS",
                                        .purify = fmo_linalg_purify,
                                        .gaps = cpu_gaps,
                                        .fock = cpu_fock,
+                                       .fock_of_spins = cpu_fock_of_spins,
                                        .on_host = cpu_on_host,
                                        .finish = cpu_finish};
 

@@ -2,6 +2,7 @@
  * SCFs of any sizes in one call; purifications, which are products and steps that the GPU chooses;
  * and eigenproblems, many of one size in one call, the others in the threads of the host. */
 #include "driver/scf/lockstep_gpu.h"
+#include "driver/scf/tuning.h"
 
 #include "accumulate/gpu/check.h"
 
@@ -52,7 +53,7 @@ group group_of(const fmo_request *q, size_t count)
 }
 
 /* Groups of at least this size use cublasDgemmBatched if there is only one. */
-enum { BATCHED_LEAST = 8 };
+enum { BATCHED_LEAST = fmo_tuning_lockstep_product_group };
 
 /* Multiplies one group. at: pointers to all A, then all B, then all C, `total` of each. */
 cublasStatus_t multiply_alike(fmo_gpu_batch_linalg *h, const group *g, const double **at,
@@ -155,7 +156,10 @@ namespace {
 /* Purifications whose steps the GPU chooses. The host checks them only after STEPS_FIRST steps, as
  * many as nearly all need, and then after every STEPS_NEXT. Some products are wasted, but checking
  * after each step, with its launches and copies, takes longer. */
-enum { STEPS_FIRST = 20, STEPS_NEXT = 4 };
+enum {
+    STEPS_FIRST = fmo_tuning_lockstep_purify_first,
+    STEPS_NEXT = fmo_tuning_lockstep_purify_next
+};
 
 typedef struct purifying {
     const fmo_request **left;    /* [num] unfinished requests; equal sizes are adjacent */
@@ -282,7 +286,10 @@ namespace {
  * functions take cuSOLVER 2.6 ms and 16 threads of a host 68 ms, but a few matrices take cuSOLVER
  * as long as many, and its start-up takes longer than small matrices take on the host
  * (docs/log/scf.md, "Many molecules"). */
-enum { ALIKE_LEAST = 16, FUNCTIONS_LEAST = 48 };
+enum {
+    ALIKE_LEAST = fmo_tuning_lockstep_eigen_alike,
+    FUNCTIONS_LEAST = fmo_tuning_lockstep_eigen_functions
+};
 
 #if CUDART_VERSION >= 12080
 

@@ -3,6 +3,7 @@
  * lockstep_blas.cu; Fock builds form one batch. Other eigenproblems, Cholesky factors and
  * operations of the stability analysis run in threads of the host, one matrix each. */
 #include "driver/scf/lockstep_gpu.h"
+#include "driver/scf/tuning.h"
 #include "base/quiet_thread.h"
 
 #include <stdio.h>
@@ -51,11 +52,11 @@ cudaError_t fmo_gpu_batch_linalg_grow_results(fmo_gpu_batch_linalg *g, size_t nu
 }
 
 /* Numbers in a portion, 16 MB. */
-static const size_t portion = (size_t)2 << 20;
+static const size_t portion = fmo_tuning_lockstep_portion;
 
 /* Pinned memory that closed executors leave to later ones, until the process ends: allocating 16 MB
  * takes the driver 8 ms and blocks all threads. Larger pieces are freed. */
-enum { SPARES = 16 };
+enum { SPARES = fmo_tuning_lockstep_spares };
 static struct {
     pthread_mutex_t lock;
     double *memory[SPARES]; /* entries may be NULL */
@@ -395,7 +396,7 @@ int count_users(int device, int change)
 /* Returns unused memory of the pool to the driver, except for a small share of the total: plain
  * cudaMalloc needs memory, too. Returning everything takes up to 25 ms after pairs of fragments,
  * and the next executor would need some of it again. */
-const double kept_share = 1.0 / 32;
+const double kept_share = fmo_tuning_lockstep_kept_share;
 void give_back_memory(const fmo_gpu_batch_linalg *g)
 {
     (void)cudaMemPoolTrimTo(g->pool, (size_t)(kept_share * g->base.memory));

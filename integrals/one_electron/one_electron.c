@@ -12,11 +12,12 @@
 #include <string.h>
 
 #include "base/arguments.h"
-#include "integrals/one_electron/charge_sums.h"
-#include "integrals/one_electron/products.h"
 #include "base/stack.h"
 #include "base/threads.h"
 #include "base/vector.h"
+#include "integrals/one_electron/charge_sums.h"
+#include "integrals/one_electron/products.h"
+#include "integrals/tuning.h"
 
 /* Charges in an order in which neighbours in the list are close in space, so that the charges of a
  * vector are usually all near a product or all far from it. */
@@ -27,21 +28,26 @@ typedef struct charge_list {
 } charge_list;
 
 /* Charges are processed in pieces of this number: their coordinates relative to both centres of a
- * pair then stay in the L2 cache (docs/results/2026-11-22-24d2eb6/cpu-one-electron.txt). */
-enum { CHARGE_PIECE = 2048 };
+ * pair then stay in the L2 cache. */
+enum { CHARGE_PIECE = fmo_tuning_charge_piece };
 
 /* With many charges and few centres, charges too are divided among threads, into parts with their
  * own sums, of at least PART_CHARGES charges; the sums have at most PART_NUMBERS elements. The
  * number of parts depends only on the sizes, so that results do not depend on the number of
  * threads. */
-enum { PART_CHARGES = 4 * CHARGE_PIECE, PARTS = 32, PART_NUMBERS = 1 << 22, PART_PAIRS = 256 };
+enum {
+    PART_CHARGES = fmo_tuning_charge_part,
+    PARTS = fmo_tuning_charge_parts,
+    PART_NUMBERS = fmo_tuning_charge_part_numbers,
+    PART_PAIRS = fmo_tuning_charge_part_pairs
+};
 
 /* Number of kets that a task combines with one bra if there are many centres. */
-enum { TASK_KETS = 16 };
+enum { TASK_KETS = fmo_tuning_one_electron_kets };
 
 /* Number of products of primitives, weighted with the number of charges, that justifies a thread:
  * about 1 ms. */
-enum { THREAD_WORK = 10000 };
+enum { THREAD_WORK = fmo_tuning_one_electron_thread_work };
 
 typedef struct one_electron one_electron;
 typedef struct worker worker;

@@ -1,6 +1,7 @@
 /* Radix sort from the lowest digit up; digits that are equal in all keys are skipped. See
  * key_sort.h. */
 #include "integrals/pairs/key_sort.h"
+#include "integrals/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,8 @@ static void insert_keys(const uint64_t *key, size_t num, uint32_t *order)
 /* Sorts by one digit after the other, alternating between two arrays. */
 int fmo_sort_keys(const uint64_t *key, size_t num, uint32_t *order)
 {
-    enum { FEW = 64 };
     uint32_t count[DIGITS][VALUES];
-    if (num <= FEW) {
+    if (num <= fmo_tuning_sort_few) {
         insert_keys(key, num, order);
         return 1;
     }

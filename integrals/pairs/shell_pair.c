@@ -1,10 +1,11 @@
 /* Makes shell pairs: prefactors, Schwarz bounds, pruning, sorting. See shell_pair.h. */
 #include "integrals/pairs/shell_pair.h"
 
+#include "base/threads.h"
 #include "integrals/pairs/key_sort.h"
 #include "integrals/pairs/prim_bound.h"
 #include "integrals/pairs/prim_pair.h"
-#include "base/threads.h"
+#include "integrals/tuning.h"
 
 #include <math.h>
 #include <omp.h>
@@ -340,10 +341,6 @@ static int list_alloc(fmo_pair_list *list)
            list->prim_bound && list->ratio;
 }
 
-/* With fewer primitive pairs, waking a thread costs more than it saves; pairs with d shells have a
- * larger weight. */
-enum { PRIM_PAIRS_PER_THREAD = 4096 };
-
 static int useful_threads(const pair_source *source, int li, int lj)
 {
     const fmo_basis *basis = source->basis;
@@ -353,7 +350,7 @@ static int useful_threads(const pair_source *source, int li, int lj)
     const int products = fmo_shell_functions(li) * fmo_shell_functions(lj);
     const double weight = li < FMO_SHELL_LOW_L_COUNT ? 1.0 : products * sqrt(products);
     const double all = weight * prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
-    return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
+    return (int)fmin(source->threads, 1.0 + all / fmo_tuning_pair_thread_prims);
 }
 
 /* Pairs of a class being made by a team of threads. */

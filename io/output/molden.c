@@ -127,14 +127,15 @@ static void put_basis(writer *w, double *exponent, double *coefficient, const in
     }
 }
 
-static void put_orbitals(const writer *w)
+/* Writes the orbitals of one spin. */
+static void put_orbitals(const writer *w, const char *spin, const double *coefficient,
+                         const double *energy, const double *occupation)
 {
     size_t nao = (size_t)w->d->nao;
-    fprintf(w->stream, "[MO]\n");
     for (int m = 0; m < w->wf->mo_num; m++) {
-        const double *c = w->wf->coefficient + (size_t)m * nao;
-        fprintf(w->stream, " Sym= A\n Ene= %.16e\n Spin= Alpha\n Occup= %.10f\n", w->wf->energy[m],
-                w->wf->occupation[m]);
+        const double *c = coefficient + (size_t)m * nao;
+        fprintf(w->stream, " Sym= A\n Ene= %.16e\n Spin= %s\n Occup= %.10f\n", energy[m], spin,
+                occupation[m]);
         for (size_t i = 0; i < nao; i++)
             fprintf(w->stream, "%6zu %24.16e\n", i + 1, w->scale[i] * c[w->ao[i]]);
     }
@@ -164,7 +165,11 @@ static bool put_all(writer *w)
         put_atoms(w);
         put_basis(w, exponent, coefficient, ao_of);
         put_form(w);
-        put_orbitals(w);
+        fprintf(w->stream, "[MO]\n");
+        put_orbitals(w, "Alpha", w->wf->coefficient, w->wf->energy, w->wf->occupation);
+        if (w->wf->coefficient_beta)
+            put_orbitals(w, "Beta", w->wf->coefficient_beta, w->wf->energy_beta,
+                         w->wf->occupation_beta);
     }
     free(next);
     free(ao_of);

@@ -265,6 +265,10 @@ fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dataset *da
     fmo_status status =
         fmo_wavefunction_check(path, dataset, wavefunction, "fmo_wavefunction_write_trexio", err);
     if (status != FMO_OK) return status;
+    if (wavefunction->coefficient_beta)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_wavefunction_write_trexio: beta orbitals: only Molden files have "
+                             "them");
     writer w = {.d = dataset, .wf = wavefunction, .file = -1};
     fmo_output output;
     status = fmo_output_open(&output, path, dataset, err);

@@ -8,6 +8,25 @@
 
 #define ARGUMENT(err, ...) fmo_error_set(err, FMO_ERR_ARGUMENT, __VA_ARGS__)
 
+/* Checks the orbitals of one spin. */
+static fmo_status check_orbitals(const char *function, const fmo_wavefunction *wf, size_t nao,
+                                 const double *coefficient, const double *energy,
+                                 const double *occupation, fmo_error *err)
+{
+    for (int m = 0; m < wf->mo_num; m++) {
+        if (!isfinite(energy[m]) || !(occupation[m] >= 0.0 && occupation[m] <= 2.0))
+            return ARGUMENT(err,
+                            "%s: orbital %d has energy %g and occupation %g; expected finite "
+                            "numbers, the second 0 to 2",
+                            function, m, energy[m], occupation[m]);
+        for (size_t i = 0; i < nao; i++)
+            if (!isfinite(coefficient[(size_t)m * nao + i]))
+                return ARGUMENT(err, "%s: coefficient[%d][%zu] = %g: expected finite numbers",
+                                function, m, i, coefficient[(size_t)m * nao + i]);
+    }
+    return FMO_OK;
+}
+
 /* Checks pointers, mo_num, and that all energies, occupations and coefficients are finite and in
  * range. */
 fmo_status fmo_wavefunction_check(const char *path, const fmo_dataset *dataset,
@@ -28,16 +47,12 @@ fmo_status fmo_wavefunction_check(const char *path, const fmo_dataset *dataset,
     size_t nao = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     if (wf->mo_num < 1 || (size_t)wf->mo_num > nao)
         return ARGUMENT(err, "%s: mo_num = %d: expected 1 to %zu", function, wf->mo_num, nao);
-    for (int m = 0; m < wf->mo_num; m++) {
-        if (!isfinite(wf->energy[m]) || !(wf->occupation[m] >= 0.0 && wf->occupation[m] <= 2.0))
-            return ARGUMENT(err,
-                            "%s: orbital %d has energy %g and occupation %g; expected finite "
-                            "numbers, the second 0 to 2",
-                            function, m, wf->energy[m], wf->occupation[m]);
-        for (size_t i = 0; i < nao; i++)
-            if (!isfinite(wf->coefficient[(size_t)m * nao + i]))
-                return ARGUMENT(err, "%s: coefficient[%d][%zu] = %g: expected finite numbers",
-                                function, m, i, wf->coefficient[(size_t)m * nao + i]);
-    }
-    return FMO_OK;
+    status = check_orbitals(function, wf, nao, wf->coefficient, wf->energy, wf->occupation, err);
+    const int beta = !!wf->coefficient_beta + !!wf->energy_beta + !!wf->occupation_beta;
+    if (status == FMO_OK && beta % 3)
+        return ARGUMENT(err, "%s: beta orbitals need coefficients, energies and occupations",
+                        function);
+    if (status != FMO_OK || !beta) return status;
+    return check_orbitals(function, wf, nao, wf->coefficient_beta, wf->energy_beta,
+                          wf->occupation_beta, err);
 }

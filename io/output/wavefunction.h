@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/** Closed-shell orbitals over the AOs of a data set, in its AO order and normalisation. */
+/** Orbitals over the AOs of a data set, in its AO order and normalisation. */
 typedef struct fmo_wavefunction {
     int mo_num;                     /**< 1 to nao */
     const double *coefficient;      /**< [mo_num][nao], one orbital per row */
@@ -20,6 +20,11 @@ typedef struct fmo_wavefunction {
     double total_energy;            /**< hartree, including nuclear repulsion; NaN: left out */
     int converged;                  /**< 1 or 0 */
     const char *method;             /**< "RHF", at most 60000 bytes; NULL: left out */
+    /** UHF: beta orbitals, and then those above are alpha orbitals; NULL: none. Molden files only.
+     */
+    const double *coefficient_beta; /**< [mo_num][nao] */
+    const double *energy_beta;      /**< [mo_num] hartree */
+    const double *occupation_beta;  /**< [mo_num] 0 or 1 */
 } fmo_wavefunction;
 
 /** Writes a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,

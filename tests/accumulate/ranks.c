@@ -1,4 +1,4 @@
-/* Builds that ranks share (accumulate/plan/shared.c), on the CPU, with ranks that are threads:
+/* Builds that ranks share (accumulate/plan/ranks.h), on the CPU, with ranks that are threads:
  * against builds of one rank, under `fixed` bit for bit; counts; failures, which all ranks hear of.
  */
 #include "accumulate/rules/rank_gpu.h"
@@ -216,22 +216,14 @@ static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
     close_ranks(&world, h);
 }
 
-/* J of far pairs by boxes: each rank has a part of them. */
-static void check_boxes(void)
+/* A system on two and three ranks, with J of far pairs direct or by boxes. */
+static void check_system(const test_system *s, fmo_coulomb coulomb, unsigned long long *seed)
 {
-    static test_system s;
-    unsigned long long seed = 24;
-    memset(&s, 0, sizeof s);
-    for (int a = 0; a < 24; a++) {
-        system_add_atom(&s, 3.0 * a, 0.5 * (a % 3), 0.0);
-        system_add_shell(&s, a % 2, 2, &seed);
-        system_add_shell(&s, 0, 1, &seed);
-    }
-    fmo_basis *basis = system_basis(&s);
+    fmo_basis *basis = system_basis(s);
     if (!basis) return;
     matrices m = {.n = (size_t)fmo_basis_ao_num(basis)};
     m.size = m.n * m.n;
-    m.D = random_density((int)m.n, 1.0, &seed);
+    m.D = random_density((int)m.n, 1.0, seed);
     m.J = calloc(4 * m.size, sizeof *m.J);
     m.K = m.J + m.size, m.want_J = m.K + m.size, m.want_K = m.want_J + m.size;
     for (int size = 2; size <= 3; size++) {
@@ -244,7 +236,7 @@ static void check_boxes(void)
             o.mode = FMO_MODE_CPU;
             o.threads = THREADS;
             o.scatter = fixed ? FMO_SCATTER_FIXED : FMO_SCATTER_AUTO;
-            o.coulomb = FMO_COULOMB_BOXES;
+            o.coulomb = coulomb;
             check_builds(basis, o, &ranks, &m);
         }
         close_ranks(&world, h);
@@ -252,6 +244,30 @@ static void check_boxes(void)
     free(m.D);
     free(m.J);
     fmo_basis_destroy(basis);
+}
+
+/* J of far pairs by boxes: each rank has a part of them. */
+static void check_boxes(void)
+{
+    static test_system s;
+    unsigned long long seed = 24;
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 24; a++) {
+        system_add_atom(&s, 3.0 * a, 0.5 * (a % 3), 0.0);
+        system_add_shell(&s, a % 2, 2, &seed);
+        system_add_shell(&s, 0, 1, &seed);
+    }
+    check_system(&s, FMO_COULOMB_BOXES, &seed);
+}
+
+/* Spherical d functions: ranks add up matrices of Cartesian functions, which are more. */
+static void check_spherical(void)
+{
+    static test_system s;
+    static const int shells[3] = {3, 3, 6};
+    unsigned long long seed = 25;
+    system_random_d(&s, 0, 3, shells, 2, 4.0, &seed);
+    check_system(&s, FMO_COULOMB_DIRECT, &seed);
 }
 
 int main(void)
@@ -294,6 +310,7 @@ int main(void)
     }
     check_failures_of_ranks(basis, &m);
     check_boxes();
+    check_spherical();
     free(m.D);
     free(memory);
     fmo_basis_destroy(basis);

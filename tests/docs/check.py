@@ -6,7 +6,8 @@
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
 adds are excepted), and every path in backticks that begins with a folder of the repository exists.
 Then docs/results/index.py --check, and whether the table of strategies in docs/reference/atomics.md has
-the element strategies of accumulate/scatter/scatter.h. Links are checked by the target docs-site.
+the element strategies of accumulate/scatter/scatter.h, and whether rows of the tables of tuning constants
+name raw files. Links are checked by the target docs-site.
 Python 3.9 or newer and nothing else; messages name file and line.
 """
 import glob
@@ -159,6 +160,26 @@ def check_strategies():
             f"`{name}` is missing" if name in wanted else f"no strategy `{name}` in {SCATTER}")
 
 
+TUNING = ("accumulate/tuning.h", "integrals/tuning.h", "driver/base/tuning.h",
+          "driver/scf/tuning.h")
+TUNED = re.compile(r'\bX\((\w+),[^,"]+,\s*((?:"[^"]*"\s*)+),\s*"([^"]*)"\)')
+
+
+def check_tuning():
+    """Messages if a row of a table of tuning constants names neither a raw file nor "not measured"."""
+    for path in TUNING:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            text = file.read().replace("\\\n", " ")
+        rows = TUNED.findall(text)
+        written = len(re.findall(r"\bX\(\w+, *[^,\s)]", text)) - text.count("X(name, value")
+        if not rows or len(rows) != written:
+            yield f"{path}: {len(rows)} of {written} rows are X(name, value, description, raw results)"
+        for name, _, source in rows:
+            if source != "not measured" and not os.path.isfile(
+                    os.path.join(ROOT, source.split(" ")[0])):
+                yield f"{path}: {name}: neither a raw file nor \"not measured\": {source}"
+
+
 def main():
     """Exit code 1 if anything was found."""
     if sys.argv[1:2] == ["--rewrap"]:
@@ -173,6 +194,7 @@ def main():
             found += check(path)
     if not chosen:
         found += check_strategies()
+        found += check_tuning()
     for message in found:
         print(message)
     code = 0

@@ -239,7 +239,15 @@ static void fill_results(void)
     of_fmo_molecule_result = (fmo_molecule_result){
         "h2.xyz", 0, "cpu", "converged", 1, 5, -1.0, 2, 2, 1, REALS_OF(-0.5, 0.5), M, M};
     of_fmo_wavefunction =
-        (fmo_wavefunction){2, M, REALS_OF(-0.5, 0.5), REALS_OF(2.0, 0.0), M, M, -1.0, 1, "RHF"};
+        (fmo_wavefunction){.mo_num = 2,
+                           .coefficient = M,
+                           .energy = REALS_OF(-0.5, 0.5),
+                           .occupation = REALS_OF(2.0, 0.0),
+                           .overlap = M,
+                           .core_hamiltonian = M,
+                           .total_energy = -1.0,
+                           .converged = 1,
+                           .method = "RHF"};
     of_fmo_fragment_pair = (fmo_fragment_pair){.i = 0, .j = 1, .is_scf = 1, .distance = 1.5};
     of_fmo_fragment_result = (fmo_fragment_result){.fragment_num = 2,
                                                    .atom_num = 4,

@@ -136,8 +136,8 @@ class Molecules(Case):
             (lambda: fmo.Molecule(["H"], one), ValueError, "1 electron with charge 0, an odd number"),
             (lambda: fmo.Molecule(["H", "H"], one * 2), ValueError, "H"),
             (lambda: fmo.Molecule(["He"], one, multiplicity=0), ValueError, "multiplicity = 0: expected 1 or more"),
-            (lambda: fmo.Molecule(["He"], one, 0, 3), NotImplementedError,
-             r"multiplicity 3: only closed shells \(multiplicity 1\) are supported"),
+            (lambda: fmo.Molecule(["He"], one, 0, 2), ValueError, "2 electrons with charge 0 cannot have multiplicity 2"),
+            (lambda: fmo.RHF(fmo.Molecule(["He"], one, 0, 3)), NotImplementedError, "2 unpaired.*fmo.UHF"),
             (lambda: fmo.Molecule(["He"], one, basis="sto-3gg"), ValueError, "basis set 'sto-3gg' is not known; choose"),
             (lambda: fmo.Molecule(["He"], one, basis=3), TypeError, "basis: expected the name of a basis set"),
             (lambda: fmo.Molecule(["He"], one, basis="/nowhere.json"), ValueError, "/nowhere.json"),
@@ -209,7 +209,6 @@ class MoleculeFiles(Case):
                   "fmo.Molecule.all_from_xyz"),
                  (lambda: fmo.Molecule.all_from_xyz("1\n\nHe 0 0 0\n1\n\nH 0 0 0\n"), fmo.InputError,
                   "^text: molecule 2: .*odd number"),
-                 (lambda: fmo.Molecule.from_xyz(text), fmo.UnsupportedError, "^text: .*multiplicity 3: only closed"),
                  (lambda: fmo.Molecule(["He"], [[0, 0, 0]]).to_xyz("a\nb"), fmo.InputError, "several lines"))
         for k, (call, kind, words) in enumerate(cases):
             with self.subTest(k):
@@ -217,6 +216,7 @@ class MoleculeFiles(Case):
                     call()
                 self.assertRegex(caught.exception.message, words)
         self.assertEqual(fmo.Molecule.from_xyz(text, multiplicity=1).nelectron, 8)
+        self.assertEqual(fmo.Molecule.from_xyz(text).spin, 2)
 
     @needs("ase")
     def test_ase(self):
@@ -231,7 +231,7 @@ class MoleculeFiles(Case):
         atoms.set_initial_charges([-1.2, 0.2])
         self.assertEqual(fmo.Molecule.from_ase(atoms).charge, -1)
         atoms.set_initial_magnetic_moments([1.5, 0.5])
-        self.assertRaisesRegex(fmo.UnsupportedError, "multiplicity 3", fmo.Molecule.from_ase, atoms)
+        self.assertEqual(fmo.Molecule.from_ase(atoms).multiplicity, 3)
         self.assertEqual(fmo.Molecule.from_ase(atoms, multiplicity=1).charge, -1)
         atoms.pbc = True
         self.assertRaisesRegex(fmo.UnsupportedError, "periodic", fmo.Molecule.from_ase, atoms)
@@ -250,7 +250,7 @@ class MoleculeFiles(Case):
         self.assertEqual(fmo.Molecule.from_qcschema(later).basis, "sto-3g")
         for change, kind, words in (({"geometry": [0, 0]}, fmo.InputError, "geometry has 2 numbers, expected 6"),
                                     ({"real": [True, False]}, fmo.UnsupportedError, "ghost atoms"),
-                                    ({"molecular_multiplicity": 3}, fmo.UnsupportedError, "multiplicity 3"),
+                                    ({"molecular_multiplicity": 2}, fmo.InputError, "cannot have multiplicity 2"),
                                     ({"symbols": ["O", "Hx"]}, fmo.InputError, "'Hx'")):
             self.assertRaisesRegex(kind, words, fmo.Molecule.from_qcschema, {**molecule, **change})
         self.assertRaisesRegex(fmo.InputError, "no field 'symbols'", fmo.Molecule.from_qcschema, {})
@@ -382,6 +382,62 @@ class Alone(Case):
                 "'scipy', 'cupy', 'geometric'}))")
         done = subprocess.run([sys.executable, "-c", code], text=True, check=True, env=os.environ, stdout=subprocess.PIPE)
         self.assertEqual(done.stdout, "[]\n")
+
+
+class OpenShells(Case):
+    """UHF against PySCF's, and batches of any spin."""
+
+    MOLECULES = {"CH3": (["C", "H", "H", "H"], [[0, 0, 0], [1.079, 0, 0], [-.5395, .9344, 0], [-.5395, -.9344, 0]], 0, 2),
+                 "O2": (["O", "O"], [[0, 0, 0], [0, 0, 1.2]], 0, 3), "OH+": (["O", "H"], [[0, 0, 0], [0, 0, 1]], 1, 3),
+                 "N": (["N"], [[0, 0, 0]], 0, 4), "water": (NUMBERS, PLACES, 0, 1)}
+
+    def test_against_pyscf(self):
+        for name, (numbers, places, charge, multiplicity) in self.MOLECULES.items():
+            for basis in ("6-31g", "cc-pvdz"):
+                with self.subTest(name, basis=basis):
+                    mol = fmo.Molecule(numbers, places, charge, multiplicity, basis)
+                    ours = fmo.UHF(mol).run(conv_tol=1e-11, conv_tol_grad=1e-7)
+                    theirs = scf.UHF(mol.to_pyscf()).run(conv_tol=1e-12, conv_tol_grad=1e-7)
+                    self.assertAlmostEqual(ours.e_tot, theirs.e_tot, delta=1e-8)
+                    self.assert_close(ours.spin_square(), theirs.spin_square(), 1e-5)
+                    self.assert_close(ours.make_rdm1(), theirs.make_rdm1(), 1e-5)
+                    self.assert_close(ours.mo_energy, theirs.mo_energy, 1e-5)
+                    self.assert_close(ours.dip_moment(), theirs.dip_moment(verbose=0), 1e-4)
+                    self.assertAlmostEqual(ours.mulliken_spins().sum(), mol.spin, delta=1e-8)
+                    again = ours.to_pyscf()
+                    self.assertAlmostEqual(again.energy_tot(again.make_rdm1()), ours.e_tot, delta=1e-8)
+                    self.assertAlmostEqual(fmo.UHF(mol).kernel(ours.make_rdm1()), ours.e_tot, delta=1e-8)
+
+    def test_broken_symmetry(self):
+        mol = fmo.Molecule(["H", "H"], [[0, 0, 0], [0, 0, 3.0]], basis="6-31g")
+        mf = fmo.UHF(mol)
+        mf.guess_mix = True
+        self.assertLess(mf.kernel(), fmo.RHF(mol).kernel() - 0.1)
+        self.assertGreater(mf.spin_square()[0], 0.9)
+        self.assertAlmostEqual(fmo.UHF(mol).kernel(), fmo.RHF(mol).kernel(), delta=1e-8)
+
+    def test_batch(self):
+        mols = [fmo.Molecule(*one, "6-31g") for one in self.MOLECULES.values()]
+        done = fmo.scf_batch(mols, mode="cpu", conv_tol=1e-10)
+        for mol, mf in zip(mols, done):
+            self.assertIs(type(mf), fmo.UHF if mol.spin else fmo.RHF)
+            alone = type(mf)(mol, mode="cpu").run(conv_tol=1e-10)
+            self.assertAlmostEqual(mf.e_tot, alone.e_tot, delta=1e-9)
+
+    def test_gradient(self):
+        mol = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "sto-3g")
+        gradient = fmo.UHF(mol).run(conv_tol=1e-11).numerical_gradient()
+        self.assert_close(gradient.sum(axis=0), np.zeros(3), 1e-6)
+        self.assertGreater(abs(gradient[0, 2]), 1e-3)
+
+    def test_refused(self):
+        radical = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "sto-3g")
+        self.assertRaisesRegex(fmo.UnsupportedError, "fmo.UHF", fmo.RHF, radical)
+        self.assertRaisesRegex(fmo.UnsupportedError, "multiplicity 2", fmo.FMO2, radical, fragments=[[0], [1]])
+        self.assertRaisesRegex(fmo.InputError, r"expected \[2, nao, nao\]", fmo.UHF(radical).kernel, np.zeros((3, 6, 6)))
+        mf = fmo.UHF(radical)
+        mf.projector = np.eye(6)
+        self.assertRaisesRegex(fmo.UnsupportedError, "projector", mf.kernel)
 
 
 if __name__ == "__main__":

@@ -34,10 +34,42 @@ class ScfComment(driver_helpers.Case):
         self.assertFails(self.energy("charge=-1", "--charge", "0"), 3, "9 electrons.*odd")
 
     def test_multiplicity(self):
+        self.assertFails(self.energy("charge=1 multiplicity=3", "--batch"), 3,
+                         "hydroxide.xyz: .*the comment says multiplicity 3: --batch has only closed shells.*--multiplicity 1")
         for line in ([], ["--batch"]):
-            self.assertFails(self.energy("charge=1 multiplicity=3", *line), 3,
-                             "hydroxide.xyz: .*the comment says multiplicity 3: only closed shells.*--multiplicity 1")
             self.assertRuns(self.energy("charge=-1 multiplicity=3", "--multiplicity", "1", *line))
+
+    def test_open_shells(self):
+        """UHF: by the comment or the command line, in the report, in JSON and in Molden files."""
+        for comment, line in (("charge=1 multiplicity=3", []), ("", ["--charge", "1", "--multiplicity", "3"])):
+            result = self.energy(comment, *line)
+            self.assertRuns(result)
+            self.assertAlmostEqual(float(result.out.split()[1]), -74.0366366469, delta=1e-7)
+        path, molden, profile = self.path("hydroxide.xyz"), self.path("oh.molden"), self.path("oh.json")
+        result = run(path, "--basis", "sto-3g", "--scf", "--mode", "cpu", "--charge", "0", "--multiplicity", "2", "--stability",
+                     "--molden", molden, "--profile=json")
+        self.assertRuns(result)
+        scf = json.loads(result.out)["builds"][0]["scf"]
+        self.assertEqual((scf["method"], scf["multiplicity"], scf["electrons"], scf["occupied_num"]), ("UHF", 2, 9, 5))
+        self.assertAlmostEqual(scf["spin_square"], 0.75, delta=0.02)
+        self.assertGreater(scf["hessian_lowest"], -1e-5)
+        with open(molden, encoding="ascii") as file:
+            text = file.read()
+        self.assertEqual((text.count("Spin= Alpha"), text.count("Spin= Beta")), (6, 6))
+        self.assertEqual(sum(float(one.split()[0]) for one in text.split("Occup= ")[1:]), 9.0)
+        self.assertIn("UHF, multiplicity 2: <S^2> 0.75", run(path, "--basis", "sto-3g", "--scf", "--mode", "cpu", "--charge", "0",
+                                                            "--multiplicity", "2").out)
+        self.assertFails(self.energy("", "--multiplicity", "3"), 3, "9 electrons.* cannot have multiplicity 3")
+        self.assertFails(self.energy("", "--multiplicity", "2", "--output", profile), 3, "--output: TREXIO files of open shells")
+
+    def test_broken_symmetry(self):
+        path = self.path("h2.xyz")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("2\n\nH 0 0 0\nH 0 0 3\n")
+        energies = [float(run(path, "--basis", "6-31g", "--scf", "--quiet", "--mode", "cpu", *line).out.split()[1])
+                    for line in ([], ["--uhf"], ["--uhf", "--guess-mix"])]
+        self.assertAlmostEqual(energies[0], energies[1], delta=1e-7)
+        self.assertLess(energies[2], energies[0] - 0.1)
 
     def test_two_numbers(self):
         """A comment such as "-2 1", as Psi4 writes it."""
@@ -45,8 +77,12 @@ class ScfComment(driver_helpers.Case):
         self.assertEqual(self.energy("-1 1").out, wanted.out)
         self.assertEqual(self.energy("+1 1", "--charge", "-1").out, wanted.out)
         for line in ([], ["--batch"]):
-            self.assertFails(self.energy("1 3", *line), 3, "the comment says multiplicity 3")
-            self.assertFails(self.energy("0 2", *line), 3, "the comment says multiplicity 2")
+            if line:
+                self.assertFails(self.energy("1 3", *line), 3, "the comment says multiplicity 3")
+                self.assertFails(self.energy("0 2", *line), 3, "the comment says multiplicity 2")
+            else:
+                self.assertRuns(self.energy("1 3"))
+                self.assertRuns(self.energy("0 2"))
             self.assertFails(self.energy("-1 2", *line), 3, "9 electrons.*odd")  # a title
             result = self.energy("7 9", "--charge", "-1", *line)
             self.assertRuns(result)
@@ -80,7 +116,7 @@ class ScfSpin(driver_helpers.Case):
         return [text for text in result.err.splitlines() if "notice: " in text]
 
     SAYS = (r"notice: computed as a singlet, a closed shell, but the ground state of {} has unpaired electrons, "
-            r"which cannot be computed here; --multiplicity 1 states that the singlet is intended")
+            r"which --multiplicity 3, or another one, would compute; --multiplicity 1 states that the singlet is intended")
 
     def test_open(self):
         for atoms, charge, name in (("O O", 0, "O2"), ("O", 0, "O"), ("C", 0, "C"), ("Si", 0, "Si"), ("S", 0, "S"),

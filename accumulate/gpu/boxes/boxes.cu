@@ -11,6 +11,7 @@
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/range.h"
 #include "accumulate/tree/survey.h"
+#include "accumulate/tuning.h"
 
 namespace {
 
@@ -66,7 +67,11 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
 /* The arrays of a plan in GPU memory; those with a host pointer here are made on the host and
  * copied. CHUNKS_A_BOX, CHUNKS_LEAST: the number of chunks (fmo_gpu_box_view.open) is proportional
  * to the number of cells, plus a minimum. */
-enum { ARRAYS = 21 + 4 * FMO_PAIR_LOW_L_COUNT, CHUNKS_A_BOX = 6, CHUNKS_LEAST = 1024 };
+enum {
+    ARRAYS = 21 + 4 * FMO_PAIR_LOW_L_COUNT,
+    CHUNKS_A_BOX = fmo_tuning_gpu_box_chunks,
+    CHUNKS_LEAST = fmo_tuning_gpu_box_chunks_least
+};
 typedef struct box_arrays {
     fmo_gpu_array array[ARRAYS];
     int num;
@@ -187,11 +192,10 @@ static void keep_levels(fmo_boxes *tree)
 }
 
 /* Returns the fraction of pairs of nuclei that are within fmo_tuning_gpu_box_close bohr of each
- * other, from a sample of up to 400 nuclei; 1 if there are no pairs. */
+ * other, from a sample of nuclei; 1 if there are no pairs. */
 static double close_nuclei(const fmo_basis *basis)
 {
-    enum { SAMPLE = 400 };
-    const int step = basis->nucleus_num / SAMPLE + 1;
+    const int step = basis->nucleus_num / fmo_tuning_gpu_box_sample + 1;
     const double *const place = basis->coord;
     int64_t close = 0, all = 0;
     for (int a = 0; a < basis->nucleus_num; a += step)

@@ -9,6 +9,7 @@
 
 #include "accumulate/gpu/plan.h"
 #include "accumulate/tree/decide.h"
+#include "accumulate/tuning.h"
 
 /* Highest order l of an expansion, and its number of complex terms (l, m): TERMS has m >= 0
  * (tree/expansion.h), FULL has both signs of m. STRENGTHS: orders 0 to the highest. */
@@ -19,7 +20,7 @@ enum {
     FMO_GPU_BOX_FULL = (FMO_GPU_BOX_ORDER + 1) * (FMO_GPU_BOX_ORDER + 1)
 };
 /* Entries of a chunk of fmo_gpu_box_view.open. */
-enum { FMO_GPU_BOX_CHUNK = 128 };
+enum { FMO_GPU_BOX_CHUNK = fmo_tuning_gpu_box_chunk };
 static_assert((int)FMO_GPU_BOX_ORDER <= (int)FMO_BOX_ORDER_MAX, "order of expansions");
 
 /* Additional screening data of a class of pairs. Bit sets are stored in 32-bit words. A "set" is a

@@ -4,11 +4,12 @@
  * with: lists of interactions would take too much memory. The order of all sums depends on geometry
  * and density alone. Next: boxes.cu, which launches these kernels, and leaves.cu. */
 #include "accumulate/gpu/boxes/interact.h"
+#include "accumulate/tuning.h"
 
 namespace {
 
 enum {
-    WARPS = 4,
+    WARPS = fmo_tuning_gpu_box_warps,
     THREADS = 32 * WARPS,
     ORDER = FMO_GPU_BOX_ORDER,
     TERMS = FMO_GPU_BOX_TERMS,
@@ -77,11 +78,11 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
  * path: the cells from the root to the target. pushed, met: number of entries that each warp
  * pushes, and that it finds. */
 enum {
-    STEPS = 4,
+    STEPS = fmo_tuning_gpu_box_levels,
     DEPTH_BITS = 6,
     BOX_BITS = 32 - DEPTH_BITS,
     DEPTH_MAX = 1 << DEPTH_BITS,
-    OPEN = 2048,
+    OPEN = fmo_tuning_gpu_box_stack,
     RESERVE = 2 * DEPTH_MAX + 2
 };
 static_assert((int)DEPTH_MAX >= (int)FMO_GPU_BOX_LEVELS_MAX, "levels");
@@ -313,7 +314,7 @@ __host__ __device__ constexpr int pairs_of(int order)
 {
     return (order + 2) * (order + 2) / 4;
 }
-enum { PAIRS = pairs_of(ORDER), ROUNDS = (PAIRS + 31) / 32, LIST = 256 };
+enum { PAIRS = pairs_of(ORDER), ROUNDS = (PAIRS + 31) / 32, LIST = fmo_tuning_gpu_box_list };
 
 typedef struct interaction {
     int box, order;

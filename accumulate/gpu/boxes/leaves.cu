@@ -3,13 +3,14 @@
  * of far quartets. The arithmetic of primitives is that of far quartets (integrals/far); equations:
  * docs/explanation/far-field.md, "Boxes of far pairs". Next: interact.cu. */
 #include "accumulate/gpu/boxes/leaves.h"
+#include "accumulate/tuning.h"
 
 #include <math.h>
 
 namespace {
 
 enum {
-    WARPS = 4,
+    WARPS = fmo_tuning_gpu_box_warps,
     THREADS = 32 * WARPS,
     ORDER = FMO_GPU_BOX_ORDER,
     TERMS = FMO_GPU_BOX_TERMS,
@@ -131,7 +132,11 @@ __device__ __forceinline__ void collect(const fmo_gpu_pairs &pairs, int n, const
 
 /* Threads of the blocks that compute the loads of cells, one block each: more for the first cells,
  * which hold most pairs. */
-enum { LARGE_BOXES = 64, LARGE_THREADS = 1024, SMALL_THREADS = 64 };
+enum {
+    LARGE_BOXES = fmo_tuning_gpu_box_load_boxes,
+    LARGE_THREADS = fmo_tuning_gpu_box_load_threads_large,
+    SMALL_THREADS = fmo_tuning_gpu_box_load_threads_small
+};
 
 /* Computes the load of a cell (fmo_box_load): the largest 4 |D| B and the sum of |D| times moments
  * of its pairs, with the largest values that depend on geometry alone; stores the logarithms. */

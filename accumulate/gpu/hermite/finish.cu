@@ -7,6 +7,7 @@
 #include "accumulate/gpu/fixed.cuh"
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/screen.h"
+#include "accumulate/tuning.h"
 #include "integrals/eri/eri_slice.h"
 
 namespace {
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* The arguments of bound_elements; m_j is shell_bound[j]. */
-enum { BOUND_THREADS = 1024 };
+enum { BOUND_THREADS = fmo_tuning_gpu_bound_threads };
 typedef struct bound_args {
     const float *block_max, *shell_bound;
     const int2 *shell;

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accumulate/rules/screen.h"
 #include "accumulate/rules/pair_order.h"
+#include "accumulate/rules/screen.h"
+#include "accumulate/tuning.h"
 #include "integrals/pairs/key_sort.h"
 
 /* ---- functions ------------------------------------------------------------------------------ */

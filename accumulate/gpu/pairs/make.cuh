@@ -19,15 +19,16 @@
 namespace {
 
 __device__ const double exp_table[128][2] = {
+#include "accumulate/tuning.h"
 #include "integrals/pairs/exp_table.inc"
 };
 
 enum {
     CLASSES = FMO_PAIR_LOW_L_COUNT,
-    ROW_WARPS = 4,   /* warps of a block */
-    ROW_PIECES = 16, /* most rows of a shell i */
-    SEGMENT_THREADS = 64,
-    LAY_THREADS = 128,
+    ROW_WARPS = fmo_tuning_gpu_pair_row_warps,   /* warps of a block */
+    ROW_PIECES = fmo_tuning_gpu_pair_row_pieces, /* most rows of a shell i */
+    SEGMENT_THREADS = fmo_tuning_gpu_pair_segment_threads,
+    LAY_THREADS = fmo_tuning_gpu_pair_lay_threads,
     DEPTHS = 3,
     /* The sort key of a segment: plan and class, depth, bound in steps of 2^8. */
     OCTET_BITS = 9,

@@ -5,6 +5,7 @@
 #define FMO_GPU_PAIRS_H
 
 #include "accumulate/gpu/plan.h"
+#include "accumulate/tuning.h"
 
 /* Returns the first function of a shell in the kernels' order. */
 int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell);
@@ -38,7 +39,10 @@ typedef struct fmo_gpu_pairs_args {
 
 /* These kernels have one thread for each pair and product of functions: blockIdx.y is
  * FMO_GPU_PAIR_PRODUCTS times the class, plus the product. */
-enum { FMO_GPU_PAIR_PRODUCTS = FMO_PAIR_LOW_L_PRODUCTS_MAX, FMO_GPU_PAIR_THREADS = 128 };
+enum {
+    FMO_GPU_PAIR_PRODUCTS = FMO_PAIR_LOW_L_PRODUCTS_MAX,
+    FMO_GPU_PAIR_THREADS = fmo_tuning_gpu_pair_threads
+};
 
 /* Launches a kernel over all pairs; `many` may be NULL for a group of one build. `fixed`: X^J is
  * summed in fixed point. */

@@ -3,6 +3,7 @@
  * (docs/results/2026-11-26-4869633/gaps.txt). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/potential/lists.h"
+#include "accumulate/tuning.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,8 +13,8 @@ namespace {
 /* stage_num: doubles of a page-locked buffer. STAGES: the largest number of buffers, one for each
  * concurrent call; they are kept until the process ends, because allocating 16 MB takes 8 ms.
  * PARALLEL: number of arrays above which several threads copy. */
-const size_t stage_num = (size_t)2 << 20;
-enum { STAGES = 8, PARALLEL = 16 };
+const size_t stage_num = fmo_tuning_gpu_back_doubles;
+enum { STAGES = fmo_tuning_gpu_back_buffers, PARALLEL = fmo_tuning_gpu_back_parallel };
 
 struct {
     pthread_mutex_t lock;

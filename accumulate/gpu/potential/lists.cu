@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accumulate/tuning.h"
 #include "integrals/eri/eri_slice.h"
 
 namespace {
@@ -21,7 +22,7 @@ const int makers = (int)(sizeof making / sizeof making[0]);
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-enum { THREADS = 128, WARPS = THREADS / 32 };
+enum { THREADS = fmo_tuning_gpu_potential_threads, WARPS = THREADS / 32 };
 
 /* The arguments of the kernels for one distribution. */
 typedef struct maker {
@@ -380,8 +381,8 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
 /* ---- what is missing ------------------------------------------------------------------------- */
 
 /* Limits of what is made at a time: doubles, and distributions. */
-const size_t made_most = (size_t)1 << 28;
-enum { MADE_MOST = 16384 };
+const size_t made_most = fmo_tuning_gpu_potential_made_doubles;
+enum { MADE_MOST = fmo_tuning_gpu_potential_made };
 
 /* Makes the lists of all distributions, up to the limits at a time. */
 fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,

@@ -10,14 +10,15 @@
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/potential/lists.h"
 #include "accumulate/gpu/range.h"
+#include "accumulate/tuning.h"
 #include "integrals/eri/eri_slice.h"
 
 namespace {
 
-enum { THREADS = 128, WARPS = THREADS / 32 };
+enum { THREADS = fmo_tuning_gpu_potential_threads, WARPS = THREADS / 32 };
 
 /* Blocks that share the energy of a pair of distributions: pairs may be few, and differ in size. */
-enum { PIECES = 16 };
+enum { PIECES = fmo_tuning_gpu_potential_pieces };
 
 /* Adds to V the potential at P, exponent p, of this lane's points of a list, times a weight. Norms
  * descend; points below `least` are left out. NB, NK: orders at P and in the list. */
@@ -282,7 +283,7 @@ typedef struct job_place {
 } job_place;
 
 /* Products with fewer points are not cached: the host computes their matrices in less time. */
-enum { KEPT_POINTS = 2048 };
+enum { KEPT_POINTS = fmo_tuning_gpu_potential_kept_points };
 
 /* Caches large products of jobs, so that the GPU converts their potentials to matrices. If its
  * memory does not suffice the host does that, which is not an error. */

@@ -30,6 +30,7 @@ from ._patch import patch, unpatch
 from ._plan import Plan
 from ._rhf import RHF, rhf_batch
 from ._scf import CutoffWarning
+from ._uhf import UHF, scf_batch
 
 if TYPE_CHECKING:
     from . import ase as ase, qcschema as qcschema
@@ -38,8 +39,8 @@ logging.getLogger("fmo").addHandler(logging.NullHandler())
 
 __all__ = ["ConvergenceError", "CutoffWarning", "DeviceError", "Error", "FMO2", "FallbackWarning", "InputError",
            "InputOverflowError", "InputTypeError", "InputWarning", "Molecule", "NoDeviceError", "OutOfMemoryError",
-           "Plan", "RHF", "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch",
-           "rhf_batch", "unpatch", "__version__"]
+           "Plan", "RHF", "UHF", "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch",
+           "rhf_batch", "scf_batch", "unpatch", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

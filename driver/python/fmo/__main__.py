@@ -16,7 +16,8 @@ from ._errors import STATUS, Error, bad_value
 from ._fragments import FMO2
 from ._library import LIBRARY, VERSION
 from ._molecule import BASIS, FORMS, Molecule, read_xyz
-from ._rhf import RHF, rhf_batch
+from ._rhf import RHF
+from ._uhf import hf, scf_batch
 
 _USAGE = 2  # exit code of wrong arguments, FMO_ERR_ARGUMENT's
 
@@ -39,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--conv-tol", type=float, help="hartree (default 1e-9)")
     common.add_argument("--max-cycle", type=int, help="most SCF cycles (default 100)")
     energy = commands.add_parser("energy", parents=[common], help="energy and properties of one system",
-                                 description="RHF of an .xyz file, or FMO2 of a PDB file or a file with fragments.")
+                                 description="RHF or UHF of an .xyz file, or FMO2 of a PDB file or a file with fragments.")
     energy.add_argument("file", help=".xyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
     energy.add_argument("--json", action="store_true", help="print JSON")
     optimize = commands.add_parser("optimize", parents=[common], help="optimised geometry of one molecule",
@@ -50,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     optimize.add_argument("--steps", type=int, default=200, help="most steps (default 200)")
     optimize.add_argument("--by", choices=tuple(_optimize.OPTIMIZERS), help="default: the first that is installed")
     batch = commands.add_parser("batch", parents=[common], help="energies of all molecules of .xyz files",
-                                description="RHF of all molecules in one call; one that fails leaves the others alone.")
+                                description="RHF or UHF of all molecules in one call; one that fails leaves the others alone.")
     batch.add_argument("file", nargs="+", help=".xyz with one molecule or several")
     batch.add_argument("-o", "--output", help="a table, .csv (default: standard output)")
     batch.add_argument("--force", action="store_true", help="replace an output file that exists")
@@ -67,7 +68,7 @@ def _molecules(arguments: argparse.Namespace, path: str) -> list[Molecule]:
 
 
 def _rhf(arguments: argparse.Namespace, mol: Molecule) -> RHF:
-    mf = RHF(mol, **_options(arguments))
+    mf = hf(mol, **_options(arguments))
     mf.conv_tol, mf.max_cycle = arguments.conv_tol, arguments.max_cycle
     return mf
 
@@ -90,7 +91,7 @@ def _energy(arguments: argparse.Namespace) -> int:
                           "orbital_energies": mf.mo_energy.tolist() if mf.mo_energy is not None else None}))
         return 0
     print(f"{mols[0]!r}")
-    print(f"energy    {mf.e_tot:.10f} hartree, RHF, converged in {mf.cycles} cycles")
+    print(f"energy    {mf.e_tot:.10f} hartree, {mf._name}, converged in {mf.cycles} cycles")
     print(f"dipole    {dipole[0]:.5f} {dipole[1]:.5f} {dipole[2]:.5f} debye")
     print("charges   " + " ".join(f"{symbol}{k + 1} {charge:+.4f}" for k, (symbol, charge) in
                                   enumerate(zip(mols[0].symbols, charges))))
@@ -148,7 +149,7 @@ def _run_batch(arguments: argparse.Namespace) -> int:
         frames = read_xyz(path, arguments.charge, None, arguments.basis or BASIS, arguments.functions or "set")
         given += [(path, number, one) for number, one in enumerate(frames, 1)]
     mols = [one for _, _, one in given if isinstance(one, Molecule)]
-    done = iter(rhf_batch(mols, conv_tol=arguments.conv_tol, max_cycle=arguments.max_cycle, **_options(arguments)))
+    done = iter(scf_batch(mols, conv_tol=arguments.conv_tol, max_cycle=arguments.max_cycle, **_options(arguments)))
     table, errors = io.StringIO(), []
     lines = csv.writer(table, lineterminator="\n")
     lines.writerow(("file", "molecule", "formula", "energy_hartree", "converged", "cycles", "error"))

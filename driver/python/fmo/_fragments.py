@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cupy, _numeric
-from ._errors import Error, Strict, bad_type, bad_value
+from ._errors import bad_type, bad_value, Error, Strict, UnsupportedError
 from ._io import BOHR, BasisSet, FragmentSystem, io_library
 from ._library import ErrorStruct, Functions, checked, names_of, sibling
 from ._molecule import FORMS, Molecule
@@ -166,6 +166,9 @@ class FMO2(Strict):
         self._molecule = system if isinstance(system, Molecule) else None
         self._cut = (fragments, fragment_charges, bonds)
         if self._molecule is not None:
+            if self._molecule.spin:
+                raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.FMO2: multiplicity {self._molecule.multiplicity}: "
+                                       "fragments are closed shells")
             if fragments is None:
                 raise bad_value("fmo.FMO2: a molecule needs fragments, as [[0, 1, 2], [3, 4, 5]]")
             with tempfile.TemporaryDirectory(prefix="fmo-") as folder:

@@ -29,14 +29,6 @@ BASIS = "6-31g*"
 FORMS = ("set", "cartesian", "spherical")  # the order of fmo_functions
 
 
-def check_multiplicity(value: Any) -> None:
-    """InputError for what is no multiplicity, UnsupportedError for open shells."""
-    number = whole_number("multiplicity", value, 1, INT_MOST)
-    if number != 1:
-        raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"multiplicity {number}: only closed shells (multiplicity 1) "
-                               "are supported; choose the charge so that the number of electrons is even")
-
-
 def _atomic_numbers(given: Any) -> NDArray[Any]:
     """From atomic numbers or symbols, or both mixed."""
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
@@ -79,7 +71,7 @@ class Molecule:
     """A molecule with a basis set that libfmo ships or reads from a file. It needs no other package than numpy.
 
     numbers: atomic numbers or symbols, [natm]. positions: [natm, 3], in angstrom, or in bohr with
-    unit="bohr". charge: e. multiplicity: 1; open shells are refused. basis: a name such as "6-31g*",
+    unit="bohr". charge: e. multiplicity: 2S + 1. basis: a name such as "6-31g*",
     "cc-pvdz", "def2-svp" (docs/reference/basis-sets.md lists them), or the path of a file. functions:
     "cartesian", "spherical", or "set", what the basis set is meant for.
 
@@ -88,8 +80,8 @@ class Molecule:
     spin, atom_coords(), atom_charges(), energy_nuc(). Besides: numbers [natm]; symbols; positions [natm, 3],
     angstrom; charge; multiplicity; basis; functions; formula.
 
-    Raises InputError for values, atoms closer than 1e-3 bohr, an odd number of electrons, and an element or
-    a basis set that is not there; InputTypeError; UnsupportedError for a multiplicity other than 1.
+    Raises InputError for values, atoms closer than 1e-3 bohr, a multiplicity that the number of electrons
+    cannot have, and an element or a basis set that is not there; InputTypeError.
     """
 
     numbers: NDArray[Any]
@@ -108,7 +100,7 @@ class Molecule:
 
     def __init__(self, numbers: Sequence[int | str] | NDArray[Any], positions: Any, charge: int = 0, multiplicity: int = 1,
                  basis: str | os.PathLike[str] = BASIS, unit: str = "angstrom", functions: str = "set"):
-        check_multiplicity(multiplicity)
+        spin = whole_number("multiplicity", multiplicity, 1, INT_MOST) - 1
         atoms = _atomic_numbers(numbers)
         if functions not in FORMS:
             raise bad_value(f"functions = {functions!r}: expected one of {', '.join(FORMS)}")
@@ -116,8 +108,8 @@ class Molecule:
             raise bad_type(f"basis: expected the name of a basis set, or a path, not {type(basis).__name__}")
         symbols = tuple(io_library().fmo_element_symbol(int(number)).decode() for number in atoms)
         set_now = vars(self).update  # __setattr__ refuses
-        set_now(numbers=atoms, symbols=symbols, charge=whole_number("charge", charge, -INT_MOST, INT_MOST), multiplicity=1, spin=0,
-                basis=os.fspath(basis), functions=functions, natm=len(atoms),
+        set_now(numbers=atoms, symbols=symbols, charge=whole_number("charge", charge, -INT_MOST, INT_MOST), multiplicity=spin + 1,
+                spin=spin, basis=os.fspath(basis), functions=functions, natm=len(atoms),
                 _coords=_coordinates(positions, unit, len(atoms)))
         set_now(**self._made())
         for array in (self.numbers, self._coords, *self._arrays.values()):
@@ -131,6 +123,7 @@ class Molecule:
         """What libfmo_io makes of the molecule and its basis set."""
         library, given, dataset = io_library(), zeroed(MoleculeStruct), c_void_p()
         given.nucleus_num = self.natm
+        given.multiplicity = self.multiplicity
         given.number = self.numbers.ctypes.data_as(POINTER(c_int))
         given.coord = self._coords.ctypes.data_as(POINTER(c_double))
         chosen = basis_set(self.basis)
@@ -157,12 +150,13 @@ class Molecule:
     def __repr__(self) -> str:
         kind = "" if not (self._arrays["shell_ang_mom"] > 1).any() else " Cartesian" if self.cart else " spherical"
         charge = f", charge {self.charge:+d}" if self.charge else ""
+        charge += f", multiplicity {self.multiplicity}" if self.spin else ""
         atoms = f"{self.natm} atom{'s' * (self.natm > 1)}"
         return (f"<fmo.Molecule {self.formula}{charge}: {atoms}, {self.nelectron} electrons, "
                 f"{os.path.basename(self.basis)}, {self.nao}{kind} function{'s' * (self.nao > 1)}>")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.numbers, self._coords, self.charge, self.basis, self.functions)
+        return _again, (self.numbers, self._coords, self.charge, self.multiplicity, self.basis, self.functions)
 
     def __copy__(self) -> Molecule:
         return self
@@ -195,7 +189,7 @@ class Molecule:
 
     def with_positions(self, positions: Any, unit: str = "angstrom") -> Molecule:
         """The same atoms, charge and basis at other places, [natm, 3]. InputError for shape or values."""
-        return Molecule(self.numbers, positions, self.charge, 1, self.basis, unit, self.functions)
+        return Molecule(self.numbers, positions, self.charge, self.multiplicity, self.basis, unit, self.functions)
 
     @classmethod
     def from_xyz(cls, source: str | os.PathLike[str], charge: int | None = None, multiplicity: int | None = None,
@@ -279,7 +273,7 @@ class Molecule:
                 [int(l), *(list(pair) for pair in zip(arrays["prim_exponent"][mine].tolist(),
                                                       coefficients.tolist()))])
         return gto.M(atom=list(zip(labels, self._coords.tolist())), unit="bohr", basis=functions, cart=self.cart,
-                     charge=self.charge, verbose=0)
+                     charge=self.charge, spin=self.spin, verbose=0)
 
     def to_ase(self) -> Any:
         """The atoms as an Atoms object of ASE, without a calculator."""
@@ -289,14 +283,16 @@ class Molecule:
         """Text of an .xyz file that from_xyz reads; comment: the second line, else the charge."""
         if comment is not None and len(comment.splitlines()) > 1:
             raise bad_value("to_xyz: the comment has several lines")
-        lines = [str(self.natm), f"charge={self.charge}" if comment is None else comment]
+        title = f"charge={self.charge}" + (f" multiplicity={self.multiplicity}" if self.spin else "")
+        lines = [str(self.natm), title if comment is None else comment]
         lines += [f"{symbol:2s} {x:18.12f} {y:18.12f} {z:18.12f}"
                   for symbol, (x, y, z) in zip(self.symbols, self.positions)]
         return "\n".join(lines) + "\n"
 
 
-def _again(numbers: NDArray[Any], coords: NDArray[Any], charge: int, basis: str, functions: str) -> Molecule:
-    return Molecule(numbers, coords, charge, 1, basis, "bohr", functions)
+def _again(numbers: NDArray[Any], coords: NDArray[Any], charge: int, multiplicity: int, basis: str,
+           functions: str) -> Molecule:  # pylint: disable=too-many-arguments
+    return Molecule(numbers, coords, charge, multiplicity, basis, "bohr", functions)
 
 
 def _copied(source: Any) -> dict[str, NDArray[Any]]:

@@ -40,10 +40,14 @@ def dipole(mol: Any, density: NDArray[Any], origin: Any = None) -> NDArray[Any]:
     return np.asarray(nuclei - np.einsum("xij,ij->x", matrices, density))
 
 
-def mulliken(mol: Any, density: NDArray[Any], overlap: NDArray[Any]) -> NDArray[Any]:
-    """Mulliken charges of the atoms, [natm], e."""
+def populations(mol: Any, density: NDArray[Any], overlap: NDArray[Any]) -> NDArray[Any]:
+    """Mulliken populations of a density by atom, [natm]."""
     arrays = basis_arrays(mol)
     atom = arrays["shell_nucleus"][arrays["ao_shell"]]
-    population = np.einsum("ij,ij->i", density, overlap)
-    return np.asarray(arrays["nucleus_charge"]
-                      - np.bincount(atom, weights=population, minlength=len(arrays["nucleus_charge"])))
+    return np.bincount(atom, weights=np.einsum("ij,ij->i", density, overlap),
+                       minlength=len(arrays["nucleus_charge"]))
+
+
+def mulliken(mol: Any, density: NDArray[Any], overlap: NDArray[Any]) -> NDArray[Any]:
+    """Mulliken charges of the atoms, [natm], e."""
+    return np.asarray(basis_arrays(mol)["nucleus_charge"] - populations(mol, density, overlap))

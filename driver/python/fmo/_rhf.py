@@ -49,6 +49,9 @@ class RHF(Strict):
     UnsupportedError for f shells, unpaired electrons and periodic systems.
     """
 
+    _name = "RHF"
+    _open_shells = False
+
     mol: Any = None
     options: dict[str, Any] = {}
     conv_tol: float | None = None
@@ -75,14 +78,14 @@ class RHF(Strict):
     notice: str | None = None
 
     def __init__(self, mol: Any, **options: Any):
-        check_mole(mol, "RHF")
+        check_mole(mol, self._name)
         for name in options:
-            if name in SETTINGS or name in CHOICES or name in ("field", "projector"):
-                raise bad_type(f"fmo.RHF: {name} is an attribute, set before kernel(): mf.{name} = ...")
+            if name in self._settings() or name in ("field", "projector"):
+                raise bad_type(f"fmo.{self._name}: {name} is an attribute, set before kernel(): mf.{name} = ...")
         make_options(**options)
-        reason = refused(mol)
+        reason = refused(mol, self._open_shells)
         if reason is not None:
-            raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.RHF: {reason}")
+            raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.{self._name}: {reason}")
         self.mol = mol
         self.options = options
         self._clear()
@@ -90,7 +93,7 @@ class RHF(Strict):
     def _clear(self) -> None:
         """No results: those of the class."""
         for name in _RESULTS:
-            setattr(self, name, getattr(RHF, name))
+            setattr(self, name, getattr(type(self), name))
         self._matrices: dict[str, NDArray[Any]] = {}
 
     def _settings(self) -> dict[str, Any]:
@@ -108,6 +111,10 @@ class RHF(Strict):
         self.field_energy, self.projector_energy = r.field_energy, r.projector_energy
         self.hessian_lowest = r.hessian_lowest
         self.notice = r.notice.decode(errors="replace") or None
+        self._take_orbitals(r)
+
+    def _take_orbitals(self, r: Any) -> None:
+        """Orbitals and matrices of a result."""
         self.mo_energy = _copy(r.orbital_energy, r.mo_num)
         self.mo_occ = _copy(r.occupation, r.mo_num)
         self.mo_coeff = np.ascontiguousarray(_copy(r.coefficient, r.mo_num, r.nao).T)
@@ -120,7 +127,11 @@ class RHF(Strict):
                      f"{self.cycles} cycles")
         else:
             state = "no result yet" if self.error is None else f"failed: {self.error.message}"
-        return f"<fmo.RHF of {_described(self.mol)}: {state}>"
+        return f"<fmo.{self._name} of {_described(self.mol)}: {state}>"
+
+    def _spins_of(self, dm0: Any) -> tuple[Any, Any]:
+        """A density of the caller's: the sum of both spins, and their difference or None."""
+        return dm0, None
 
     def kernel(self, dm0: Any = None) -> float:
         """Run the SCF, from a density dm0 ([nao, nao], of numpy or in GPU memory) if given; returns e_tot, hartree.
@@ -134,7 +145,7 @@ class RHF(Strict):
             settings["init_guess"] = "read"
         self._clear()
         options = make_scf_options(settings, self.options)
-        log.info("RHF of %s begins", _described(self.mol))
+        log.info("%s of %s begins", self._name, _described(self.mol))
         run([self], [Prepared(self, dm0)], options, None)
         log.info("%r", self)
         if self.error is not None and self.mo_coeff is None:
@@ -152,11 +163,15 @@ class RHF(Strict):
 
     def _matrix(self, name: str) -> NDArray[Any]:
         if name not in self._matrices:
-            raise bad_value("fmo.RHF: no result yet: call kernel() first")
+            raise bad_value(f"fmo.{self._name}: no result yet: call kernel() first")
         return self._matrices[name].copy()
 
     def make_rdm1(self) -> NDArray[Any]:
         """The density matrix that e_tot belongs to, [nao, nao]; InputError before kernel()."""
+        return self._matrix("density")
+
+    def total_density(self) -> NDArray[Any]:
+        """The density matrix of all electrons, [nao, nao]; InputError before kernel()."""
         return self._matrix("density")
 
     def get_fock(self) -> NDArray[Any]:
@@ -198,7 +213,7 @@ class RHF(Strict):
         """
         step = _numeric.check_step(step)
         if self.field is not None or self.projector is not None:
-            raise bad_value("fmo.RHF.numerical_gradient: field and projector depend on the geometry: take "
+            raise bad_value(f"fmo.{self._name}.numerical_gradient: field and projector depend on the geometry: take "
                             "differences of energies with the matrices of each geometry")
         if self.mo_coeff is None:
             self.kernel()
@@ -209,19 +224,20 @@ class RHF(Strict):
         settings["conv_tol_grad"] = min(settings["conv_tol_grad"] or 1.0, 1e-6)
         mols = _numeric.displaced(self.mol, step)
         log.info("numerical gradient by %d SCFs, step %g bohr", len(mols), step)
-        done = _batch("fmo.RHF.numerical_gradient", mols, settings, self.options,
-                      _Extras(densities=[self._matrix("density")] * len(mols), progress=progress))
+        done = _batch(f"fmo.{self._name}.numerical_gradient", mols, settings, self.options,
+                      _Extras(densities=[self.make_rdm1()] * len(mols), progress=progress),
+                      [type(self)] * len(mols))
         for one in done:
             if one.error is not None:
                 raise one.error
         return _numeric.gradient([one.e_tot for one in done], step)
 
     def to_pyscf(self) -> Any:
-        """A pyscf.scf.RHF object with this result, for what PySCF does next.
+        """An object of pyscf.scf, RHF or UHF, with this result, for what PySCF does next.
 
         Its core Hamiltonian is that of PySCF, with field and projector, if any, added.
         """
-        mf = optional("pyscf.scf").RHF(self.mol.to_pyscf() if isinstance(self.mol, Molecule) else self.mol)
+        mf = getattr(optional("pyscf.scf"), self._name)(self.mol.to_pyscf() if isinstance(self.mol, Molecule) else self.mol)
         if self.field is not None or self.projector is not None:
             core = mf.get_hcore()
             for extra in (self.field, self.projector):
@@ -273,7 +289,7 @@ def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = 
 
 def _prepared(call: str, rhf: RHF, density: Any) -> Prepared | None:
     """None, and the object's error, for a molecule that cannot be computed."""
-    reason = refused(rhf.mol)
+    reason = refused(rhf.mol, rhf._open_shells)  # pylint: disable=protected-access
     if reason is not None:
         rhf.error = UnsupportedError("FMO_ERR_UNSUPPORTED", f"{call}: {reason}")
         return None
@@ -285,8 +301,8 @@ def _prepared(call: str, rhf: RHF, density: Any) -> Prepared | None:
 
 
 def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: dict[str, Any],
-           extras: _Extras) -> list[RHF]:
-    """rhf_batch, with a density for each molecule to start from if wanted."""
+           extras: _Extras, classes: Sequence[type[RHF]] | None = None) -> list[RHF]:
+    """rhf_batch, with a density to start from and a class for each molecule if wanted."""
     for name, given in (("fields", extras.fields), ("projectors", extras.projectors)):
         if given is not None and len(given) != len(mols):
             raise bad_value(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
@@ -295,7 +311,7 @@ def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: di
     made = make_scf_options(settings, options)
     rhfs = []
     for k, mol in enumerate(mols):
-        rhf = object.__new__(RHF)
+        rhf = object.__new__(RHF if classes is None else classes[k])
         rhf.mol, rhf.options = mol, options
         rhf.field = None if extras.fields is None else extras.fields[k]
         rhf.projector = None if extras.projectors is None else extras.projectors[k]

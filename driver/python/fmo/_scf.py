@@ -36,12 +36,13 @@ class ScfInput(ctypes.Structure):
     """fmo_scf_input"""
     _fields_ = [("basis", c_void_p), ("electron_num", c_int), ("core_hamiltonian", c_void_p),
                 ("nuclear_repulsion", c_double), ("density", c_void_p), ("field", c_void_p),
-                ("projector", c_void_p)]
+                ("projector", c_void_p), ("multiplicity", c_int), ("spin_density", c_void_p)]
 
 
 class ScfOptions(ctypes.Structure):
     """fmo_scf_options"""
-    _fields_ = [("fock", Options), ("guess", c_int), ("guess_is_fixed", c_int), ("max_cycles", c_int),
+    _fields_ = [("fock", Options), ("guess", c_int), ("unrestricted", c_int), ("guess_mix", c_int), ("guess_is_fixed", c_int),
+                ("max_cycles", c_int),
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
                 ("gradient_aim", c_double), ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
@@ -61,7 +62,10 @@ class ScfResult(ctypes.Structure):
                 ("orbital_energy", POINTER(c_double)), ("occupation", POINTER(c_double)),
                 ("density", POINTER(c_double)), ("fock", POINTER(c_double)),
                 ("overlap", POINTER(c_double)), ("core_hamiltonian", POINTER(c_double)),
-                ("hessian_lowest", c_double), ("notice", c_char * 240)]
+                ("unrestricted", c_int), ("multiplicity", c_int), ("occupied_beta_num", c_int), ("spin_square", c_double),
+                ("coefficient_beta", POINTER(c_double)), ("orbital_energy_beta", POINTER(c_double)),
+                ("occupation_beta", POINTER(c_double)), ("spin_density", POINTER(c_double)),
+                ("fock_beta", POINTER(c_double)), ("hessian_lowest", c_double), ("notice", c_char * 240)]
 
 
 class ScfJob(ctypes.Structure):
@@ -99,6 +103,7 @@ def scf_library() -> ctypes.CDLL:
 SETTINGS = {"max_cycle": "max_cycles", "conv_tol": "energy_convergence",
              "conv_tol_grad": "gradient_convergence", "level_shift": "level_shift",
              "diis_space": "diis_size"}
+FLAGS = ("guess_mix", "unrestricted")
 CHOICES = {"init_guess": "guess", "solver": "solver", "stability": "stability"}
 
 
@@ -112,7 +117,9 @@ def make_scf_options(settings: dict[str, Any], options: dict[str, Any]) -> ScfOp
     for name, value in settings.items():
         if value is None:
             continue
-        if name in CHOICES:
+        if name in FLAGS:
+            setattr(made, name, int(bool(value)))
+        elif name in CHOICES:
             names = names_of(f"scf_{CHOICES[name]}", scf_library())
             setattr(made, CHOICES[name], index_of(name, value, names))
         elif isinstance(getattr(made, SETTINGS[name]), int):
@@ -132,13 +139,13 @@ def _matrix(name: str, value: Any, nao: int) -> NDArray[Any] | None:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def refused(mol: Any) -> str | None:
-    """Why libfmo cannot do RHF of a molecule, or None."""
+def refused(mol: Any, open_shells: bool = False) -> str | None:
+    """Why libfmo cannot do RHF or, with open shells, UHF of a molecule, or None."""
     reason = _cannot(mol, None)
     if reason is None and getattr(mol, "omega", None):
-        reason = f"mol.omega = {mol.omega:g}, RHF is over 1/r"
-    if reason is None and mol.spin != 0:
-        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none"
+        reason = f"mol.omega = {mol.omega:g}, SCFs are over 1/r"
+    if reason is None and mol.spin != 0 and not open_shells:
+        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none; fmo.UHF has them"
     return reason
 
 
@@ -157,17 +164,18 @@ class Prepared:
         arrays = basis_arrays(mol)
         nao = self.nao = len(arrays["ao_shell"])
         core = None if isinstance(mol, Molecule) else _core_of_pyscf(mol)
+        spins = (None, None) if dm0 is None else rhf._spins_of(dm0)  # pylint: disable=protected-access
         self.arrays = {"core_hamiltonian": _matrix("core_hamiltonian", core, nao),
-                       "density": _matrix("dm0", dm0, nao),
+                       "density": _matrix("dm0", spins[0], nao), "spin_density": _matrix("dm0", spins[1], nao),
                        "field": _matrix("field", rhf.field, nao),
                        "projector": _matrix("projector", rhf.projector, nao)}
         self.repulsion = float(mol.energy_nuc())
-        self.electrons = int(mol.nelectron)
+        self.electrons, self.multiplicity = int(mol.nelectron), int(mol.spin) + 1
         self.basis = basis_create(arrays, mol.cart)
 
     def input(self) -> ScfInput:
         """fmo_scf_input"""
-        return ScfInput(basis=self.basis, electron_num=self.electrons,
+        return ScfInput(basis=self.basis, electron_num=self.electrons, multiplicity=self.multiplicity,
                         nuclear_repulsion=self.repulsion,
                         **{name: None if array is None else array.ctypes.data
                            for name, array in self.arrays.items()})

@@ -24,6 +24,7 @@ from ._molecule import BASIS, Molecule
 from ._optional import optional
 from ._plan import ENUMS, NUMBERS, make_options
 from ._rhf import RHF
+from ._uhf import hf
 from ._scf import log
 
 Calculator: Any = optional("ase.calculators.calculator").Calculator
@@ -39,11 +40,11 @@ class NotConvergedError(ConvergenceError, SCFError):  # type: ignore[misc]
 
 
 class FMO(Calculator):  # type: ignore[misc]
-    """Energies, forces, dipole moments and charges of closed-shell molecules, for ASE.
+    """Energies, forces, dipole moments and charges of molecules, for ASE.
 
-    method: "hf", or "fmo2", the fragment molecular orbital method, which gives no dipole moment. basis,
-    functions: as of fmo.Molecule. charge: e; None: the sum of the atoms' initial charges. multiplicity: 1;
-    None: of the initial magnetic moments. fragments: for fmo2, lists of atoms counted from 0; None: each
+    method: "hf" (UHF of open shells), or "fmo2", the fragment molecular orbital method, which gives no dipole moment. basis,
+    functions: as of fmo.Molecule. charge: e; None: the sum of the atoms' initial charges. multiplicity:
+    2S + 1; None: of the initial magnetic moments. fragments: for fmo2, lists of atoms counted from 0; None: each
     molecule, by the distances of its atoms, is one. fragment_charges: e. step: of the central differences that
     forces are, bohr. scf: attributes of fmo.RHF or fmo.FMO2, as {"max_cycle": 200}. Options of builds as of
     fmo.get_jk, as mode="cpu", threads=2. label: as of ASE.
@@ -104,9 +105,10 @@ class FMO(Calculator):  # type: ignore[misc]
         return one
 
     def _calculate_hf(self, mol: Molecule, properties: Any) -> None:
-        mf = self._settings(RHF(mol, **self._options))
+        mf = self._settings(hf(mol, **self._options))
         last = self._last
-        same = last is not None and np.array_equal(last.mol.numbers, mol.numbers) and last.mol.charge == mol.charge
+        same = last is not None and np.array_equal(last.mol.numbers, mol.numbers) and \
+            (last.mol.charge, last.mol.spin) == (mol.charge, mol.spin)
         mf.kernel(last.make_rdm1() if last is not None and same else None)
         if mf.error is not None:
             raise mf.error

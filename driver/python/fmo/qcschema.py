@@ -17,6 +17,7 @@ from ._molecule import BASIS, FORMS, Molecule, as_dict
 from ._numeric import STEP
 from ._optional import is_installed, optional
 from ._rhf import RHF
+from ._uhf import hf
 from ._scf import CHOICES, SETTINGS
 
 DRIVERS = ("energy", "gradient", "properties")
@@ -99,7 +100,7 @@ def _object(given: Mapping[str, Any]) -> tuple[RHF, Any]:
     attributes = {name: keywords.pop(name) for name in (*SETTINGS, *CHOICES) if name in keywords}
     mol = Molecule.from_qcschema(given, functions=functions)
     try:
-        mf = RHF(mol, **keywords)
+        mf = hf(mol, **keywords)
     except InputTypeError as reason:
         known = (*SETTINGS, *CHOICES, "step", "functions")
         name = next((one for one in keywords if nearest(one, known)), None)
@@ -116,13 +117,13 @@ def _result(given: dict[str, Any]) -> dict[str, Any]:
     mf.kernel()
     if mf.error is not None:
         raise mf.error
-    occupied = mf.mol.nelectron // 2
+    alpha = (mf.mol.nelectron + mf.mol.spin) // 2
     properties: dict[str, Any] = {
-        "calcinfo_natom": mf.mol.natm, "calcinfo_nbasis": mf.mol.nao, "calcinfo_nmo": 0 if mf.mo_energy is None else len(mf.mo_energy),
-        "calcinfo_nalpha": occupied, "calcinfo_nbeta": occupied,
+        "calcinfo_natom": mf.mol.natm, "calcinfo_nbasis": mf.mol.nao, "calcinfo_nmo": 0 if mf.mo_energy is None else mf.mo_energy.shape[-1],
+        "calcinfo_nalpha": alpha, "calcinfo_nbeta": mf.mol.nelectron - alpha,
         "nuclear_repulsion_energy": mf.energy_nuc(), "scf_total_energy": mf.e_tot, "return_energy": mf.e_tot,
         "scf_iterations": mf.cycles, "scf_dipole_moment": mf.dip_moment("AU").tolist()}
-    density, core = mf.make_rdm1(), mf.get_hcore()
+    density, core = mf.total_density(), mf.get_hcore()
     properties["scf_one_electron_energy"] = float(np.sum(density * core))
     properties["scf_two_electron_energy"] = \
         mf.e_tot - mf.energy_nuc() - properties["scf_one_electron_energy"]

@@ -6,11 +6,14 @@
 #define FMO_BLOCK_H
 
 #include "driver/scf/jobs.h"
+#include "driver/scf/tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Smallest number of molecules for which thread blocks are used. */
+enum { FMO_BLOCKS_LEAST = fmo_tuning_block_least };
 /* Runs the suitable jobs of the batch in thread blocks, and marks in b->done those that have ended.
  * The others are left to batch.c. */
 void fmo_blocks_run(batch *b);
@@ -21,7 +24,7 @@ struct fmo_block_settings;
 struct fmo_block_outcome;
 
 /* Largest number of functions of a molecule, if the GPU has enough shared memory. */
-enum { FMO_BLOCK_FUNCTIONS = 56 };
+enum { FMO_BLOCK_FUNCTIONS = fmo_tuning_block_functions };
 /* Returns that number for GPU number `device`, or -1, the thread's current GPU; 0: none. */
 int fmo_block_workspace_functions(int device);
 

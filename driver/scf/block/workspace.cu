@@ -6,16 +6,22 @@
 
 #include "accumulate/gpu/check.h"
 #include "driver/scf/block/cycles.h"
+#include "driver/scf/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Threads per block, for molecules of up to FEW_FUNCTIONS functions and for larger ones. */
-enum { THREADS_FEW = 128, THREADS = 256, FEW_FUNCTIONS = 20 };
+enum {
+    THREADS_FEW = fmo_tuning_block_threads_few,
+    THREADS = fmo_tuning_block_threads,
+    FEW_FUNCTIONS = fmo_tuning_block_few_functions
+};
 
 /* Share of the free GPU memory that a workspace uses, and its limit in bytes. */
-static const double memory_share = 0.2, workspace_most = 6e9;
+static const double memory_share = fmo_tuning_block_memory_share,
+                    workspace_most = fmo_tuning_block_memory_most;
 
 struct fmo_block_workspace {
     int number, before; /* its GPU; the GPU that was current in the thread */
