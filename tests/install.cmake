@@ -42,6 +42,12 @@ fmo_install_test(install_moved ${folder}/moved.sh ${prefix} ${CMAKE_INSTALL_BIND
 fmo_install_test(install_components ${folder}/components.sh ${CMAKE_BINARY_DIR} ${prefix} ${CMAKE_COMMAND}
                  ${CMAKE_BINARY_DIR}/tests/components)
 set_tests_properties(install_components PROPERTIES RESOURCE_LOCK install_manifest)
+find_program(FMO_TEST_BASH bash)
+mark_as_advanced(FMO_TEST_BASH)
+if(FMO_AWK AND FMO_TEST_BASH AND NOT CMAKE_CROSSCOMPILING)
+    fmo_install_test(install_pages ${FMO_TEST_BASH} ${folder}/pages.sh ${prefix} ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_MANDIR}
+                     ${CMAKE_INSTALL_DATADIR})
+endif()
 fmo_install_test(install_bench ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-bench --version)
 
 # Symbols: each library has headers of its own, the rest is libfmo's. Only libfmo_io, and what stands
