@@ -31,8 +31,8 @@ install(DIRECTORY datasets/basis datasets/hybrids datasets/xyz DESTINATION ${FMO
 # folder (driver/python/fmo/_library.py).
 find_package(Python3 3.9 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
-    set(python ${CMAKE_INSTALL_LIBDIR}/python${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}/site-packages)
-    set(FMO_PYTHON_DIR ${python} CACHE PATH "Folder for the Python module, relative to the prefix")
+    set(python lib/python${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}/site-packages)
+    set(FMO_PYTHON_DIR ${python} CACHE STRING "Folder for the Python module, relative to the prefix")
     install(DIRECTORY driver/python/fmo DESTINATION ${FMO_PYTHON_DIR} COMPONENT python
             PATTERN __pycache__ EXCLUDE)
 endif()
@@ -139,4 +139,7 @@ if(FMO_EXPERIMENTS)
 endif()
 if(FMO_WITH_MPI)
     fmo_pkg_config(fmo_mpi "MPI as a network of builds, and of messages started in kernels" ${mpi_on} ${MPI_C_LIBRARIES})
+endif()
+if(PROJECT_IS_TOP_LEVEL)
+    include(packaging/deb)
 endif()

@@ -2,6 +2,7 @@
 if(FMO_SANITIZE OR NOT FMO_INSTALL)
     return() # consumers without the sanitizers' run-time library cannot use such a build
 endif()
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 set(prefix ${CMAKE_BINARY_DIR}/tests/prefix)
 set(folder ${CMAKE_CURRENT_SOURCE_DIR}/install)
 set(small ${PROJECT_SOURCE_DIR}/datasets/h2o_sto-3g.h5)
@@ -27,7 +28,6 @@ fmo_install_test(install_find_package ${CMAKE_CTEST_COMMAND} --build-and-test
                  ${folder} ${CMAKE_BINARY_DIR}/tests/consumer
                  --build-generator ${CMAKE_GENERATOR} --build-noclean
                  --build-options -DCMAKE_PREFIX_PATH=${prefix} -DFMO_WANTED=${PROJECT_VERSION}
-                 -DFMO_MANUAL=${PROJECT_SOURCE_DIR}/docs/reference/library.md -DFMO_SOVERSION=${FMO_SOVERSION}
                  -DFMO_DATASET=${small} -DFMO_STATIC=${FMO_INSTALL_STATIC} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
                  -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
                  --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)
@@ -42,12 +42,20 @@ fmo_install_test(install_moved ${folder}/moved.sh ${prefix} ${CMAKE_INSTALL_BIND
 fmo_install_test(install_components ${folder}/components.sh ${CMAKE_BINARY_DIR} ${prefix} ${CMAKE_COMMAND}
                  ${CMAKE_BINARY_DIR}/tests/components)
 set_tests_properties(install_components PROPERTIES RESOURCE_LOCK install_manifest)
+fmo_install_test(install_lines Python3::Interpreter ${folder}/lines.py ${prefix} ${CMAKE_INSTALL_LIBDIR} ${FMO_SOVERSION}
+                 $<BOOL:${FMO_INSTALL_STATIC}> ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
+fmo_install_test(install_deb ${folder}/deb.sh ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/tests/deb ${CMAKE_COMMAND}
+                 ${CMAKE_CPACK_COMMAND} ${CMAKE_GENERATOR} ${CMAKE_C_COMPILER})
+set_tests_properties(install_deb PROPERTIES TIMEOUT 3600)
 find_program(FMO_TEST_BASH bash)
 mark_as_advanced(FMO_TEST_BASH)
 if(FMO_AWK AND FMO_TEST_BASH AND NOT CMAKE_CROSSCOMPILING)
     fmo_install_test(install_pages ${FMO_TEST_BASH} ${folder}/pages.sh ${prefix} ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_MANDIR}
                      ${CMAKE_INSTALL_DATADIR})
 endif()
+fmo_install_test(install_embedded ${folder}/embedded.sh ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/tests/embedded
+                 ${CMAKE_CTEST_COMMAND} ${CMAKE_COMMAND} ${CMAKE_GENERATOR} ${CMAKE_C_COMPILER})
+set_tests_properties(install_embedded PROPERTIES TIMEOUT 3600)
 fmo_install_test(install_bench ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-bench --version)
 
 # Symbols: each library has headers of its own, the rest is libfmo's. Only libfmo_io, and what stands
