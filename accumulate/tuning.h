@@ -6,7 +6,7 @@
 #define FMO_TUNING_H
 
 /* X(name, value, description, raw results). The last is "not measured" if no file compares other
- * values; tests/docs_check.py checks that the files exist.
+ * values; tests/docs/check.py checks that the files exist.
  *
  * "Work" is the number of primitive quartets of a system before screening. */
 #define FMO_TUNING_REALS(X)                                                                      \

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Stack needed, in KB: kernels of d shells crash with 320 and run with 384 (tests/stack.c). */
+/* Stack needed, in KB: kernels of d shells crash with 320 and run with 384 (tests/base/stack.c). */
 enum { NEEDED = 448 };
 /* Stack of a team's threads, in KB: some of them have used up to 132 when they call a kernel. */
 enum { NEEDED_OF_TEAM = 640 };

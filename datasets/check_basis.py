@@ -3,7 +3,7 @@
 
 Plain python3 is enough, as for make_dataset.py. The table of differences goes into basis/SOURCE.md. An
 element whose energy in a larger set of a family is above that in a smaller one is an error: leave it
-out (make_basis.py, LEFT_OUT) or mend it. tests/basis_families.py has what needs no PySCF.
+out (make_basis.py, LEFT_OUT) or mend it. tests/scf/basis_families.py has what needs no PySCF.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write tests/scf_energies.json, and scf_energies_d.json of molecules with d shells: RHF energies of
+"""Write tests/scf/energies.json, and energies_d.json of molecules with d shells: RHF energies of
 PySCF at stable minima, for the tests of the SCF.
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
@@ -24,7 +24,7 @@ from typing import Any
 from fmodata import DatasetError, venvrun
 
 HERE = Path(__file__).resolve().parent
-TESTS = HERE.parent / "tests"
+TESTS = HERE.parent / "tests" / "scf"
 GUESSES = ("minao", "atom", "huckel", "1e")
 DESCENTS = 10
 ANGSTROM = 1 / 0.52917721092  # bohr, as PySCF and fmo have it
@@ -276,14 +276,14 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
     path.write_text(f'{body},\n "molecules": [\n{lines}\n ]\n}}\n', encoding="utf-8")
 
 
-LISTS = {"scf_energies.json": MOLECULES, "scf_energies_d.json": MOLECULES_D}
+LISTS = {"energies.json": MOLECULES, "energies_d.json": MOLECULES_D}
 
 
 def main() -> int:
     """Exit code 0, 2 for usage (argparse), 3 where no stable minimum was found."""
     parser = argparse.ArgumentParser(description="Write the reference energies of the SCF tests.")
     parser.add_argument("-o", "--output", type=Path, default=TESTS, metavar="FOLDER",
-                        help="where to write (default tests)")
+                        help="where to write (default tests/scf)")
     parser.add_argument("--only", choices=LISTS, help="write this file alone")
     options = parser.parse_args()
     try:

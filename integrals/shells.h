@@ -1,8 +1,8 @@
 /* Kinds of shells, classes of shell pairs, and classes of electron repulsion integrals. Shells and
  * pairs are listed here only; integral classes are all pairs of pair classes. Enums, names,
  * kernels, reports and tests are generated from these tables, and no other file names a pair or a
- * class (tests/tables.py). Properties that follow from a row are in integrals/tables.h. To add a
- * row: docs/how-to/add-a-shell.md. */
+ * class (tests/integrals/tables.py). Properties that follow from a row are in integrals/tables.h.
+ * To add a row: docs/how-to/add-a-shell.md. */
 #ifndef FMO_SHELLS_H
 #define FMO_SHELLS_H
 

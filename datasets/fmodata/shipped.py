@@ -1,5 +1,5 @@
 """The shipped basis sets, and the molecules on which they are compared: for check_basis.py and
-tests/basis_families.py. Standard library only.
+tests/scf/basis_families.py. Standard library only.
 """
 
 from __future__ import annotations

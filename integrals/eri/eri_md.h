@@ -5,7 +5,7 @@
  *    H(p|cd)  += sum_q E^cd_q (-1)^q R_(p+q)   p, q: Hermite functions of bra and ket
  *    (ab|cd)  += sum_p E^ab_p H(p|cd)          once per primitive of the bra
  *
- * For s and p shells they give the same as the hand-written eri_psss.h etc. (tests/integrals_md.c).
+ * For s and p shells they give the same as the hand-written eri_psss.h etc. (tests/integrals/md.c).
  * There is no horizontal recursion: for two shells with tight and diffuse primitives it would lose
  * a factor of up to (AB sqrt(b))^2 in precision. Loops over Hermite functions of the bra and over
  * columns are not unrolled, inner loops are. */

@@ -78,7 +78,7 @@ FMO_HD double fmo_far_nearest(double half, double spread)
 
 /* Six quadrature points with an error below this at the least distance count as exact: quartets
  * large enough for it to matter are far only at larger distances, and the error falls at least with
- * the sixth power of the distance (tests/integrals_far_decision.c, with quartets of up to 1e8
+ * the sixth power of the distance (tests/integrals/far_decision.c, with quartets of up to 1e8
  * cutoffs). This holds for all pairs of STO-3G, 3-21G and 6-31G, hydrogen to neon. */
 #define FMO_FAR_SIX_ENOUGH 5e-7
 

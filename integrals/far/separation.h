@@ -137,7 +137,7 @@ FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const doub
 
 /* Products are separated if T = gap^2 / (1/p + 1/q) is at least this plus the logarithm of the
  * product of their sizes over the tolerance: overlap then changes an integral by less than a fifth
- * of the tolerance (tests/integrals_separation.c). */
+ * of the tolerance (tests/integrals/separation.c). */
 #define FMO_SEPARATION_T 7.0f
 
 FMO_STATIC_ASSERT(2 * (FMO_SEPARATION_ORDERS - 1) == 8,

@@ -23,7 +23,7 @@ FMO_TABLE_FUNCTION int fmo_hermite_index(int t, int u, int v)
 
 /* For orders up to those of two f shells, by index: powers of x, y and z; index of the monomial
  * with one power less, and the axis (x 0, y 1, z 2) of that power. Meant for unrolled loops, where
- * the compiler evaluates it; tests/integrals_charges.c compares it with fmo_hermite_index. */
+ * the compiler evaluates it; tests/integrals/charges.c compares it with fmo_hermite_index. */
 static const signed char fmo_hermite_term[][5] = {
     {0, 0, 0, 0, 0},  {1, 0, 0, 0, 0},  {0, 1, 0, 0, 1},  {0, 0, 1, 0, 2},  {2, 0, 0, 1, 0},
     {1, 1, 0, 1, 1},  {1, 0, 1, 1, 2},  {0, 2, 0, 2, 1},  {0, 1, 1, 2, 2},  {0, 0, 2, 3, 2},

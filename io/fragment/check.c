@@ -40,8 +40,8 @@ static fmo_status check_atoms(const fmo_fragment_system *s, const char *label, f
         if (s->number[a] < 1 || s->number[a] > FMO_ELEMENT_MOST)
             return INPUT("%satom %d: %d is no atomic number", label, a + 1, s->number[a]);
         if (s->fragment[a] < 0 || s->fragment[a] >= s->fragment_num)
-            return INPUT("%sfragment of atom %d = %d: expected 1 to %d", label, a + 1,
-                         s->fragment[a] + 1, s->fragment_num);
+            return INPUT("%sfragment of atom %d = %ld: expected 1 to %d", label, a + 1,
+                         (long)s->fragment[a] + 1, s->fragment_num);
         for (int x = 0; x < 3; x++)
             if (!isfinite(s->coord[3 * a + x]))
                 return INPUT("%satom %d: coordinates are not finite", label, a + 1);

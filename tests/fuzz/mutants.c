@@ -6,7 +6,7 @@
  * look at one Four honest files: a small one and one of 8 waters, as they are and repacked; the
  * small one in the newest structures, whose checksums most mutants of theirs get corrected. */
 #define _GNU_SOURCE
-#include "../io_repack.h"
+#include "tests/io/repack.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/tree.h"
 #include <fmo/dataset.h>

@@ -61,7 +61,8 @@ def run(folder, *command, **more):
 def own_program(folder, line):
     """Puts mine.c into the folder, one for the library that the line is about; returns the arguments of the program."""
     files = re.search(r"fmo_io|fmo::io", line)
-    shutil.copy(os.path.join(SOURCE, "tests", "install", "consumer.c" if files else "alone.c"), os.path.join(folder, "mine.c"))
+    program = "consumer.c" if files else "alone.c"
+    shutil.copy(os.path.join(SOURCE, "tests", "install", "consumer", program), os.path.join(folder, "mine.c"))
     return [DATASET] if files else []
 
 

@@ -48,13 +48,13 @@ mv "$work/water001.xyz" "$data/xyz"
 
 # C programs: with the shared libraries, anywhere; with the static ones, in bin of the moved prefix.
 cd "$work"
-"$cc" "-I$moved/$includedir" "$source/tests/install/data.c" -o data "-L$moved/$libdir" -lfmo_io -lfmo \
+"$cc" "-I$moved/$includedir" "$source/tests/install/consumer/data.c" -o data "-L$moved/$libdir" -lfmo_io -lfmo \
     "-Wl,-rpath,$moved/$libdir"
 path=$(./data)
 [ "$path" = "$data/basis/sto-3g.json" ] || fail "libfmo_io takes data from $path"
 if [ "$static" = 1 ]; then
     # shellcheck disable=SC2046
-    "$cc" "-I$moved/$includedir" "$source/tests/install/data.c" -o "$moved/$bindir/data" \
+    "$cc" "-I$moved/$includedir" "$source/tests/install/consumer/data.c" -o "$moved/$bindir/data" \
         $(PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig" pkg-config --static --libs fmo_io |
             sed 's/-l\(fmo[a-z_]*\)/-l:lib\1.a/g')
     path=$("$moved/$bindir/data")

@@ -4,7 +4,7 @@
 # STATIC: 1 if the static libraries were installed too.
 set -eu
 libdir=$1 dataset=$2 work=$3 static=$4 cc=$5 cxx=${6:-}
-source=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$(dirname "$0")/consumer" && pwd)
 export PKG_CONFIG_PATH="$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
 mkdir -p "$work"

@@ -1,6 +1,6 @@
 """libfmo through ctypes: where it is, its structs, functions and errors.
 
-Mirrors the public headers (<fmo/status.h>, <fmo/basis.h>, <fmo/fock.h>); tests/python_layout.c
+Mirrors the public headers (<fmo/status.h>, <fmo/basis.h>, <fmo/fock.h>); tests/python/layout.c
 prints what a C compiler makes of those and the tests compare.
 """
 
@@ -50,11 +50,17 @@ class Options(ctypes.Structure):
         ("ranks", c_void_p)]
 
 
+class Operator(ctypes.Structure):
+    """fmo_operator"""
+    _fields_ = [("full", c_double), ("long_range", c_double), ("omega", c_double)]
+
+
 class Job(ctypes.Structure):
     """fmo_fock_job"""
     _fields_ = [("plan", c_void_p), ("density", c_void_p), ("coulomb", c_void_p),
                 ("exchange", c_void_p), ("status", c_int), ("err", POINTER(ErrorStruct)),
-                ("source", c_void_p)]
+                ("source", c_void_p), ("symmetry", c_int), ("coulomb_operator", Operator),
+                ("exchange_operator", Operator)]
 
 
 _FUNCTIONS = {

@@ -11,7 +11,7 @@
 
 #include "driver/base/clock.h"
 #include "driver/scf/block/cycles.h"
-#include "driver/scf/cutoff.h"
+#include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
 
 /* Smallest number of molecules for which thread blocks are used. Each GPU has WORKERS threads: one
@@ -286,7 +286,9 @@ void fmo_blocks_run(batch *b)
 {
     const fmo_scf_options *const o = b->asked;
     const fmo_fock_options *const fock = &o->fock;
-    const int gpus = fock->device_num > 1 ? fock->device_num : 1;
+    /* a number out of range is refused later, by the first plan */
+    const int in_range = fock->device_num >= 0 && fock->device_num <= FMO_DEVICES_MAX;
+    const int gpus = in_range && fock->device_num > 1 ? fock->device_num : 1;
     block_worker worker[WORKERS * FMO_DEVICES_MAX];
     fmo_scf_sized *const order = malloc(b->count * sizeof *order);
     block_work w = {.b = b,
@@ -297,7 +299,7 @@ void fmo_blocks_run(batch *b)
                                  .diis_size = o->diis_size,
                                  .max_cycles = o->max_cycles},
                     .order = order,
-                    .num = order ? choose(b, order) : 0,
+                    .num = order && in_range ? choose(b, order) : 0,
                     .workers = WORKERS * gpus};
     const int device = fock->device >= 0 ? fock->device : fmo_batch_linalg_thread_gpu();
     for (int k = 0; k < w.workers && w.num; k++) {

@@ -1,0 +1,220 @@
+/* J and K of mode cpu, every thread count and reduction, against mode reference: random molecules
+ * and densities, with d shells of both forms, sizes around the vector width, empty classes, one
+ * shell, coincident atoms, near-linear dependence, a far-apart system, shuffled and scaled
+ * functions. */
+#include "tests/support/system.h"
+
+static unsigned long long seed = 99;
+
+static int build(const fmo_basis *basis, fmo_mode mode, int threads, fmo_reduce reduce,
+                 double cutoff, const double *D, double *J, double *K, fmo_fock_profile *profile)
+{
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options_init(&o);
+    o.mode = mode;
+    o.threads = threads;
+    o.reduce = reduce;
+    o.cutoff = cutoff;
+    fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
+    if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, &err);
+    if (status == FMO_OK && profile) status = fmo_fock_plan_profile(plan, profile, &err);
+    CHECK(status == FMO_OK, "%s: %s", fmo_mode_name(mode), err.message);
+    fmo_fock_plan_destroy(plan);
+    return status == FMO_OK;
+}
+
+static void compare(const char *name, const fmo_basis *basis, double density_size)
+{
+    const int n = fmo_basis_ao_num(basis);
+    const size_t size = (size_t)n * (size_t)n;
+    double *D = random_density(n, density_size, &seed);
+    double *m = malloc(4 * size * sizeof *m), *J0 = m, *K0 = m + size, *J = m + 2 * size,
+           *K = m + 3 * size;
+    double largest = 1.0;
+    if (build(basis, FMO_MODE_REFERENCE, 2, FMO_REDUCE_TREE, 0.0, D, J0, K0, NULL)) {
+        for (size_t x = 0; x < size; x++) largest = fmax(largest, fmax(fabs(J0[x]), fabs(K0[x])));
+        static const struct {
+            int threads;
+            fmo_reduce reduce;
+            double cutoff, tolerance;
+        } runs[] = {{1, FMO_REDUCE_TREE, 0.0, 1e-10},  {2, FMO_REDUCE_TREE, 0.0, 1e-10},
+                    {3, FMO_REDUCE_TREE, 0.0, 1e-10},  {2, FMO_REDUCE_ATOMIC, 0.0, 1e-10},
+                    {1, FMO_REDUCE_TREE, 1e-10, 1e-8}, {2, FMO_REDUCE_ATOMIC, 1e-10, 1e-8},
+                    {2, FMO_REDUCE_TREE, 1e-12, 1e-9}};
+        for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+            char label[128];
+            fmo_fock_profile profile;
+            snprintf(label, sizeof label, "%s, %d threads, %s, cutoff %g", name, runs[r].threads,
+                     fmo_reduce_name(runs[r].reduce), runs[r].cutoff);
+            memset(J, 0xff, 2 * size * sizeof *J); /* NaN: every element must be written */
+            if (!build(basis, FMO_MODE_CPU, runs[r].threads, runs[r].reduce, runs[r].cutoff, D, J,
+                       K, &profile))
+                continue;
+            /* relative to the largest element, which random densities make large */
+            const double tolerance =
+                runs[r].tolerance * (runs[r].cutoff > 0 ? 1.0 : fmax(1.0, largest * 1e-2));
+            check_close(label, J, J0, size, (size_t)n, tolerance, 0.0);
+            check_close(label, K, K0, size, (size_t)n, tolerance, 0.0);
+            int64_t all = 0;
+            int64_t shells = 0;
+            for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) shells += fmo_basis_shell_num(basis, l);
+            const int64_t pairs = shells * (shells + 1) / 2;
+            for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+                all += profile.classes[c].quartets + profile.classes[c].quartets_skipped;
+                if (runs[r].cutoff == 0)
+                    CHECK(profile.classes[c].quartets_skipped == 0, "%s: skipped at cutoff 0",
+                          label);
+            }
+            CHECK(all == pairs * (pairs + 1) / 2, "%s: %lld quartets counted, %lld there are",
+                  label, (long long)all, (long long)(pairs * (pairs + 1) / 2));
+        }
+    }
+    free(D);
+    free(m);
+}
+
+static void compare_system(const char *name, const test_system *s)
+{
+    fmo_basis *basis = system_basis(s);
+    if (basis) compare(name, basis, 1.0);
+    fmo_basis_destroy(basis);
+}
+
+/* s, p and d shells; Cartesian and spherical functions, shuffled and with factors of their own. */
+static void check_d(void)
+{
+    static test_system s;
+    static const int shells[][3] = {{0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {0, 0, 3},
+                                    {2, 2, 2}, {5, 3, 2}, {1, 1, 4}};
+    for (size_t k = 0; k < sizeof shells / sizeof *shells; k++) {
+        for (int cartesian = 0; cartesian < 2; cartesian++) {
+            char name[64];
+            const int atoms = k < 3 ? 1 : 2;
+            system_random_d(&s, cartesian, atoms, shells[k], k == 4 ? 4 : 2, 4.0, &seed);
+            if (k % 2) system_shuffle_functions(&s, &seed);
+            snprintf(name, sizeof name, "%d s, %d p, %d %s d", shells[k][0], shells[k][1],
+                     shells[k][2], cartesian ? "Cartesian" : "spherical");
+            compare_system(name, &s);
+        }
+    }
+}
+
+/* What the GPU's kernels do not know goes to the CPU with any GPU in the machine, and says so. */
+static void check_modes_of_d(void)
+{
+    static test_system s;
+    static const int shells[] = {1, 1, 1};
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_mode mode = FMO_MODE_COUNT;
+    char reason[160] = "";
+    system_random_d(&s, 0, 1, shells, 2, 4.0, &seed);
+    fmo_basis *basis = system_basis(&s);
+    if (!basis) return;
+    fmo_fock_options_init(&o);
+    const fmo_status gpu = fmo_gpu_available(NULL);
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK &&
+              mode == (gpu == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU) &&
+              !strstr(reason, "d shells"),
+          "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
+    o.scatter = FMO_SCATTER_TILE; /* has none for d shells, with a GPU or without */
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK && mode == FMO_MODE_CPU &&
+              strstr(reason, "scatter = tile") && strstr(reason, "d shells"),
+          "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
+    o.scatter = FMO_SCATTER_AUTO;
+    o.mode = FMO_MODE_SPLIT;
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK &&
+              mode == FMO_MODE_SPLIT && !*reason,
+          "split became %s: %s", fmo_mode_name(mode), reason);
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan &&
+              strstr(err.message, "mode split has no kernels for d shells"),
+          "%s", err.message);
+    o.mode = FMO_MODE_FUSED;
+    o.scatter = FMO_SCATTER_TILE;
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan, "%s",
+          err.message);
+    const char *const use = strstr(err.message, "; use ");
+    for (int k = 0; k < FMO_SCATTER_COUNT && use; k++) { /* it names those that go for d shells */
+        const char *const there = strstr(use, fmo_scatter_name((fmo_scatter)k));
+        CHECK(!there == !fmo_scatter_takes_all_shells((fmo_scatter)k, FMO_COMMIT_NATIVE), "%s: %s",
+              fmo_scatter_name((fmo_scatter)k), err.message);
+    }
+    CHECK(use && strstr(use, " or ") && strstr(use, ", commit = native"), "%s", err.message);
+    fmo_basis_destroy(basis);
+}
+
+int main(void)
+{
+    static test_system s;
+    char name[64];
+    check_d();
+    check_modes_of_d();
+    for (int shells = 1; shells <= 9; shells++) { /* around the vector widths 2, 4, 8 */
+        system_random(&s, shells, shells, 0, 3, 4.0, &seed);
+        snprintf(name, sizeof name, "%d s", shells);
+        compare_system(name, &s);
+        if (shells > 5) continue;
+        system_random(&s, shells, 0, shells, 3, 4.0, &seed);
+        snprintf(name, sizeof name, "%d p", shells);
+        compare_system(name, &s);
+        system_random(&s, shells, shells, shells, 2, 5.0, &seed);
+        snprintf(name, sizeof name, "%d s and p", shells);
+        compare_system(name, &s);
+    }
+    system_random(&s, 4, 9, 7, 6, 5.0, &seed);
+    compare_system("deep contractions", &s);
+
+    system_random(&s, 5, 8, 5, 3, 5.0, &seed);
+    system_shuffle_functions(&s, &seed);
+    compare_system("shuffled functions", &s);
+
+    memset(&s, 0, sizeof s); /* coincident atoms */
+    for (int a = 0; a < 3; a++) {
+        system_add_atom(&s, 0.1, 0.2, a == 2 ? 2.0 : 0.3);
+        system_add_shell(&s, 0, 3, &seed);
+        system_add_shell(&s, 1, 2, &seed);
+    }
+    compare_system("coincident atoms", &s);
+
+    memset(&s, 0, sizeof s); /* the same functions twice, a hair apart */
+    for (int a = 0; a < 4; a++) {
+        unsigned long long same = 5;
+        system_add_atom(&s, 1e-7 * (a % 2), 0.0, a / 2 * 2.0);
+        system_add_shell(&s, 0, 2, &same);
+        system_add_shell(&s, 1, 2, &same);
+    }
+    compare_system("near-linear dependence", &s);
+
+    memset(&s, 0, sizeof s); /* far apart: most pairs vanish */
+    for (int a = 0; a < 6; a++) {
+        system_add_atom(&s, 60.0 * a, -35.0 * a, 0.0);
+        system_add_shell(&s, 0, 3, &seed);
+        system_add_shell(&s, 1, 2, &seed);
+    }
+    compare_system("far apart", &s);
+
+    /* A huge density makes the plan prune again; the result stays linear in D. */
+    system_random(&s, 4, 5, 4, 4, 6.0, &seed);
+    fmo_basis *basis = system_basis(&s);
+    if (basis) {
+        const int n = fmo_basis_ao_num(basis);
+        const size_t size = (size_t)n * (size_t)n;
+        double *D = random_density(n, 1.0, &seed), *m = malloc(4 * size * sizeof *m);
+        if (build(basis, FMO_MODE_CPU, 1, FMO_REDUCE_TREE, 1e-10, D, m, m + size, NULL)) {
+            for (size_t x = 0; x < size; x++) D[x] *= 1e6;
+            if (build(basis, FMO_MODE_CPU, 1, FMO_REDUCE_TREE, 1e-10, D, m + 2 * size, m + 3 * size,
+                      NULL)) {
+                for (size_t x = 0; x < 2 * size; x++) m[2 * size + x] *= 1e-6;
+                check_close("large density", m + 2 * size, m, 2 * size, (size_t)n, 1e-8, 0.0);
+            }
+        }
+        free(D);
+        free(m);
+    }
+    fmo_basis_destroy(basis);
+    return check_summary();
+}

@@ -1,0 +1,163 @@
+/* More threads than there can be: asked for by options, by the environment (its other ctest entry
+ * has OMP_NUM_THREADS=99999999), and where the system lets a process start few or none. libgomp
+ * ends a process that cannot start a thread; this one has to go on, say so, and be right. */
+#include <omp.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmo/one_electron.h>
+
+#include "tests/support/system.h"
+
+/* A user who has no processes, and no other test's: limits count all that a user has. */
+static unsigned other_user(void)
+{
+    return 100000u + (unsigned)getpid();
+}
+
+static unsigned long long seed = 3;
+
+/* One build; returns its threads, 0 if it failed. */
+static int build(const fmo_basis *basis, fmo_mode mode, int threads, const double *D, double *J,
+                 char *notice)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_profile profile = {.threads = 0};
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options_init(&o);
+    o.mode = mode;
+    o.threads = threads;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK &&
+              fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK &&
+              fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK,
+          "%d threads: %s", threads, err.message);
+    fmo_fock_plan_destroy(plan);
+    strcpy(notice, profile.notice);
+    return profile.threads;
+}
+
+/* Everything that has threads, in a process that may start at most `most - 1` of them. */
+static int in_child(const fmo_basis *basis, const double *D, const double *want, rlim_t most)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    const struct rlimit limit = {most, most};
+    double *const J = malloc(2 * n * n * sizeof *J);
+    char notice[sizeof((fmo_fock_profile *)0)->notice];
+    if (geteuid() == 0 && (setgid(other_user()) != 0 || setuid(other_user()) != 0))
+        return check_skip("no other user to be");
+    CHECK(setrlimit(RLIMIT_NPROC, &limit) == 0, "no limit");
+    const int possible = fmo_fock_threads(16);
+    CHECK(possible >= 1 && (rlim_t)possible <= most, "%d threads with a limit of %d", possible,
+          (int)most);
+    CHECK(fmo_overlap(basis, J, NULL) == FMO_OK, "overlap");
+    const int used = build(basis, FMO_MODE_CPU, 16, D, J, notice);
+    CHECK((rlim_t)used <= most && strstr(notice, "instead of 16"), "%d threads, \"%s\"", used,
+          notice);
+    check_close("J and K under a limit", J, want, 2 * n * n, n, 1e-11, 1e-13);
+    /* and a batch of plans, which are made by several threads */
+    fmo_fock_options o;
+    fmo_fock_plan *plans[3] = {NULL};
+    const fmo_basis *const bases[3] = {basis, basis, basis};
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_CPU;
+    o.threads = 16;
+    CHECK(fmo_fock_plan_create_batch(bases, 3, &o, plans, NULL) == FMO_OK, "a batch of plans");
+    for (int k = 0; k < 3 && plans[k]; k++) {
+        CHECK(fmo_fock_build(plans[k], D, J, J + n * n, NULL) == FMO_OK, "build %d", k);
+        fmo_fock_plan_destroy(plans[k]);
+    }
+    free(J);
+    return check_summary();
+}
+
+static void check_limits(const fmo_basis *basis, const double *D, const double *want)
+{
+    /* As another user than root one counts one's own processes: there may be none. */
+    static const rlim_t limits[] = {1, 2, 3, 6};
+    for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+        const rlim_t most = geteuid() == 0 ? limits[k] : 1;
+        int status = -1;
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            check_count = check_failures = 0;
+            exit(in_child(basis, D, want, most));
+        }
+        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+                  (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == CHECK_SKIP_CODE),
+              "limit of %d: the process ended with status %#x", (int)most, (unsigned)status);
+    }
+}
+
+/* Address space for a few stacks: threads are counted, too. */
+static void check_address_space(const fmo_basis *basis, const double *D, const double *want)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)basis, (void)D, (void)want; /* their shadows need all of it */
+#else
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    int status = -1;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        char notice[sizeof((fmo_fock_profile *)0)->notice];
+        double *const J = malloc(2 * n * n * sizeof *J);
+        const struct rlimit limit = {(rlim_t)600 << 20, (rlim_t)600 << 20};
+        check_count = check_failures = 0;
+        CHECK(setrlimit(RLIMIT_AS, &limit) == 0, "no limit");
+        const int used = build(basis, FMO_MODE_CPU, 4096, D, J, notice);
+        CHECK(used >= 1 && *notice, "%d threads, \"%s\"", used, notice);
+        check_close("J and K in 600 MB", J, want, 2 * n * n, n, 1e-11, 1e-13);
+        free(J);
+        exit(check_summary());
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+          "600 MB: the process ended with status %#x", (unsigned)status);
+#endif
+}
+
+/* Children come first: a process that has used OpenMP must not use it after a fork. */
+int main(void)
+{
+    static test_system molecule;
+    char notice[sizeof((fmo_fock_profile *)0)->notice];
+    system_random(&molecule, 3, 4, 2, 3, 4.0, &seed);
+    fmo_basis *basis = system_basis(&molecule);
+    if (!basis) return check_summary();
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    double *const D = random_density((int)n, 1.0, &seed);
+    double *const J = malloc(4 * n * n * sizeof *J), *const want = J + 2 * n * n;
+    CHECK(build(basis, FMO_MODE_CPU, 1, D, want, notice) == 1 && !*notice, "1 thread: \"%s\"",
+          notice);
+    check_limits(basis, D, want);
+    check_address_space(basis, D, want);
+
+    const int most = omp_get_num_procs() > 16 ? 4 * omp_get_num_procs() : 64;
+    CHECK(fmo_fock_threads(1) == 1 && fmo_fock_threads(2) == 2, "few threads");
+    CHECK(fmo_fock_threads(65536) <= most && fmo_fock_threads(65536) > 1, "%d threads",
+          fmo_fock_threads(65536));
+    static const fmo_mode modes[] = {FMO_MODE_CPU, FMO_MODE_REFERENCE};
+    for (int m = 0; m < 2; m++) {
+        const int used = build(basis, modes[m], 65536, D, J, notice);
+        CHECK(used >= 1 && used <= most && strstr(notice, "instead of 65536"), "%d threads, \"%s\"",
+              used, notice);
+        check_close("J and K of 65536 threads", J, want, 2 * n * n, n, 1e-8, 0.0);
+    }
+    const int usual = omp_get_max_threads();
+    omp_set_num_threads(99999999);
+    CHECK(fmo_fock_threads(0) <= most, "OMP_NUM_THREADS of 99999999: %d", fmo_fock_threads(0));
+    const int used = build(basis, FMO_MODE_CPU, 0, D, J, notice);
+    CHECK(used <= most && strstr(notice, "instead of 99999999"), "%d threads, \"%s\"", used,
+          notice);
+    CHECK(fmo_kinetic(basis, J, NULL) == FMO_OK, "one-electron matrices");
+    omp_set_num_threads(usual < most ? usual : most);
+    CHECK(build(basis, FMO_MODE_CPU, 2, D, J, notice) == 2 && !*notice, "2 threads: \"%s\"",
+          notice);
+    free(D);
+    free(J);
+    fmo_basis_destroy(basis);
+    return check_summary();
+}

@@ -1,0 +1,618 @@
+/* Overlap, kinetic energy and attraction by charges against long double references of other kinds:
+ * S and T by Gauss-Hermite quadrature in three dimensions (exact for these integrands), T with the
+ * Laplacian taken analytically, V by McMurchie and Davidson, charge by charge; and against the
+ * matrices that PySCF wrote into the data sets. All kinds of shells that there are, Cartesian. */
+#define FMO_REF_REAL long double
+#include "integrals/eri/eri_reference.inc"
+
+#include <dirent.h>
+#include <hdf5.h>
+
+#include <fmo/dataset.h>
+#include <fmo/one_electron.h>
+
+#include "tests/support/system.h"
+
+typedef long double real;
+
+static unsigned long long seed = 2024;
+
+/* Nodes and weights for int exp(-x^2) f(x) dx, exact for polynomials up to degree 7. */
+enum { NODES = 4 };
+static real node[NODES], weight[NODES];
+
+static void make_quadrature(void)
+{
+    /* H_4(x) = 16 x^4 - 48 x^2 + 12: x^2 = (3 -+ sqrt 6) / 2, w = sqrt(pi) / (4 (3 -+ sqrt 6)) */
+    const real pi = acosl(-1.0L), six = sqrtl(6.0L);
+    for (int s = 0; s < 2; s++) {
+        const real t = s ? 3 + six : 3 - six;
+        node[2 * s] = sqrtl(t / 2);
+        node[2 * s + 1] = -sqrtl(t / 2);
+        weight[2 * s] = weight[2 * s + 1] = sqrtl(pi) / (4 * t);
+    }
+    for (int degree = 0; degree <= 6; degree += 2) { /* int x^d = Gamma((d+1)/2) */
+        real sum = 0;
+        for (int k = 0; k < NODES; k++) sum += weight[k] * powl(node[k], degree);
+        const real want = tgammal((degree + 1) * 0.5L);
+        CHECK(fabsl(sum / want - 1) < 1e-18L, "quadrature of x^%d: %.20Lg, %.20Lg", degree, sum,
+              want);
+    }
+}
+
+typedef struct values {
+    real S, T, V; /* integrals */
+    /* What errors are measured against: sums of absolute values, each times 1 + ab/p |AB|^2, the
+     * condition number of the exponential; for T the size of ab/p (3 - 2 ab/p |AB|^2) S. */
+    real size_S, size_T, size_V;
+} values;
+
+/* Point charges of a potential. */
+typedef struct charges {
+    int num;
+    const double *charge, *coord;
+} charges;
+
+static real power(real x, int n)
+{
+    real y = 1;
+    while (n-- > 0) y *= x;
+    return y;
+}
+
+/* d^2/dx^2 x^l exp(-b x^2) over exp(-b x^2), and the sum of absolute values of its terms */
+static real second(real x, int l, real b, real *size)
+{
+    const real low = l > 1 ? l * (l - 1) * power(x, l - 2) : 0;
+    const real same = 2 * b * (2 * l + 1) * power(x, l), high = 4 * b * b * power(x, l + 2);
+    *size = fabsl(low) + fabsl(same) + fabsl(high);
+    return low - same + high;
+}
+
+/* One pair of primitives, components i of A and j of B. */
+static void add_primitive(const charges *field, const double *A, int la, int i, real a,
+                          const double *B, int lb, int j, real b, real factor, values *v)
+{
+    const real pi = acosl(-1.0L), p = a + b;
+    real P[3], PA[3], PB[3], r2 = 0, E[3][ERI_REF_POWERS][ERI_REF_POWERS][ERI_REF_HERMITE];
+    int pa[3], pb[3];
+    for (int x = 0; x < 3; x++) {
+        const real AB = (real)A[x] - B[x];
+        r2 += AB * AB;
+        PA[x] = -b / p * AB;
+        PB[x] = a / p * AB;
+        P[x] = A[x] + PA[x];
+        pa[x] = fmo_shell_power(la, i, x);
+        pb[x] = fmo_shell_power(lb, j, x);
+        eri_reference_hermite(PA[x], PB[x], p, E[x]);
+    }
+    const real exponent = a * b / p * r2, condition = 1 + exponent;
+    factor *= expl(-exponent);
+    for (int n = 0; n < NODES * NODES * NODES; n++) {
+        const int at[3] = {n / NODES / NODES, n / NODES % NODES, n % NODES};
+        real w = factor / (p * sqrtl(p)), bra[3], ket[3], laplacian = 0, rounding = 0;
+        for (int x = 0; x < 3; x++) {
+            const real u = node[at[x]] / sqrtl(p);
+            w *= weight[at[x]];
+            bra[x] = power(u + PA[x], pa[x]);
+            ket[x] = power(u + PB[x], pb[x]);
+        }
+        const real overlap = w * bra[0] * bra[1] * bra[2] * ket[0] * ket[1] * ket[2];
+        for (int x = 0; x < 3; x++) {
+            real size, rest = w * bra[0] * bra[1] * bra[2] * ket[(x + 1) % 3] * ket[(x + 2) % 3];
+            laplacian += rest * second(node[at[x]] / sqrtl(p) + PB[x], pb[x], b, &size);
+            rounding += fabsl(rest) * size;
+        }
+        v->S += overlap;
+        v->size_S += condition * fabsl(overlap);
+        v->T -= laplacian / 2;
+        v->size_T += condition * fabsl(overlap) * a * b / p * (3 + 2 * (la + lb) + 2 * exponent) +
+                     1e-5L * rounding; /* of the reference */
+    }
+    for (int c = 0; c < field->num; c++) {
+        real PC[3], R[ERI_REF_DIM][ERI_REF_DIM][ERI_REF_DIM];
+        for (int x = 0; x < 3; x++) PC[x] = P[x] - field->coord[3 * c + x];
+        eri_reference_coulomb((fmo_operator){0}, la + lb, p, PC, R);
+        for (int t = 0; t <= pa[0] + pb[0]; t++)
+            for (int u = 0; u <= pa[1] + pb[1]; u++)
+                for (int w = 0; w <= pa[2] + pb[2]; w++) {
+                    const real term = -field->charge[c] * 2 * pi / p * factor *
+                                      E[0][pa[0]][pb[0]][t] * E[1][pa[1]][pb[1]][u] *
+                                      E[2][pa[2]][pb[2]][w] * R[t][u][w];
+                    v->V += term;
+                    v->size_V += condition * fabsl(term);
+                }
+    }
+}
+
+/* Element (f, g) of the caller's functions. */
+static values reference(const test_system *s, const charges *field, int f, int g)
+{
+    const int A = s->ao_shell[f], B = s->ao_shell[g];
+    values v = {0};
+    for (int k = 0; k < s->prims; k++)
+        for (int l = 0; l < s->prims; l++)
+            if (s->prim_shell[k] == A && s->prim_shell[l] == B)
+                add_primitive(field, s->coord + 3 * s->nucleus[A], s->ang_mom[A],
+                              s->ao_component[f], s->exponent[k], s->coord + 3 * s->nucleus[B],
+                              s->ang_mom[B], s->ao_component[g], s->exponent[l],
+                              (real)s->coefficient[k] * s->coefficient[l] * s->ao_factor[f] *
+                                  s->ao_factor[g],
+                              &v);
+    return v;
+}
+
+static double worst[3];
+
+/* What products of primitives that are left out may come to, relative to the norms of the functions
+ * (docs/explanation/accuracy.md): each less than 1e-18 of them, also times p, 36 at most. */
+static const double left_out[3] = {4e-17, 1e-15, 5e-17};
+
+static void check_element(const char *name, int which, int f, int g, double got, real want,
+                          real size, real norms)
+{
+    static const char *const matrix[3] = {"S", "T", "V"};
+    static const double tolerance[3] = {1e-14, 1e-14, 1e-13};
+    const real error = fabsl(got - want), least = left_out[which] * norms;
+    CHECK(error <= tolerance[which] * size + least,
+          "%s: %s(%d,%d) = %.17g, want %.17Lg, error/size %.3Lg", name, matrix[which], f, g, got,
+          want, error / size);
+    if (tolerance[which] * size > least && (double)(error / size) > worst[which])
+        worst[which] = (double)(error / size);
+}
+
+static void check_charges(const char *name, const test_system *s, const charges *field)
+{
+    fmo_basis *basis = system_basis(s);
+    if (!basis) return;
+    const size_t n = (size_t)s->aos;
+    const charges nuclei = {s->nuclei, s->charge, s->coord};
+    const charges *const all = field ? field : &nuclei;
+    double *S = malloc(3 * n * n * sizeof *S), *T = S + n * n, *V = T + n * n;
+    real *norm = malloc(n * sizeof *norm), field_size = 1;
+    memset(S, 0xff, 3 * n * n * sizeof *S); /* NaN: every element must be written */
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_overlap(basis, S, &err) == FMO_OK && fmo_kinetic(basis, T, &err) == FMO_OK &&
+              (field ? fmo_charge_attraction(basis, (size_t)field->num, field->charge, field->coord,
+                                             V, &err)
+                     : fmo_nuclear_attraction(basis, V, &err)) == FMO_OK,
+          "%s", err.message);
+    for (int c = 0; c < all->num; c++) field_size += fabs(all->charge[c]);
+    for (int f = 0; f < s->aos; f++)
+        norm[f] = sqrtl(reference(s, &(charges){0, NULL, NULL}, f, f).S);
+    for (int f = 0; f < s->aos; f++) {
+        for (int g = 0; g < s->aos; g++) {
+            const values v = reference(s, all, f, g);
+            const size_t at = (size_t)f * n + (size_t)g, transposed = (size_t)g * n + (size_t)f;
+            const real norms = norm[f] * norm[g];
+            check_element(name, 0, f, g, S[at], v.S, v.size_S, norms);
+            check_element(name, 1, f, g, T[at], v.T, v.size_T, norms);
+            check_element(name, 2, f, g, V[at], v.V, v.size_V, norms * field_size);
+            CHECK(S[at] == S[transposed] && T[at] == T[transposed] && V[at] == V[transposed],
+                  "%s: not symmetric at (%d,%d)", name, f, g);
+        }
+    }
+    free(S);
+    free(norm);
+    fmo_basis_destroy(basis);
+}
+
+static void check_system(const char *name, const test_system *s)
+{
+    check_charges(name, s, NULL);
+}
+
+/* Shells of every kind on the atoms in turn, `kinds` of each. */
+static void random_shells(test_system *s, int atoms, int kinds, int depth, double box)
+{
+    memset(s, 0, sizeof *s);
+    s->cartesian = 1;
+    for (int a = 0; a < atoms; a++) {
+        system_add_atom(s, box * check_random(&seed), box * check_random(&seed),
+                        box * check_random(&seed));
+        for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
+            for (int k = a; k < kinds; k += atoms)
+                system_add_shell(s, l, 1 + (int)(check_random(&seed) * depth), &seed);
+    }
+}
+
+static void check_random_systems(void)
+{
+    static test_system s;
+    for (int set = 0; set < 12; set++) {
+        random_shells(&s, 2 + set % 3, 3, 4, set % 2 ? 3.0 : 8.0);
+        for (int c = 0; c < s.nuclei; c++) s.charge[c] = 10.0 * check_random(&seed) - 2.0;
+        for (int k = 0; set % 3 == 0 && k < s.prims; k++) { /* exponents 1e-2 to 1e5 */
+            s.exponent[k] = pow(10.0, -2.0 + 7.0 * check_random(&seed));
+            s.coefficient[k] = pow(s.exponent[k], 0.75 + 0.5 * s.ang_mom[s.prim_shell[k]]);
+        }
+        check_system("random", &s);
+        system_shuffle_functions(&s, &seed);
+        check_system("shuffled", &s);
+        for (int c = 0; c < s.nuclei; c++) s.coord[3 * c + 1] += 300.0;
+        check_system("displaced", &s);
+    }
+    random_shells(&s, 1, 2, 6, 3.0);
+    check_system("one atom", &s);
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) {
+        memset(&s, 0, sizeof s), s.cartesian = 1;
+        system_add_atom(&s, 0.1, 0.2, 0.3);
+        system_add_shell(&s, l, 1, &seed);
+        check_system("one shell", &s);
+    }
+
+    memset(&s, 0, sizeof s), s.cartesian = 1; /* far apart: underflow */
+    for (int a = 0; a < 3; a++) {
+        system_add_atom(&s, 15.0 * a * a, 0.0, -20.0 * a);
+        for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) system_add_shell(&s, l, 2, &seed);
+    }
+    check_system("far apart", &s);
+}
+
+/* A tight primitive beside a diffuse one, charges on both nuclei: the distance of the product from
+ * the tight one's nucleus is a small difference. */
+static void check_tight(void)
+{
+    static test_system s;
+    for (int order = 0; order < 2; order++) {
+        memset(&s, 0, sizeof s), s.cartesian = 1;
+        for (int a = 0; a < 2; a++) {
+            const double exponent = a == order ? 0.08 : 3e4;
+            system_add_atom(&s, 0.3 + 1.7 * a, -0.4 * a, 2.1 * a);
+            for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) {
+                system_add_shell(&s, l, 1, &seed);
+                s.exponent[s.prims - 1] = exponent;
+                s.coefficient[s.prims - 1] = pow(exponent, 0.75 + 0.5 * l);
+            }
+        }
+        check_system("tight and diffuse", &s);
+    }
+}
+
+/* Exponents that several shells of a nucleus have: sp sets, a general contraction, one primitive of
+ * two shells; and a nucleus with more functions than are taken together. */
+static void check_shared_exponents(void)
+{
+    static test_system s;
+    memset(&s, 0, sizeof s), s.cartesian = 1;
+    for (int a = 0; a < 2; a++) {
+        system_add_atom(&s, 0.0, 1.1 * a, 1.7 * a);
+        s.charge[a] = 3.0 + a;
+        system_add_shell(&s, 0, 3, &seed);
+        system_add_partner(&s, &seed);
+        for (int k = 0; k < 3; k++) system_add_shell(&s, k % FMO_SHELL_KIND_COUNT, 3, &seed);
+        s.exponent[s.prims - 1] = s.exponent[s.prims - 4] = s.exponent[s.prims - 7];
+        s.exponent[s.prims - 2] = s.exponent[s.prims - 5];
+    }
+    check_system("shared exponents", &s);
+    memset(&s, 0, sizeof s), s.cartesian = 1;
+    for (int a = 0; a < 2; a++) {
+        system_add_atom(&s, 0.0, 0.4 * a, 0.9 * a);
+        for (int k = 0; k < (a ? 2 : 30); k++)
+            system_add_shell(&s, k % FMO_SHELL_KIND_COUNT, 1, &seed);
+        for (int k = 0; k < (a ? 1 : 12); k++) system_add_shell(&s, FMO_ANG_MOM_MAX, 1, &seed);
+    }
+    check_system("grouped", &s);
+}
+
+/* Two shells on their way from each other: what is left out is left out late enough, and is. */
+static void check_left_out(void)
+{
+    static test_system s;
+    int zeros = 0, others = 0;
+    for (double distance = 0.5; distance < 80.0; distance *= 1.25) {
+        memset(&s, 0, sizeof s), s.cartesian = 1;
+        for (int a = 0; a < 2; a++) {
+            system_add_atom(&s, distance * a, 0.3 * distance * a, -0.2 * distance * a);
+            for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) system_add_shell(&s, l, 2, &seed);
+        }
+        check_system("on their way", &s);
+        fmo_basis *const basis = system_basis(&s);
+        double *const S = malloc((size_t)s.aos * (size_t)s.aos * sizeof *S);
+        if (!basis || fmo_overlap(basis, S, NULL) != FMO_OK) return;
+        for (int g = s.aos / 2; g < s.aos; g++) {
+            const values v = reference(&s, &(charges){0, NULL, NULL}, 0, g);
+            const real norms = sqrtl(reference(&s, &(charges){0, NULL, NULL}, 0, 0).S *
+                                     reference(&s, &(charges){0, NULL, NULL}, g, g).S);
+            if (v.size_S < 1e-24L * norms) {
+                CHECK(S[g] == 0.0, "S(0,%d) at %g = %g, could be left out", g, distance, S[g]);
+                zeros++;
+            } else {
+                others++;
+            }
+            if (v.size_S > 1e-17L * norms)
+                CHECK(S[g] != 0.0, "S(0,%d) at %g is left out", g, distance);
+        }
+        free(S);
+        fmo_basis_destroy(basis);
+    }
+    CHECK(zeros >= 10 && others >= 10, "%d zeros, %d others", zeros, others);
+}
+
+/* Charges of both signs and 0, near, far and on the nuclei, in numbers around a group of lanes. */
+static void check_point_charges(void)
+{
+    static const int numbers[] = {0, 1, 2, 7, 8, 9, 31, 40};
+    static test_system s;
+    double charge[40], coord[120];
+    random_shells(&s, 3, 3, 3, 4.0);
+    system_shuffle_functions(&s, &seed);
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        for (int c = 0; c < numbers[n]; c++) {
+            const double spread = c % 3 ? 4.0 : 200.0;
+            charge[c] = c % 5 == 4 ? 0.0 : 6.0 * check_random(&seed) - 3.0;
+            for (int x = 0; x < 3; x++)
+                coord[3 * c + x] =
+                    c % 7 == 2 ? s.coord[3 * (c % 3) + x] : spread * (check_random(&seed) - 0.3);
+        }
+        check_charges("point charges", &s, &(charges){numbers[n], charge, coord});
+    }
+}
+
+/* More charges than a piece and than a part have, on a small basis. */
+static void check_many_charges(void)
+{
+    enum { MANY = 40000 };
+    static test_system s;
+    double *const charge = malloc(4 * MANY * sizeof *charge), *const coord = charge + MANY;
+    memset(&s, 0, sizeof s), s.cartesian = 1;
+    system_add_atom(&s, 0.1, 0.2, 0.3);
+    system_add_shell(&s, FMO_ANG_MOM_MAX, 1, &seed);
+    for (int c = 0; c < MANY; c++) {
+        charge[c] = check_random(&seed) - 0.4;
+        for (int x = 0; x < 3; x++) coord[3 * c + x] = 60.0 * (check_random(&seed) - 0.5);
+    }
+    check_charges("many charges", &s,
+                  &(charges){getenv("FMO_TEST_SMALL") ? MANY / 2 : MANY, charge, coord});
+    free(charge);
+}
+
+/* Between two bases: as in one of all their shells, whatever orders and factors there are. */
+static void check_between(void)
+{
+    static test_system a, b, both;
+    for (int set = 0; set < 4; set++) {
+        random_shells(&a, 1 + set, 2 + set, 3, 4.0);
+        random_shells(&b, 2, 3, 4, 4.0);
+        both = a;
+        for (int n = 0; n < b.nuclei; n++) {
+            system_add_atom(&both, b.coord[3 * n], b.coord[3 * n + 1], b.coord[3 * n + 2]);
+            for (int t = 0; t < b.shells; t++) {
+                if (b.nucleus[t] != n) continue;
+                int depth = 0;
+                for (int k = 0; k < b.prims; k++) depth += b.prim_shell[k] == t;
+                system_add_shell(&both, b.ang_mom[t], depth, &seed);
+                for (int k = b.prims - 1, to = both.prims; k >= 0; k--) {
+                    if (b.prim_shell[k] != t) continue;
+                    both.exponent[--to] = b.exponent[k];
+                    both.coefficient[to] = b.coefficient[k];
+                }
+            }
+        }
+        test_system plain = b;
+        system_shuffle_functions(&b, &seed);
+        fmo_basis *const A = system_basis(&a), *const B = system_basis(&b);
+        fmo_basis *const all = system_basis(&both);
+        const size_t na = (size_t)a.aos, nb = (size_t)b.aos, n = na + nb;
+        double *const S = malloc(n * n * sizeof *S), *const got = malloc(2 * na * nb * sizeof *got);
+        double *const turned = got + na * nb, *const square = malloc(na * na * sizeof *square);
+        memset(got, 0xff, 2 * na * nb * sizeof *got);
+        memset(square, 0xff, na * na * sizeof *square);
+        fmo_error err = {FMO_OK, ""};
+        CHECK(fmo_overlap(all, S, &err) == FMO_OK && !err.message[0], "%s", err.message);
+        CHECK(fmo_overlap_between(A, B, got, &err) == FMO_OK, "%s", err.message);
+        CHECK(fmo_overlap_between(B, A, turned, &err) == FMO_OK, "%s", err.message);
+        CHECK(fmo_overlap_between(A, A, square, &err) == FMO_OK, "%s", err.message);
+        for (size_t i = 0; i < na; i++) {
+            for (size_t j = 0; j < nb; j++) {
+                size_t k = 0; /* b's function j in the order of `both` */
+                while (plain.ao_shell[k] != b.ao_shell[j] ||
+                       plain.ao_component[k] != b.ao_component[j])
+                    k++;
+                const double want = S[i * n + na + k] * b.ao_factor[j];
+                CHECK(fabs(got[i * nb + j] - want) <= 1e-14 * fabs(b.ao_factor[j]),
+                      "between: (%zu,%zu) = %.17g, want %.17g", i, j, got[i * nb + j], want);
+                CHECK(fabs(turned[j * na + i] - want) <= 1e-14 * fabs(b.ao_factor[j]),
+                      "between, turned: (%zu,%zu) = %.17g, want %.17g", j, i, turned[j * na + i],
+                      want);
+            }
+            for (size_t j = 0; j < na; j++)
+                CHECK(fabs(square[i * na + j] - S[i * n + j]) <= 1e-14, "with itself: (%zu,%zu)", i,
+                      j);
+        }
+        free(S);
+        free(got);
+        free(square);
+        fmo_basis_destroy(A);
+        fmo_basis_destroy(B);
+        fmo_basis_destroy(all);
+    }
+}
+
+/* Coincident centres: atoms on one line have exact zeros between p_x and anything without it. */
+static void check_zeros(void)
+{
+    static test_system s;
+    memset(&s, 0, sizeof s), s.cartesian = 1;
+    for (int a = 0; a < 3; a++) {
+        system_add_atom(&s, 0.7, -0.1, a == 2 ? 2.0 : 0.3); /* two of them coincide */
+        s.charge[a] = a + 1;
+        for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) system_add_shell(&s, l, 3 - l, &seed);
+    }
+    check_system("coincident", &s);
+    fmo_basis *basis = system_basis(&s);
+    static double M[4][60 * 60];
+    double charge[9], coord[27]; /* on the line, near and far */
+    if (!basis || s.aos > 60) return;
+    for (int c = 0; c < 9; c++) {
+        charge[c] = c - 3.5;
+        coord[3 * c] = 0.7;
+        coord[3 * c + 1] = -0.1;
+        coord[3 * c + 2] = 0.3 + c * c;
+    }
+    CHECK(fmo_overlap(basis, M[0], NULL) == FMO_OK && fmo_kinetic(basis, M[1], NULL) == FMO_OK &&
+              fmo_nuclear_attraction(basis, M[2], NULL) == FMO_OK &&
+              fmo_charge_attraction(basis, 9, charge, coord, M[3], NULL) == FMO_OK,
+          "failed");
+    for (int f = 0; f < s.aos; f++)
+        for (int g = 0; g < s.aos; g++)
+            for (int x = 0; x < 2; x++) {
+                const int odd_f = fmo_shell_power(s.ang_mom[s.ao_shell[f]], s.ao_component[f], x);
+                const int odd_g = fmo_shell_power(s.ang_mom[s.ao_shell[g]], s.ao_component[g], x);
+                for (int m = 0; m < 4 && (odd_f + odd_g) % 2; m++)
+                    CHECK(M[m][f * s.aos + g] == 0.0, "matrix %d (%d,%d) = %g, want 0", m, f, g,
+                          M[m][f * s.aos + g]);
+            }
+    fmo_basis_destroy(basis);
+}
+
+/* A list that fmo_charge_attraction refuses with these words, and leaves V as it was. */
+static void check_refused(const fmo_basis *basis, size_t num, const double *charge,
+                          const double *coord, double *V, fmo_status want, const char *words)
+{
+    fmo_error err = {FMO_OK, ""};
+    const double was = V[0];
+    const fmo_status status = fmo_charge_attraction(basis, num, charge, coord, V, &err);
+    CHECK(status == want && strstr(err.message, words) && !strchr(err.message, '\n'),
+          "status %d, %s, wanted: %s", status, err.message, words);
+    CHECK(V[0] == was, "written on error");
+}
+
+static void check_charge_arguments(const fmo_basis *basis)
+{
+    double V[9] = {5.0}, charge[2] = {1.0, 2.0}, coord[6] = {0.0}, both[64] = {1.0};
+    check_refused(NULL, 2, charge, coord, V, FMO_ERR_ARGUMENT,
+                  "fmo_charge_attraction: basis is NULL");
+    check_refused(basis, 2, NULL, coord, V, FMO_ERR_ARGUMENT, "charge is NULL");
+    check_refused(basis, 2, charge, NULL, V, FMO_ERR_ARGUMENT, "coord is NULL");
+    check_refused(basis, SIZE_MAX, charge, coord, V, FMO_ERR_ARGUMENT, "charge_num = ");
+    check_refused(basis, 2, both + 8, coord, both, FMO_ERR_ARGUMENT, "charge and V overlap");
+    check_refused(basis, 2, charge, both + 8, both, FMO_ERR_ARGUMENT, "coord and V overlap");
+    charge[1] = NAN;
+    check_refused(basis, 2, charge, coord, V, FMO_ERR_INPUT, "charge[1] = nan: not finite");
+    charge[1] = -INFINITY;
+    check_refused(basis, 2, charge, coord, V, FMO_ERR_INPUT, "charge[1] = -inf: not finite");
+    charge[1] = 0.0;
+    coord[5] = INFINITY;
+    check_refused(basis, 2, charge, coord, V, FMO_ERR_INPUT,
+                  "coord[1][2] = inf: expected a finite");
+    coord[5] = NAN;
+    check_refused(basis, 2, charge, coord, V, FMO_ERR_INPUT,
+                  "coord[1][2] = nan: expected a finite");
+    coord[5] = -2e6;
+    check_refused(basis, 2, charge, coord, V, FMO_ERR_INPUT, "coord[1][2] = -2e+06: expected");
+    CHECK(fmo_charge_attraction(basis, 0, NULL, NULL, V, NULL) == FMO_OK && V[0] == 0.0 &&
+              V[8] == 0.0,
+          "no charges");
+}
+
+static void check_arguments(void)
+{
+    static test_system s;
+    double M[9] = {5.0};
+    typedef fmo_status function(const fmo_basis *, double *, fmo_error *);
+    function *const functions[3] = {fmo_overlap, fmo_kinetic, fmo_nuclear_attraction};
+    static const char *const name[3] = {"fmo_overlap: basis is NULL", "fmo_kinetic: basis is NULL",
+                                        "fmo_nuclear_attraction: basis is NULL"};
+    system_random(&s, 1, 0, 1, 1, 3.0, &seed);
+    fmo_basis *basis = system_basis(&s);
+    for (int m = 0; m < 3; m++) {
+        fmo_error err = {FMO_OK, ""};
+        CHECK(functions[m](NULL, M, &err) == FMO_ERR_ARGUMENT, "NULL basis");
+        CHECK(!strcmp(err.message, name[m]), "message: %s", err.message);
+        CHECK(functions[m](basis, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL matrix");
+        CHECK(M[0] == 5.0, "written on error");
+    }
+    check_charge_arguments(basis);
+    fmo_basis_destroy(basis);
+}
+
+/* [n][n] doubles of a file, or NULL where it has none. Caller frees. */
+static double *read_matrix(hid_t file, const char *name, size_t n)
+{
+    char path[128];
+    double *M = NULL;
+    hsize_t dims[2];
+    snprintf(path, sizeof path, "ao_1e_int/ao_1e_int_%s", name);
+    if (H5Lexists(file, "ao_1e_int", H5P_DEFAULT) <= 0 || H5Lexists(file, path, H5P_DEFAULT) <= 0)
+        return NULL;
+    const hid_t set = H5Dopen2(file, path, H5P_DEFAULT), space = H5Dget_space(set);
+    if (H5Sget_simple_extent_ndims(space) == 2 && H5Sget_simple_extent_dims(space, dims, NULL) &&
+        dims[0] == n && dims[1] == n) {
+        M = malloc(n * n * sizeof *M);
+        if (H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, M) < 0)
+            free(M), M = NULL;
+    }
+    CHECK(M != NULL, "cannot read %s", path);
+    H5Sclose(space);
+    H5Dclose(set);
+    return M;
+}
+
+static void check_data_set(const char *name, int *compared)
+{
+    static const struct {
+        const char *field;
+        fmo_status (*function)(const fmo_basis *, double *, fmo_error *);
+    } matrices[] = {{"overlap", fmo_overlap},
+                    {"kinetic", fmo_kinetic},
+                    {"potential_n_e", fmo_nuclear_attraction}};
+    char path[1024], label[300];
+    fmo_dataset *data = NULL;
+    fmo_error err = {FMO_OK, ""};
+    snprintf(path, sizeof path, "%s/%s", FMO_DATASET_DIR, name);
+    const fmo_status status = fmo_dataset_read(path, &data, &err);
+    CHECK(status == FMO_OK, "%s", err.message);
+    if (status != FMO_OK) return;
+    const fmo_basis *basis = fmo_dataset_basis(data);
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    double *got = malloc(n * n * sizeof *got), error[3] = {NAN, NAN, NAN};
+    for (int m = 0; m < 3; m++) {
+        double *want = read_matrix(file, matrices[m].field, n);
+        if (!want) continue;
+        snprintf(label, sizeof label, "%s of %s", matrices[m].field, name);
+        CHECK(matrices[m].function(basis, got, &err) == FMO_OK, "%s", err.message);
+        error[m] = check_close(label, got, want, n * n, n, 1e-10, 0.0);
+        ++*compared;
+        free(want);
+    }
+    if (!isnan(error[0]))
+        printf("%-36s |dS| %.1e  |dT| %.1e  |dV| %.1e\n", name, error[0], error[1], error[2]);
+    free(got);
+    H5Fclose(file);
+    fmo_dataset_destroy(data);
+}
+
+static int is_data_set(const struct dirent *e)
+{
+    const size_t length = strlen(e->d_name);
+    return length > 3 && !strcmp(e->d_name + length - 3, ".h5");
+}
+
+int main(void)
+{
+    int compared = 0;
+    make_quadrature();
+    check_arguments();
+    check_random_systems();
+    check_tight();
+    check_shared_exponents();
+    check_left_out();
+    check_point_charges();
+    check_many_charges();
+    check_between();
+    check_zeros();
+    printf("random shells: largest error/size S %.1e, T %.1e, V %.1e\n", worst[0], worst[1],
+           worst[2]);
+    struct dirent **entry = NULL;
+    const int entries = scandir(FMO_DATASET_DIR, &entry, is_data_set, alphasort);
+    for (int i = 0; i < entries; i++) {
+        check_data_set(entry[i]->d_name, &compared);
+        free(entry[i]);
+    }
+    free(entry);
+    CHECK(compared >= 30, "only %d matrices of data sets compared in %s", compared,
+          FMO_DATASET_DIR);
+    return check_summary();
+}

@@ -1,0 +1,130 @@
+"""What the tests of the Python module share: an interpreter that has PySCF, molecules, densities, comparisons.
+To be imported before PySCF is.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODULE = os.path.join(SOURCE, "driver", "python")
+sys.path.insert(0, os.path.join(SOURCE, "datasets"))
+
+
+def environment_folder(requirements="requirements.txt"):
+    """Where the scripts of datasets/ keep the environment of a requirements file."""
+    from fmodata import venvrun  # pylint: disable=import-outside-toplevel
+
+    return str(venvrun.folder(pathlib.Path(requirements)))
+
+
+def run_where_pyscf_is():
+    """Return in an interpreter that has PySCF; start it in this one's place if need be."""
+    if os.environ.get("FMO_TEST_INSIDE"):
+        return
+    pythons = [os.environ.get("FMO_PYSCF_PYTHON"), os.path.join(environment_folder(), "bin", "python"),
+               sys.executable]
+    for python in pythons:
+        if python and os.path.exists(python) and subprocess.run(
+                [python, "-c", "import pyscf"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            env = dict(os.environ, FMO_TEST_INSIDE="1")
+            env["PYTHONPATH"] = os.pathsep.join(filter(None, [MODULE, env.get("PYTHONPATH")]))
+            env.setdefault("OMP_NUM_THREADS", "2")
+            env.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # two OpenMP run times on few cores
+            os.execve(python, [python, *sys.argv], env)
+    print("skipped: no Python with PySCF (datasets/verify.py makes one in the user's cache; or "
+          "FMO_PYSCF_PYTHON=...)")
+    sys.exit(1 if os.environ.get("FMO_REQUIRE_PYSCF", "0") not in ("", "0") else 77)
+
+
+run_where_pyscf_is()
+
+# pylint: disable=wrong-import-position
+import contextlib
+import unittest
+import warnings
+
+import numpy as np
+from pyscf import gto, scf
+
+import fmo
+
+EXACT = 1e-11  # hartree, for densities of order one and no cutoff
+
+WATER = "O 0 0 0.117; H 0 0.757 -0.469; H 0 -0.757 -0.469"
+CLUSTER = WATER + "; O 2.9 0.1 0.2; H 3.4 0.8 -0.2; H 3.3 -0.7 0; O -2.8 0.3 1; H -3.2 1 0.6; H -1.9 0.3 0.7"
+MOLECULES = {
+    "hydrogen": dict(atom="H 0 0 0; H 0 0 0.74", basis="sto-3g"),
+    "helium atom": dict(atom="He 0 0 0", basis="6-31g"),
+    "water": dict(atom=WATER, basis="6-31g"),
+    "water far from the origin": dict(atom="O 90 -70 40; H 90.5 -70.6 40; H 89.2 -70.3 40", basis="6-31g"),
+    "water in bohr, stretched": dict(atom="O 0 0 0; H 0 5.5 0.4; H 0 -1.4 1.1", unit="bohr", basis="3-21g"),
+    "third row": dict(atom="S 0 0 0; H 0 0.96 0.93; H 0 -0.96 0.93; Cl 3.6 0.2 0", basis="6-31g", spin=1),
+    "ion": dict(atom="Li 0 0 0; F 0 0 1.6", basis="6-31++g", charge=1, spin=1),
+    "cluster": dict(atom=CLUSTER, basis="3-21g"),
+    # several contractions in one shell of PySCF, primitives with the coefficient 0
+    "general contraction": dict(atom="O 0 0 0; H 0 0.7 0.6; H 0 -0.7 0.6",
+                                basis={"O": "ano@4s3p", "H": "ano@2s1p"}),
+    "p on hydrogen": dict(atom="H 0 0 0; H 0.3 0 0.9; He 0 2 0", basis="cc-pvdz"),
+    "uncontracted": dict(atom="C 0 0 0; O 0 0 1.13", basis="unc-sto-3g"),
+    "ghost atom": dict(atom="O 0 0 0; H 0 0.7 0.6; H 0 -0.7 0.6; ghost-O 0 0 3", basis="6-31g"),
+    "effective core": dict(atom="Cl 0 0 0; Na 0 0 2.36", basis="lanl2dz", ecp="lanl2dz"),
+    "finite nuclei": dict(atom="Cl 0 0 0; H 0 0 1.27", basis="6-31g", nucmod="G"),
+    "d functions": dict(atom=WATER, basis="6-31g*"),
+    "general contraction with d": dict(atom="O 0 0 0; H 0 0.7 0.6; H 0 -0.7 0.6",
+                                       basis={"O": "ano@4s3p2d", "H": "ano@2s1p"}),
+    "fourth row": dict(atom="H 0.1 0.2 -0.1; Br 0.5 1.2 0.6", basis="def2-svp"),
+    "correlation consistent": dict(atom="S 0 0 0; H 0.3 0.96 0.93; Cl 1.2 -1 0.3", basis="cc-pvdz"),
+    "d before s": dict(atom="N 0 0 0; N 0.2 0.1 1.1",
+                       basis={"N": [[2, [0.8, 1.0]], [0, [5.0, 0.4], [0.6, 0.7]], [2, [2.1, 0.4], [0.7, 0.5]],
+                                    [1, [0.9, 0.3], [3.1, 0.7]]]}),
+    "p before s": dict(atom="N 0 0 0; N 0.2 0.1 1.1",
+                       basis={"N": [[1, [0.9, 0.3], [3.1, 0.7]], [0, [5.0, 0.4], [0.6, 0.7]], [1, [0.2, 1.0]]]}),
+}
+
+
+def molecule(name, cart=False, **changes):
+    return gto.M(**{**MOLECULES[name], "cart": cart, "verbose": 0, **changes})
+
+
+def densities(nao, count, seed=1):
+    d = np.random.default_rng(seed).standard_normal((count, nao, nao))
+    return 0.5 * (d + d.swapaxes(1, 2))
+
+
+@contextlib.contextmanager
+def recorded():
+    """The fallback warnings given meanwhile, repeated ones too."""
+    with warnings.catch_warnings(record=True) as all_of_them:
+        warnings.simplefilter("always")
+        mine = []
+        yield mine
+    mine.extend(str(w.message) for w in all_of_them if issubclass(w.category, fmo.FallbackWarning))
+
+
+class Case(unittest.TestCase):
+    def assert_close(self, got, want, tolerance, what=""):
+        self.assertEqual(np.shape(got), np.shape(want), what)
+        error = np.abs(np.asarray(got) - want).max()
+        self.assertLessEqual(error, tolerance, what)
+
+    def assert_same_energy(self, make, delta, **options):
+        """An SCF object and a patched one, made alike: the patched one, and the warnings that it gave."""
+        plain = make()
+        plain.kernel()
+        patched = fmo.patch(make(), **options)
+        with recorded() as given:
+            patched.kernel()
+        self.assertTrue(plain.converged and patched.converged)
+        self.assertAlmostEqual(float(plain.e_tot), float(patched.e_tot), delta=delta)
+        return patched, given
+
+    def assert_jk(self, mol, dm, what="", **options):
+        vj, vk = fmo.get_jk(mol, dm, cutoff=0, **options)
+        # PySCF's own threshold away, so that it leaves nothing out
+        opt = scf.hf.SCF(mol).init_direct_scf(mol)
+        opt.direct_scf_tol = 0
+        want_j, want_k = scf.hf.get_jk(mol, dm, vhfopt=opt)
+        self.assert_close(vj, want_j, EXACT, f"J of {what}")
+        self.assert_close(vk, want_k, EXACT, f"K of {what}")

@@ -1,0 +1,84 @@
+"""The structs of the Python module are those of the headers, and so are status codes and version.
+
+    FMO_LIBRARY=.../libfmo.so FMO_LAYOUT=.../python_layout python3 mirror.py
+
+Needs neither PySCF nor numpy: the module's files with structs are loaded without the package, with
+nothing in numpy's place. Messages name what differs.
+"""
+import ctypes
+import importlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import types
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "driver" / "python" / "fmo"
+
+
+def load():
+    """fmo._errors, fmo._library and fmo._scf, without fmo/__init__.py and what it needs."""
+    package = types.ModuleType("fmo")
+    package.__path__ = [str(PACKAGE)]
+    sys.modules["fmo"] = package
+    nothing = types.ModuleType("numpy")
+    nothing.ndarray = object
+    sys.modules["numpy"] = nothing
+    return tuple(importlib.import_module(f"fmo.{name}") for name in ("_errors", "_library", "_scf"))
+
+
+def fields_of(header, name):
+    """Names of a struct's fields, in their order, from the text of a header."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", (ROOT / header).read_text(encoding="utf-8"), flags=re.S)
+    body = re.search(rf"typedef struct {name} \{{(.*?)\n\}} {name};", text, re.S).group(1)
+    body = re.sub(r"\(\*(\w+)\)\s*\([^;]*\)", r" \1", body)  # pointers to functions
+    return [re.search(r"(\w+)(?:\[[^\]]*\])*$", declared.strip()).group(1)
+            for line in body.split(";") if line.strip() for declared in line.split(",")]
+
+
+def main():
+    """Exit code 1 if anything differs."""
+    errors, library, scf = load()
+    structs = {"fmo_error": (library.ErrorStruct, "base/status.h"),
+               "fmo_basis_input": (library.BasisInput, "integrals/basis.h"),
+               "fmo_fock_options": (library.Options, "accumulate/fock.h"),
+               "fmo_fock_job": (library.Job, "accumulate/fock.h"),
+               "fmo_operator": (library.Operator, "integrals/operator.h"),
+               "fmo_scf_input": (scf.ScfInput, "driver/scf/scf.h"),
+               "fmo_scf_options": (scf.ScfOptions, "driver/scf/scf.h"),
+               "fmo_scf_job": (scf.ScfJob, "driver/scf/scf.h"),
+               "fmo_scf_result": (scf.ScfResult, "driver/scf/scf.h")}
+    here = {name: value for value, name in enumerate(errors.STATUS)}
+    messages = []
+    for name, (struct, header) in structs.items():
+        fields = [field for field, _ in struct._fields_]
+        wanted = fields_of(header, name)
+        if struct is scf.ScfResult:  # only its beginning
+            wanted = wanted[:len(fields)]
+        else:
+            here[name] = ctypes.sizeof(struct)
+        if fields != wanted:
+            messages.append(f"{name}: {fields} in Python, {wanted} in {header}")
+        here.update((f"{name}.{field}", getattr(struct, field).offset) for field in fields)
+    text = subprocess.run([os.environ["FMO_LAYOUT"]], text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+    there = {name: int(value) for name, value in (line.split() for line in text.splitlines())}
+    for name in sorted(here.keys() | there.keys()):
+        if here.get(name) != there.get(name):
+            messages.append(f"{name}: {here.get(name)} in Python, {there.get(name)} in C "
+                            "(tests/python/layout.c)")
+    packaged = re.search(r'^version = "(.*?)"',
+                         (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"), re.M).group(1)
+    versions = {library.VERSION, packaged, library.LIBRARY.fmo_version().decode()}
+    if len(versions) != 1:
+        messages.append(f"versions differ: {versions}")
+    for message in messages:
+        print(message)
+    print(f"{len(here)} sizes, offsets and codes, {len(messages)} findings")
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+/* The molecules of tests/scf/energies.json and energies_d.json. */
+#ifndef FMO_TESTS_SCF_LIST_H
+#define FMO_TESTS_SCF_LIST_H
+
+#include <fmo/basis_set.h>
+#include <jansson.h>
+
+#include "tests/support/check.h"
+
+typedef struct scf_entry {
+    const char *name, *basis;
+    int charge, large;
+    double energy;
+    fmo_dataset *dataset;
+} scf_entry;
+
+/* The file, or NULL with a failed check. */
+static inline json_t *scf_list_read(const char *path)
+{
+    json_error_t why;
+    json_t *root = json_load_file(path, 0, &why);
+    CHECK(root != NULL, "%s:%d: %s", path, why.line, why.text);
+    return root;
+}
+
+/* Entry k of the list; free entry->dataset. @return 0 behind the last one */
+static inline int scf_list_entry(const json_t *root, size_t k, scf_entry *entry)
+{
+    const json_t *item = json_array_get(json_object_get(root, "molecules"), k);
+    if (!item) return 0;
+    const json_t *symbols = json_object_get(item, "symbols"), *bohr = json_object_get(item, "bohr");
+    const size_t nuclei = json_array_size(symbols);
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = NULL;
+    fmo_molecule molecule = {.nucleus_num = (int)nuclei,
+                             .number = calloc(nuclei, sizeof(int)),
+                             .coord = calloc(3 * nuclei, sizeof(double))};
+    *entry = (scf_entry){.name = json_string_value(json_object_get(item, "name")),
+                         .basis = json_string_value(json_object_get(item, "basis")),
+                         .charge = (int)json_integer_value(json_object_get(item, "charge")),
+                         .large = json_is_true(json_object_get(item, "large")),
+                         .energy = json_real_value(json_object_get(item, "energy"))};
+    for (size_t i = 0; i < nuclei; i++) {
+        const char *symbol = json_string_value(json_array_get(symbols, i));
+        for (int z = 1; z <= 118; z++)
+            if (strcmp(symbol, fmo_element_symbol(z)) == 0) molecule.number[i] = z;
+        for (size_t x = 0; x < 3; x++)
+            molecule.coord[3 * i + x] =
+                json_number_value(json_array_get(json_array_get(bohr, i), x));
+    }
+    const char *functions = json_string_value(json_object_get(item, "functions"));
+    fmo_status status = fmo_basis_set_read(entry->basis, &set, &err);
+    for (int f = 0; functions && f < FMO_FUNCTIONS_COUNT; f++)
+        if (strcmp(functions, fmo_functions_name((fmo_functions)f)) == 0)
+            fmo_basis_set_choose_functions(set, (fmo_functions)f);
+    if (status == FMO_OK)
+        status = fmo_dataset_create(&molecule, set, entry->charge, &entry->dataset, &err);
+    CHECK(status == FMO_OK, "%s: %s", entry->name, err.message);
+    fmo_basis_set_destroy(set);
+    free(molecule.number);
+    free(molecule.coord);
+    return 1;
+}
+
+#endif

@@ -1,0 +1,139 @@
+"""What fmo-driver --scf makes of charge and spin: of the comments of .xyz files, and of molecules whose
+ground state is no closed shell. Python standard library only; started as tests/driver/cli.py is.
+
+    FMO_DRIVER=.../fmo-driver FMO_SOURCE=.. python3 spin.py [CLASS]...
+"""
+
+import json
+import unittest
+
+import driver_helpers
+from driver_helpers import run
+
+
+class ScfComment(driver_helpers.Case):
+    """What the comment of a .xyz file says of charge and multiplicity."""
+
+    def energy(self, comment, *line):
+        path = self.path("hydroxide.xyz")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"2\n{comment}\nO 0 0 0\nH 0 0 0.97\n")
+        return run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--threads", "1", *line)
+
+    def test_charge(self):
+        wanted = self.energy("", "--charge", "-1")
+        self.assertRuns(wanted)
+        for comment in ("charge=-1", 'pbc="F F F" total_charge="-1" multiplicity=1'):
+            self.assertEqual(self.energy(comment).out, wanted.out)
+            self.assertEqual(self.energy(comment, "--batch").out.split(": ", 1)[1], wanted.out)
+        self.assertEqual(self.energy("charge=+1", "--charge", "-1").out, wanted.out)
+        path = self.path("hydroxide.xyz")  # with charge=+1 in it
+        self.assertIn("HO, 2 atoms, 10 electrons, charge -1\n",
+                      run(path, "--basis", "sto-3g", "--scf", "--charge", "-1", "--mode", "cpu").out)
+        self.assertFails(self.energy(""), 3, "9 electrons.*odd")
+        self.assertFails(self.energy("charge=-1", "--charge", "0"), 3, "9 electrons.*odd")
+
+    def test_multiplicity(self):
+        for line in ([], ["--batch"]):
+            self.assertFails(self.energy("charge=1 multiplicity=3", *line), 3,
+                             "hydroxide.xyz: .*the comment says multiplicity 3: only closed shells.*--multiplicity 1")
+            self.assertRuns(self.energy("charge=-1 multiplicity=3", "--multiplicity", "1", *line))
+
+    def test_two_numbers(self):
+        """A comment such as "-2 1", as Psi4 writes it."""
+        wanted = self.energy("", "--charge", "-1")
+        self.assertEqual(self.energy("-1 1").out, wanted.out)
+        self.assertEqual(self.energy("+1 1", "--charge", "-1").out, wanted.out)
+        for line in ([], ["--batch"]):
+            self.assertFails(self.energy("1 3", *line), 3, "the comment says multiplicity 3")
+            self.assertFails(self.energy("0 2", *line), 3, "the comment says multiplicity 2")
+            self.assertFails(self.energy("-1 2", *line), 3, "9 electrons.*odd")  # a title
+            result = self.energy("7 9", "--charge", "-1", *line)
+            self.assertRuns(result)
+        path = self.path("sulfate.xyz")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("5\n-2 2\nS 0 0 0\nO .86 .86 .86\nO -.86 -.86 .86\nO -.86 .86 -.86\nO .86 -.86 -.86\n")
+        for line in ([], ["--batch"]):
+            result = run(path, "--basis", "sto-3g", "--scf", "--quiet", *line)
+            self.assertIn(result.code, (0, 1), str(result))  # the neutral molecule is hard to converge
+            self.assertRegex(result.err, r"sulfate.xyz: notice: line 2, '-2 2', was taken as a title and the charge as 0: ")
+        with open(path, encoding="ascii") as file:
+            text = file.read()
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text.replace("-2 2", "-2 1"))
+        result = run(path, "--basis", "sto-3g", "--scf")
+        self.assertRuns(result)
+        self.assertIn("  system     O4S, 5 atoms, 50 electrons, charge -2\n", result.out)
+
+
+class ScfSpin(driver_helpers.Case):
+    """Molecules whose ground state is no closed shell run as one, and it is said."""
+
+    def notices(self, atoms, *line, comment=""):
+        path = self.path("molecule.xyz")
+        with open(path, "w", encoding="ascii") as file:
+            for molecule in atoms:
+                words = molecule.split()
+                file.write(f"{len(words)}\n{comment}\n")
+                file.writelines(f"{symbol} 0 {0.3 * (k % 2)} {1.2 * k}\n" for k, symbol in enumerate(words))
+        result = run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--max-cycles", "300", *line)
+        return [text for text in result.err.splitlines() if "notice: " in text]
+
+    SAYS = (r"notice: computed as a singlet, a closed shell, but the ground state of {} has unpaired electrons, "
+            r"which cannot be computed here; --multiplicity 1 states that the singlet is intended")
+
+    def test_open(self):
+        for atoms, charge, name in (("O O", 0, "O2"), ("O", 0, "O"), ("C", 0, "C"), ("Si", 0, "Si"), ("S", 0, "S"),
+                                    ("N", 1, "N with charge \\+1"), ("B B", 0, "B2"), ("N O", -1, "NO with charge -1"),
+                                    ("S O", 0, "OS"), ("S S", 0, "S2"), ("N H", 0, "HN"), ("H C H", 0, "CH2"),
+                                    ("Si Si", 0, "Si2"), ("O H", 1, "HO with charge \\+1")):
+            line = ["--charge", str(charge)] if charge else []
+            found = self.notices([atoms], *line)
+            self.assertEqual(len(found), 1, f"{atoms}: {found}")
+            self.assertRegex(found[0], self.SAYS.format(name) + "$")
+            self.assertEqual(self.notices([atoms], "--multiplicity", "1", *line), [])
+        self.assertEqual(self.notices(["O O"], comment="multiplicity=1"), [])
+        self.assertEqual(self.notices(["O O"], comment="0 1"), [])
+
+    def test_closed(self):
+        for atoms, charge in (("He", 0), ("Ne", 0), ("Be", 0), ("Mg", 0), ("Ca", 0), ("Zn", 0), ("F", -1), ("Na", 1),
+                              ("O", -2), ("N N", 0), ("C O", 0), ("N O", 1), ("O H", -1), ("H F", 0), ("H O H", 0),
+                              ("O C O", 0), ("O O", -2), ("H", -1), ("Li", 1), ("Ga", 1)):
+            self.assertEqual(self.notices([atoms], *(["--charge", str(charge)] if charge else [])), [], atoms)
+
+    def test_batch(self):
+        """Once in a batch, and how many more."""
+        found = self.notices(["O O", "H H", "O", "B B"], "--batch", "--threads", "1")
+        self.assertEqual(len(found), 2, found)
+        self.assertRegex(found[0], r"frame \d: " + self.SAYS.format(r"\w+"))
+        self.assertRegex(found[1], "^fmo-driver: notice: 2 more molecules with unpaired electrons in the ground state computed as singlets$")
+
+    def test_fragments(self):
+        """Atoms, ions and small molecules as fragments: the first of them, and how many more."""
+        path = self.path("ions.json")
+        symbols, fragment, charge = ["O", "O", "H", "H", "O", "O", "Mg"], [1, 2, 2, 2, 3, 3, 4], [0, 0, 0, 2]
+        places = [[0, 0, 0], [6, 0, 0], [6.6, 0.8, 0], [6.6, -0.8, 0], [12, 0, 0], [12, 0, 1.2], [18, 0, 0]]
+        for first, count, says in (("O", 7, "fragment 1 .* ground state of O has unpaired .*; the same holds for 1 more fragment$"),
+                                   ("O", 4, "fragment 1 .* ground state of O has unpaired .* computed here$"),
+                                   ("Ne", 4, None)):
+            with open(path, "w", encoding="ascii") as file:
+                json.dump({"symbols": [first, *symbols[1:count]], "angstrom": places[:count],
+                           "fragment": fragment[:count], "charge": charge[:fragment[count - 1]],
+                           "basis": "sto-3g"}, file)
+            result = run(path, "--fmo", "--mode", "cpu", "--quiet")
+            self.assertEqual(result.code, 0, str(result))
+            if says:
+                self.assertRegex(result.err, f"(?m)notice: {says}")
+            else:
+                self.assertEqual(result.err, "")
+        with open(path, encoding="ascii") as file:
+            text = file.read()
+        with open(path, "w", encoding="ascii") as file:  # what does not converge names the likely reason
+            file.write(text.replace("Ne", "Fe").replace("[0, 0]", "[2, 0]"))
+        result = run(path, "--fmo", "--mode", "cpu", "--quiet", "--max-cycles", "2")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertRegex(result.err, r"not converged(?s:.*)notice: fragment 1 .* Fe with charge \+2 has unpaired")
+
+
+if __name__ == "__main__":
+    unittest.main()
