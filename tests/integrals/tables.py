@@ -151,7 +151,8 @@ def add_next_shell(root):
 ASKED = {
     "integrals/eri/eri.c": (),
     "integrals/boys/boys.c": (),
-    "integrals/basis.c": ("between Cartesian and spherical",),
+    "integrals/basis.c": (),
+    "integrals/translate.c": ("between Cartesian and spherical",),
     "integrals/pairs/shell_pair.c": (),
     "integrals/one_electron/centres.c": (),
     "integrals/one_electron/one_electron.c": (),
