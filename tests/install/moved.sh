@@ -26,6 +26,12 @@ for program in "$driver" "$bench"; do
         fail "$program takes libraries from elsewhere, or none"
     echo "${program##*/}: all of its libfmo* moved along"
 done
+for file in "$moved/$bindir"/fmo-* "$moved/$libdir"/libfmo*.so.*; do
+    paths=$(objdump -p "$file" | sed -n 's/^ *RU*NPATH *//p')
+    case :$paths: in
+    *:/lib* | *:/usr/lib* | *:"$source"* | *:"$prefix"*) fail "$file looks for libraries in $paths" ;;
+    esac
+done
 
 # Names that are nowhere else are found, and what is broken or missing is named where it should be.
 # A program is found by its own file, whatever it is called and from wherever it is started.
