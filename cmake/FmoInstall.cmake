@@ -34,7 +34,7 @@ if(Python3_FOUND)
     set(python lib/python${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}/site-packages)
     set(FMO_PYTHON_DIR ${python} CACHE STRING "Folder for the Python module, relative to the prefix")
     install(DIRECTORY driver/python/fmo DESTINATION ${FMO_PYTHON_DIR} COMPONENT python
-            PATTERN __pycache__ EXCLUDE)
+            FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 endif()
 
 # find_package(fmo)
