@@ -44,7 +44,9 @@ endif()
 add_compile_definitions(FMO_EXPERIMENTS=${FMO_WITH_EXPERIMENTS})
 
 add_library(fmo_warnings INTERFACE)
-set(FMO_C_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla $<$<BOOL:${FMO_WERROR}>:-Werror>)
+# Clang reports loops that it does not unroll as requested; that is no fault, and speed is measured.
+set(FMO_C_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>
+                   $<$<BOOL:${FMO_WERROR}>:-Werror>)
 target_compile_options(fmo_warnings INTERFACE $<$<COMPILE_LANGUAGE:C>:${FMO_C_WARNINGS}>)
 if(FMO_SANITIZE)
     set(FMO_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all

@@ -72,8 +72,21 @@ function(fmo_library part)
     target_sources(${name}_shared PRIVATE $<TARGET_OBJECTS:${name}>)
 endfunction()
 
-# fmo_program(name): installed, with its libraries at a place relative to its own.
-function(fmo_program name)
+# fmo_program(name what): installed, with its libraries at a place relative to its own. "what" is a line for the manual page,
+# which is made from --help, as a completion for bash is, wherever there is awk and the program can run.
+find_program(FMO_AWK awk)
+mark_as_advanced(FMO_AWK)
+function(fmo_program name what)
+    if(FMO_AWK AND NOT CMAKE_CROSSCOMPILING AND NOT FMO_SANITIZE)
+        add_custom_command(TARGET ${name} POST_BUILD VERBATIM COMMAND ${CMAKE_COMMAND}
+            -DPROGRAM=$<TARGET_FILE:${name}> -DNAME=${name} -DVERSION=${PROJECT_VERSION} -DWHAT=${what}
+            -DCHANGELOG=${PROJECT_SOURCE_DIR}/CHANGELOG.md -DAWK=${FMO_AWK} -DFOLDER=${PROJECT_BINARY_DIR}/share
+            -P ${PROJECT_SOURCE_DIR}/cmake/pages.cmake)
+        set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/pages.awk
+                     ${PROJECT_SOURCE_DIR}/cmake/pages.cmake)
+        set_property(GLOBAL APPEND PROPERTY FMO_MAN_PAGES ${PROJECT_BINARY_DIR}/share/man/man1/${name}.1)
+        set_property(GLOBAL APPEND PROPERTY FMO_COMPLETIONS ${PROJECT_BINARY_DIR}/share/bash-completion/completions/${name})
+    endif()
     if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_BINDIR})
         set(rpath ${CMAKE_INSTALL_FULL_LIBDIR})
     else()

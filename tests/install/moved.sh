@@ -26,6 +26,12 @@ for program in "$driver" "$bench"; do
         fail "$program takes libraries from elsewhere, or none"
     echo "${program##*/}: all of its libfmo* moved along"
 done
+for file in "$moved/$bindir"/fmo-* "$moved/$libdir"/libfmo*.so.*; do
+    paths=$(objdump -p "$file" | sed -n 's/^ *RU*NPATH *//p')
+    case :$paths: in
+    *:/lib* | *:/usr/lib* | *:"$source"* | *:"$prefix"*) fail "$file looks for libraries in $paths" ;;
+    esac
+done
 
 # Names that are nowhere else are found, and what is broken or missing is named where it should be.
 # A program is found by its own file, whatever it is called and from wherever it is started.
@@ -48,13 +54,13 @@ mv "$work/water001.xyz" "$data/xyz"
 
 # C programs: with the shared libraries, anywhere; with the static ones, in bin of the moved prefix.
 cd "$work"
-"$cc" "-I$moved/$includedir" "$source/tests/install/data.c" -o data "-L$moved/$libdir" -lfmo_io -lfmo \
+"$cc" "-I$moved/$includedir" "$source/tests/install/consumer/data.c" -o data "-L$moved/$libdir" -lfmo_io -lfmo \
     "-Wl,-rpath,$moved/$libdir"
 path=$(./data)
 [ "$path" = "$data/basis/sto-3g.json" ] || fail "libfmo_io takes data from $path"
 if [ "$static" = 1 ]; then
     # shellcheck disable=SC2046
-    "$cc" "-I$moved/$includedir" "$source/tests/install/data.c" -o "$moved/$bindir/data" \
+    "$cc" "-I$moved/$includedir" "$source/tests/install/consumer/data.c" -o "$moved/$bindir/data" \
         $(PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig" pkg-config --static --libs fmo_io |
             sed 's/-l\(fmo[a-z_]*\)/-l:lib\1.a/g')
     path=$("$moved/$bindir/data")

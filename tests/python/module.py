@@ -414,6 +414,18 @@ class Finding(Case):
             done = self.imported(None, module=folder, cwd=folder)
             self.assertEqual((done.returncode, done.stdout.strip()), (0, library), done.stderr)
 
+    def test_a_moved_installation(self):
+        """`cmake --install` of all components; then the prefix is moved."""
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = os.path.join(folder, "first"), os.path.join(os.path.realpath(folder), "second")
+            subprocess.run([os.environ["FMO_CMAKE"], "--install", os.environ["FMO_BUILD"], "--prefix", first],
+                           check=True, stdout=subprocess.DEVNULL)
+            os.rename(first, second)
+            package, = glob.glob(os.path.join(second, "lib*", "**", "site-packages", "fmo"), recursive=True)
+            done = self.imported(None, module=os.path.dirname(package), cwd=folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.startswith(second), done.stdout)
+
     def test_in_an_environment(self):
         """A fresh environment with the component `wheel`, which is what pip installs; nothing in the
         environment's variables; numpy and PySCF are borrowed from this one."""

@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterator, Mapping
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
@@ -105,7 +106,8 @@ def _candidates() -> Iterator[tuple[str | Path, str]]:
     if (source / "accumulate" / "fock.h").is_file():
         yield source / "build" / "lib" / "libfmo.so", "build tree"
     # This package is lib/python3.11/site-packages/fmo of an installation, wherever that is.
-    for folder in (source, (source / "../lib64").resolve()):
+    triplet = sysconfig.get_config_var("MULTIARCH") or ""
+    for folder in (source, source / triplet, (source / "../lib64").resolve()):
         yield folder / f"libfmo.so.{SOVERSION}", "installed with this module"
     for name in ("lib", "lib64"):
         yield Path(sys.prefix) / name / f"libfmo.so.{SOVERSION}", "this Python's prefix"
