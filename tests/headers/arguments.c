@@ -183,6 +183,7 @@ static void check_potential(const fmo_basis *basis)
     REFUSED(fmo_distribution_create, "coord", products, U, 1, point, NULL, &nothing, &err);
     REFUSED(fmo_distribution_create, "distribution", products, U, 0, NULL, NULL, NULL, &err);
     REFUSED(fmo_distributions_create, "jobs", NULL, 1, NULL, &err);
+    REFUSED(fmo_distribution_dipole, "distribution", NULL, U, &err);
     several.products = products;
     FINE(fmo_distributions_create, "options",
          fmo_distributions_create(&several, 1, NULL, &own) == FMO_OK);
@@ -190,6 +191,7 @@ static void check_potential(const fmo_basis *basis)
     FINE(fmo_distribution_create, "density",
          fmo_distribution_create(products, NULL, 1, point, point + 1, &distribution, &own) ==
              FMO_OK);
+    REFUSED(fmo_distribution_dipole, "dipole", distribution, NULL, &err);
     REFUSED(fmo_potentials, "jobs", NULL, 1, NULL, &err);
     REFUSED(fmo_electrostatics, "jobs", NULL, 1, NULL, &err);
     job.products = products;
