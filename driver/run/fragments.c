@@ -357,6 +357,7 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     if (status == FMO_OK) status = read_system(options, path, run, &set, err);
     if (status == FMO_OK && first) status = check_files(options, path, run->system, set, err);
     CHECKGOTO(driver_agree(ranks, status, err));
+    l.progress.heartbeat = 1.0;
     o.iteration = take_iteration;
     o.progress = take_progress;
     o.user = &l;
