@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <fmo/basis.h>
 #include <fmo/eri_class.h>
+#include <fmo/operator.h>
 #include <fmo/ranks.h>
 #include <fmo/scatter.h>
 
@@ -49,6 +50,12 @@ extern "C" {
     X(FMO_COULOMB_DIRECT, "direct", "from integrals, as all that is near") \
     X(FMO_COULOMB_BOXES, "boxes", "from multipoles, which meet box by box (cpu, fused)")
 
+/* Symmetry of a density. X(enumerator, name, description) */
+#define FMO_SYMMETRY_TABLE(X)                                                   \
+    X(FMO_SYMMETRIC, "symmetric", "D = D^T; checked, for matrices on the host") \
+    X(FMO_ANTISYMMETRIC, "antisymmetric", "D = -D^T, checked; J of it is 0")    \
+    X(FMO_GENERAL, "general", "any real matrix")
+
 /** Largest number of GPUs that can share a build. */
 #define FMO_DEVICES_MAX 16
 
@@ -61,6 +68,8 @@ typedef enum fmo_reduce { FMO_REDUCE_TABLE(FMO_ENUM_ROW) FMO_REDUCE_COUNT } fmo_
 typedef enum fmo_integrals { FMO_INTEGRALS_TABLE(FMO_ENUM_ROW) FMO_INTEGRALS_COUNT } fmo_integrals;
 /** How J of well-separated pairs is computed. */
 typedef enum fmo_coulomb { FMO_COULOMB_TABLE(FMO_ENUM_ROW) FMO_COULOMB_COUNT } fmo_coulomb;
+/** Symmetry of a density. */
+typedef enum fmo_symmetry { FMO_SYMMETRY_TABLE(FMO_ENUM_ROW) FMO_SYMMETRY_COUNT } fmo_symmetry;
 #undef FMO_ENUM_ROW
 
 FMO_API const char *fmo_mode_name(fmo_mode mode);                /**< "cpu"; NULL if out of range */
@@ -71,6 +80,7 @@ FMO_API const char *fmo_integrals_name(fmo_integrals integrals); /**< as fmo_mod
 FMO_API const char *fmo_integrals_text(fmo_integrals integrals); /**< as fmo_mode_text */
 FMO_API const char *fmo_coulomb_name(fmo_coulomb coulomb);       /**< as fmo_mode_name */
 FMO_API const char *fmo_coulomb_text(fmo_coulomb coulomb);       /**< as fmo_mode_text */
+FMO_API const char *fmo_symmetry_name(fmo_symmetry symmetry);    /**< as fmo_mode_name */
 
 /** Options of a plan; fmo_fock_options_init sets the defaults. */
 typedef struct fmo_fock_options {
@@ -224,8 +234,9 @@ FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, do
 FMO_API fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density,
                                          double *coulomb, double *exchange, fmo_error *err);
 
-/** One build of a batch: the arguments of fmo_fock_build and its result. Set it to zero before
- *  setting fields, so that fields added later get their defaults. */
+/** One build of a batch: what is requested, and its result. Set it to zero before setting fields,
+ *  so that fields added later get their defaults; zero means J and K of 1/r and of a symmetric
+ *  density. What the plan's mode cannot do is refused by name (FMO_ERR_UNSUPPORTED). */
 typedef struct fmo_fock_job {
     fmo_fock_plan *plan;   /**< several jobs may have the same plan */
     const double *density; /**< [nao][nao], in the functions of `source` if that is set */
@@ -236,6 +247,13 @@ typedef struct fmo_fock_job {
     fmo_fock_plan *source; /**< NULL; or the plan of another molecule to which the density belongs:
                                 J of it in the functions of `plan`, coulomb_ij = sum_kl D_kl (ij|kl)
                                 */
+    fmo_symmetry symmetry; /**< of the density; others than symmetric in modes cpu and reference.
+                                exchange_ij = sum_kl D_kl (ik|jl) then is not symmetric, coulomb
+                                is */
+    fmo_operator coulomb_operator;  /**< operator of J; others than 1/r in modes cpu and reference,
+                                         direct, without boxes and stored integrals */
+    fmo_operator exchange_operator; /**< operator of K. Where it is not that of J, the two are
+                                         computed one after the other, J by its faster method */
 } fmo_fock_job;
 
 /** Runs many builds in one call, with any mix of molecules, modes and GPUs. Jobs with the same plan

@@ -2,7 +2,7 @@
  * basis_internal.h. */
 #include "base/arguments.h"
 #include "integrals/basis_internal.h"
-#include "integrals/harmonics.h"
+#include "integrals/norms.h"
 
 #include <limits.h>
 #include <math.h>
@@ -13,10 +13,6 @@
 /* Largest allowed counts: the index of a shell pair and those of coordinates must fit an int, and
  * array sizes must not be computed from meaningless counts. */
 enum { FMO_SHELL_MAX = 46340, FMO_NUCLEUS_MAX = 1 << 24, FMO_PRIM_MAX = 1 << 24 };
-
-/* Range of norms of functions: products of two norms must not overflow or underflow. */
-#define FMO_AO_NORM_LEAST 1e-140
-#define FMO_AO_NORM_MOST  1e140
 
 /* Checks the counts and that no array is NULL. */
 static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
@@ -344,67 +340,6 @@ static fmo_status fill_primitives(const fmo_basis_input *in, fmo_basis *b, const
     return FMO_OK;
 }
 
-/* Returns the norm of those Cartesian functions of a shell whose powers of x, y and z are 0 or 1
- * (for l > 3 formally), the square root of
- *
- *    sum_ij c_i c_j (pi / p)^(3/2) / (2 p)^l,  p = a_i + a_j  (Helgaker, Joergensen, Olsen, 9.2).
- *
- * Where primitives cancel to rounding, a lower limit is used, 1e-14 of the sum of absolute terms.
- */
-static double shell_norm(const fmo_basis *b, const fmo_shell *shell)
-{
-    const double *const a = b->exponent + shell->prim_begin;
-    const double *const c = b->coefficient + shell->prim_begin;
-    const double rounding = 1e-14;
-    double largest = 0.0, sum = 0.0, size = 0.0;
-    for (int i = 0; i < shell->prim_num; i++) largest = fmax(largest, fabs(c[i]));
-    for (int i = 0; i < shell->prim_num; i++) {
-        for (int j = 0; j < shell->prim_num; j++) {
-            const double p = a[i] + a[j], root = sqrt(M_PI / p);
-            double term = c[i] / largest * (c[j] / largest) * root * root * root;
-            for (int l = 0; l < shell->ang_mom; l++) term /= 2.0 * p;
-            sum += term;
-            size += fabs(term);
-        }
-    }
-    return largest * sqrt(fmax(sum, rounding * size));
-}
-
-/* The norm of the caller's function m of a shell, for a factor of 1 and a shell_norm of 1: the
- * square root of (2a-1)!! (2b-1)!! (2c-1)!! for x^a y^b z^c, and of (2l-1)!! for a solid harmonic.
- */
-static double function_norm(int cartesian, int ang_mom, int m)
-{
-    double square = 1.0;
-    for (int k = 1; k <= ang_mom && !cartesian; k++) square *= 2 * k - 1;
-    for (int axis = 0; axis < 3 && cartesian; axis++)
-        for (int k = 1; k <= fmo_shell_power(ang_mom, m, axis); k++) square *= 2 * k - 1;
-    return sqrt(square);
-}
-
-/* Scales every shell to a shell_norm of 1 and adapts the factors of the caller's functions. */
-static fmo_status normalise_shells(fmo_basis *b, fmo_error *err)
-{
-    for (int s = 0; s < b->shell_num; s++) {
-        const fmo_shell *const shell = &b->shell[s];
-        const double norm = shell_norm(b, shell);
-        for (int k = 0; k < shell->prim_num; k++) b->coefficient[shell->prim_begin + k] /= norm;
-        for (int m = 0; m < fmo_shell_functions_of(shell->ang_mom, b->cartesian); m++) {
-            const int at = shell->caller_begin + m, ao = b->ao_caller[at];
-            b->ao_factor[at] *= norm;
-            b->ao_norm[ao] =
-                fabs(b->ao_factor[at]) * function_norm(b->cartesian, shell->ang_mom, m);
-            if (!(b->ao_norm[ao] >= FMO_AO_NORM_LEAST && b->ao_norm[ao] <= FMO_AO_NORM_MOST))
-                return fmo_error_set(err, FMO_ERR_INPUT,
-                                     "function %d has the norm %g: expected one between %g and "
-                                     "%g; change basis/coefficient, basis/prim_factor, "
-                                     "basis/shell_factor or ao/normalization",
-                                     ao, b->ao_norm[ao], FMO_AO_NORM_LEAST, FMO_AO_NORM_MOST);
-        }
-    }
-    return FMO_OK;
-}
-
 static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const int *position,
                                  fmo_error *err)
 {
@@ -447,7 +382,7 @@ fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo
     status = fill_shells(input, b, position, err);
     if (status == FMO_OK) status = fill_functions(input, b, position, err);
     if (status == FMO_OK) status = fill_primitives(input, b, position, err);
-    if (status == FMO_OK) status = normalise_shells(b, err);
+    if (status == FMO_OK) status = fmo_basis_normalise_shells(b, err);
 done:
     free(position);
     if (status == FMO_OK)
@@ -559,7 +494,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
             ao[function] = basis->ao_caller[from->caller_begin + m];
             factor[function] = basis->ao_factor[from->caller_begin + m];
             b->ao_factor[function] = 1.0;
-            b->ao_norm[function] = function_norm(b->cartesian, from->ang_mom, m);
+            b->ao_norm[function] = fmo_function_norm(b->cartesian, from->ang_mom, m);
         }
         b->shell_num_l[from->ang_mom]++;
     }
@@ -579,25 +514,4 @@ double fmo_basis_nuclear_repulsion(const fmo_basis *basis)
         }
     }
     return energy;
-}
-
-const double *fmo_basis_ao_norm(const fmo_basis *basis)
-{
-    return basis ? basis->ao_norm : NULL;
-}
-
-fmo_status fmo_basis_normalised(const fmo_basis *basis, fmo_basis **normalised, fmo_error *err)
-{
-    if (normalised) *normalised = NULL;
-    const fmo_status given =
-        FMO_CHECK_ARGUMENTS("fmo_basis_normalised", err, FMO_GIVEN(basis), FMO_GIVEN(normalised));
-    if (given != FMO_OK) return given;
-    fmo_basis *const b = fmo_basis_copy(basis);
-    if (!b)
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions",
-                             basis->ao_num);
-    for (int at = 0; at < b->ao_num; at++) b->ao_factor[at] /= b->ao_norm[b->ao_caller[at]];
-    for (int ao = 0; ao < b->ao_num; ao++) b->ao_norm[ao] = 1.0;
-    *normalised = b;
-    return FMO_OK;
 }

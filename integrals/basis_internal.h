@@ -76,13 +76,16 @@ typedef double fmo_shell_transform[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_
 int fmo_basis_shell_transform(const fmo_basis *basis, const fmo_shell *shell,
                               fmo_shell_transform T);
 
-/* out[function_num][function_num] = the symmetric part (D + D^T)/2 of a density matrix of the
- * caller's, over internal functions: chi_p = sum_a T_pa phi_a gives sum_pq T_pa T_qb D_pq. */
-void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, double *out);
+/* The two parts of a matrix, as the sign of its transpose: (D + D^T)/2 and (D - D^T)/2. */
+enum { FMO_ANTISYMMETRIC_PART = -1, FMO_SYMMETRIC_PART = 1 };
 
-/* out[ao_num][ao_num] = factor (X + X^T), the matrix of an operator, from internal functions to the
- * caller's: sum_ab T_pa T_qb X_ab. */
-void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor,
+/* out[function_num][function_num] = a part (D + sign D^T)/2 of a density matrix of the caller's,
+ * over internal functions: chi_p = sum_a T_pa phi_a gives sum_pq T_pa T_qb D_pq. */
+void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, int sign, double *out);
+
+/* out[ao_num][ao_num] = factor (X + sign X^T), the matrix of an operator, from internal functions
+ * to the caller's: sum_ab T_pa T_qb X_ab. */
+void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor, int sign,
                                 double *out);
 
 #ifdef __cplusplus

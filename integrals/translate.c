@@ -20,9 +20,10 @@ typedef struct block_ends {
     int ma, mb, na, nb; /* number of the caller's functions; of internal ones */
 } block_ends;
 
-/* Converts one block of a symmetric matrix to internal functions and stores it and its transpose.
+/* Converts one block of a part of a matrix to internal functions and stores it and its transpose.
  */
-static void block_from_caller(const fmo_basis *b, const block_ends *e, const double *D, double *out)
+static void block_from_caller(const fmo_basis *b, const block_ends *e, const double *D, int sign,
+                              double *out)
 {
     const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
     const int *const rows = b->ao_caller + e->A->caller_begin;
@@ -32,7 +33,7 @@ static void block_from_caller(const fmo_basis *b, const block_ends *e, const dou
     for (int m = 0; m < e->ma; m++) {
         for (int q = 0; q < e->mb; q++) {
             const size_t r = (size_t)rows[m], s = (size_t)columns[q];
-            const double value = 0.5 * D[r * n + s] + 0.5 * D[s * n + r];
+            const double value = 0.5 * D[r * n + s] + sign * (0.5 * D[s * n + r]);
             for (int a = 0; a < e->na; a++) half[a][q] += e->TA[m][a] * value;
         }
     }
@@ -41,14 +42,16 @@ static void block_from_caller(const fmo_basis *b, const block_ends *e, const dou
             double sum = 0.0;
             for (int q = 0; q < e->mb; q++) sum += half[a][q] * e->TB[q][c];
             const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
-            out[x * functions + y] = out[y * functions + x] = sum;
+            out[y * functions + x] = sign * sum;
+            out[x * functions + y] = sum;
         }
     }
 }
 
-/* Converts one block of factor (X + X^T) to the caller's functions and stores both triangles. */
+/* Converts one block of factor (X + sign X^T) to the caller's functions and stores both triangles.
+ */
 static void block_to_caller(const fmo_basis *b, const block_ends *e, const double *X, double factor,
-                            double *out)
+                            int sign, double *out)
 {
     const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
     /* [m][c]: rows transformed */
@@ -56,7 +59,7 @@ static void block_to_caller(const fmo_basis *b, const block_ends *e, const doubl
     for (int a = 0; a < e->na; a++) {
         for (int c = 0; c < e->nb; c++) {
             const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
-            const double value = factor * (X[x * functions + y] + X[y * functions + x]);
+            const double value = factor * (X[x * functions + y] + sign * X[y * functions + x]);
             for (int m = 0; m < e->ma; m++) half[m][c] += e->TA[m][a] * value;
         }
     }
@@ -66,7 +69,8 @@ static void block_to_caller(const fmo_basis *b, const block_ends *e, const doubl
             for (int c = 0; c < e->nb; c++) sum += half[m][c] * e->TB[q][c];
             const size_t r = (size_t)b->ao_caller[e->A->caller_begin + m];
             const size_t s = (size_t)b->ao_caller[e->B->caller_begin + q];
-            out[r * n + s] = out[s * n + r] = sum;
+            out[s * n + r] = sign * sum;
+            out[r * n + s] = sum;
         }
     }
 }
@@ -83,14 +87,14 @@ static block_ends block_of(const fmo_basis *b, int i, int j)
 
 /* Without spherical d shells this is a scaling and permutation, otherwise it goes block by block.
  */
-void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, double *out)
+void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, int sign, double *out)
 {
     const size_t n = (size_t)basis->ao_num;
     if (!fmo_basis_one_to_one(basis)) {
         for (int i = 0; i < basis->shell_num; i++) {
             for (int j = 0; j <= i; j++) {
                 const block_ends e = block_of(basis, i, j);
-                block_from_caller(basis, &e, D, out);
+                block_from_caller(basis, &e, D, sign, out);
             }
         }
         return;
@@ -100,21 +104,22 @@ void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, doubl
         for (size_t c = 0; c < n; c++) {
             const size_t q = (size_t)basis->ao_caller[c];
             out[a * n + c] = basis->ao_factor[a] * basis->ao_factor[c] *
-                             (0.5 * D[p * n + q] + 0.5 * D[q * n + p]);
+                             (0.5 * D[p * n + q] + sign * (0.5 * D[q * n + p]));
         }
     }
 }
 
 /* Without spherical d shells this is a scaling and permutation, otherwise it goes block by block.
  */
-void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor, double *out)
+void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor, int sign,
+                                double *out)
 {
     const size_t n = (size_t)basis->ao_num;
     if (!fmo_basis_one_to_one(basis)) {
         for (int i = 0; i < basis->shell_num; i++) {
             for (int j = 0; j <= i; j++) {
                 const block_ends e = block_of(basis, i, j);
-                block_to_caller(basis, &e, X, factor, out);
+                block_to_caller(basis, &e, X, factor, sign, out);
             }
         }
         return;
@@ -123,9 +128,10 @@ void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double 
         const size_t p = (size_t)basis->ao_caller[a];
         for (size_t b = 0; b <= a; b++) {
             const size_t q = (size_t)basis->ao_caller[b];
-            const double value =
-                factor * basis->ao_factor[a] * basis->ao_factor[b] * (X[a * n + b] + X[b * n + a]);
-            out[p * n + q] = out[q * n + p] = value;
+            const double value = factor * basis->ao_factor[a] * basis->ao_factor[b] *
+                                 (X[a * n + b] + sign * X[b * n + a]);
+            out[q * n + p] = sign * value;
+            out[p * n + q] = value;
         }
     }
 }

@@ -102,25 +102,47 @@ static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return make_state(plan, s, err);
 }
 
-/* Returns the cutoff of a build. Integrals are stored for all later densities and cutoffs, and
- * all stored integrals are used, except if the caller's cutoff for this build is looser than the
+/* What one pass over all quartets computes. */
+typedef struct pass {
+    int wanted; /* FMO_TERMS_... */
+    fmo_operator of;
+    int coulomb; /* 1: the operator is 1/r */
+} pass;
+
+static pass pass_of(int wanted, fmo_operator of)
+{
+    return (pass){wanted, of, fmo_operator_is_coulomb(of)};
+}
+
+/* Returns the cutoff of a pass. Integrals are stored for all later densities and cutoffs, and all
+ * stored integrals are used, except if the caller's cutoff for this build is looser than the
  * plan's. Under `fixed` all builds of a density return the same bits. */
-static double cutoff_of_build(const fmo_fock_plan *plan, int fixed)
+static double cutoff_of_pass(const fmo_fock_plan *plan, const pass *p, int fixed)
 {
     const fmo_cpu_state *const s = plan->state;
-    if (!s->stored) return plan->cutoff;
+    if (!s->stored || !p->coulomb) return plan->cutoff / fmo_operator_bound(p->of);
     if (!s->filled) return plan->options.cutoff;
     return fixed || plan->cutoff == plan->options.cutoff ? 0.0 : plan->cutoff;
 }
 
-/* Returns the members that all workloads of a build have in common. */
-static fmo_cpu_build common_build(const fmo_fock_plan *plan, int densities, int fixed, int atomic)
+/* Returns the members that all workloads of a pass have in common. */
+static fmo_cpu_build common_build(const fmo_fock_plan *plan, const pass *p, int densities,
+                                  int fixed, int atomic)
 {
     const fmo_cpu_build build = {.basis = plan->basis,
                                  .densities = densities,
-                                 .cutoff = cutoff_of_build(plan, fixed),
+                                 .cutoff = cutoff_of_pass(plan, p, fixed),
+                                 .of = p->of,
                                  .adding = {atomic, fixed, 1.0, 1.0}};
     return build;
+}
+
+/* Returns the kernels of a pass; `stored`: the pass stores its integrals, or uses stored ones. */
+static fmo_cpu_kernel *const *kernels_of(const fmo_cpu_state *s, const pass *p, int stored)
+{
+    if (!p->coulomb) return s->kernels->other;
+    if (stored) return s->filled ? s->kernels->replay : s->kernels->kernel;
+    return p->wanted & FMO_TERMS_K ? s->kernels->kernel : s->kernels->coulomb;
 }
 
 /* Computes X^J of far pairs, and which leaves are near each other. */
@@ -149,21 +171,39 @@ static fmo_status build_far(fmo_fock_plan *plan, fmo_cpu_build *build, fmo_cpu_f
     return FMO_OK;
 }
 
-/* Builds J and K of the plan's own densities. */
-static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
+/* Counts the quartets of a pass; integrals that the pass has stored are counted once. */
+static void count_quartets(fmo_fock_plan *plan, const int64_t *before, int stored)
+{
+    fmo_cpu_state *const s = plan->state;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        fmo_class_profile *p = &plan->profile.classes[c];
+        if (stored && s->filled) {
+            p->quartets += s->store[c].quartets;
+            p->prim_quartets += s->store[c].prim_quartets;
+        } else if (stored) {
+            s->store[c].quartets = p->quartets - before[c];
+            s->store[c].prim_quartets = p->prim_quartets;
+        }
+        p->quartets_skipped +=
+            fmo_plan_quartets(plan, (fmo_eri_class)c) - (p->quartets - before[c]);
+    }
+}
+
+/* Adds the requested X^J and X^K of the plan's own densities and of one operator. */
+static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
 {
     fmo_cpu_state *s = plan->state;
     const fmo_plan_matrices *m = &plan->matrices;
     const int fixed = plan->options.scatter == FMO_SCATTER_FIXED;
-    const int with_J = (m->wanted & FMO_TERMS_J) != 0, with_K = (m->wanted & FMO_TERMS_K) != 0;
+    const int with_J = (p->wanted & FMO_TERMS_J) != 0, with_K = (p->wanted & FMO_TERMS_K) != 0;
+    const int stored = s->stored && p->coulomb;
+    int64_t before[FMO_ERI_CLASS_COUNT];
     fmo_cpu_workload part = {.work = &s->work, .adds = {1, 1}};
     fmo_cpu_job j = {.plan = plan,
                      .shape = {plan, &s->pairs, &s->pairs, 0, (size_t)m->num, with_K},
                      .part = &part,
                      .parts = 1,
-                     .kernels = s->filled             ? s->kernels->replay
-                                : with_K || s->stored ? s->kernels->kernel
-                                                      : s->kernels->coulomb,
+                     .kernels = kernels_of(s, p, stored),
                      .fixed = fixed,
                      .threads = s->threads,
                      .copies = s->copies,
@@ -171,7 +211,8 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     const size_t by_pair = fmo_cpu_by_pair_size(&s->pairs, (size_t)m->num);
     double *const memory = fmo_cpu_vector_alloc(by_pair + (size_t)plan->basis->shell_num);
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", m->num);
-    part.build = common_build(plan, m->num, fixed, j.copies < j.threads);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) before[c] = plan->profile.classes[c].quartets;
+    part.build = common_build(plan, p, m->num, fixed, j.copies < j.threads);
     part.build.side[FMO_CPU_BRA] = part.build.side[FMO_CPU_KET] =
         fmo_cpu_side_with_density(plan, &s->pairs, with_J, memory);
     part.build.coulomb_largest = with_J ? plan->coulomb_weight * plan->density_largest : 0.0;
@@ -180,15 +221,16 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
         part.build.density_max = m->density_max;
         part.build.row_max = m->row_max;
     }
-    part.build.store = s->stored ? s->store : NULL;
+    part.build.store = stored ? s->store : NULL;
     part.build.store_factor = fmo_cpu_store_factor(plan);
     fmo_status status = FMO_OK;
     fmo_cpu_far_build far = {NULL};
     if (fixed)
-        status = fmo_cpu_set_scales(plan, &s->pairs, &s->pairs, memory + by_pair,
-                                    &part.build.adding, err);
-    plan->profile.coulomb = s->goes_far && with_J ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
-    if (status == FMO_OK && plan->profile.coulomb == FMO_COULOMB_BOXES) {
+        status = fmo_cpu_set_scales(plan, &s->pairs, &s->pairs, fmo_operator_bound(p->of),
+                                    memory + by_pair, &part.build.adding, err);
+    if (with_J)
+        plan->profile.coulomb = s->goes_far && p->coulomb ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
+    if (status == FMO_OK && with_J && plan->profile.coulomb == FMO_COULOMB_BOXES) {
         status = build_far(plan, &part.build, &far, err);
         j.far = &far;
     }
@@ -196,20 +238,33 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     fmo_cpu_far_build_free(&s->far, &far);
     free(memory);
     if (status != FMO_OK) return status;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        fmo_class_profile *p = &plan->profile.classes[c];
-        if (s->filled) {
-            p->quartets = s->store[c].quartets;
-            p->prim_quartets = s->store[c].prim_quartets;
-        } else if (s->stored) {
-            s->store[c].quartets = p->quartets;
-            s->store[c].prim_quartets = p->prim_quartets;
-        }
-        p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-    }
-    s->filled = s->stored;
-    plan->profile.integrals = s->stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
+    count_quartets(plan, before, stored);
+    if (stored) s->filled = 1;
     return FMO_OK;
+}
+
+/* Builds J and K of the plan's own densities: in one pass, or if their operators differ, K and then
+ * J. The pass for K adds to X^J what is of no use. */
+static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
+{
+    const fmo_cpu_state *const s = plan->state;
+    const fmo_plan_matrices *m = &plan->matrices;
+    const size_t n = (size_t)plan->basis->function_num;
+    const int both =
+        m->wanted == FMO_TERMS_ALL && fmo_operator_same(m->coulomb_operator, m->exchange_operator);
+    const int of_K = m->wanted & FMO_TERMS_K, of_J = m->wanted & FMO_TERMS_J;
+    const pass first = pass_of(both ? FMO_TERMS_ALL : of_K, m->exchange_operator);
+    const pass second = pass_of(both ? 0 : of_J, m->coulomb_operator);
+    fmo_status status = FMO_OK;
+    plan->profile.coulomb = FMO_COULOMB_DIRECT;
+    if (first.wanted) status = run_pass(plan, &first, err);
+    if (first.wanted && second.wanted)
+        memset(m->coulomb, 0, (size_t)m->num * n * n * sizeof *m->coulomb);
+    if (status == FMO_OK && second.wanted) status = run_pass(plan, &second, err);
+    plan->profile.integrals = s->filled && (first.wanted ? first.coulomb : second.coulomb)
+                                  ? FMO_INTEGRALS_STORED
+                                  : FMO_INTEGRALS_DIRECT;
+    return status;
 }
 
 /* Builds J from the density of another plan. The plan's pairs are the bras of some tasks and the
@@ -218,6 +273,7 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
 {
     fmo_cpu_state *s = plan->state, *from = source->state;
     const int fixed = plan->options.scatter == FMO_SCATTER_FIXED, num = source->matrices.num;
+    const pass p_J = pass_of(FMO_TERMS_J, plan->matrices.coulomb_operator);
     const size_t by_pair = fmo_cpu_by_pair_size(&from->pairs, (size_t)num);
     const size_t zeros = fmo_cpu_by_pair_size(&s->pairs, (size_t)num);
     fmo_work work[2] = {{0, NULL}, {0, NULL}};
@@ -228,7 +284,7 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         .shape = {plan, &s->pairs, &from->pairs, (size_t)source->basis->shell_num, (size_t)num, 0},
         .part = part,
         .parts = 2,
-        .kernels = s->kernels->coulomb,
+        .kernels = kernels_of(s, &p_J, 0),
         .fixed = fixed,
         .threads = s->threads,
         .copies = s->copies};
@@ -245,13 +301,13 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         part[p].work = &work[p];
         part[p].adds[FMO_CPU_BRA] = p == 0;
         part[p].adds[FMO_CPU_KET] = p == 1;
-        part[p].build = common_build(plan, num, fixed, j.copies < j.threads);
+        part[p].build = common_build(plan, &p_J, num, fixed, j.copies < j.threads);
         part[p].build.side[FMO_CPU_BRA] = sides[p];
         part[p].build.side[FMO_CPU_KET] = sides[other];
         part[p].build.coulomb_largest = source->coulomb_weight * source->density_largest;
         if (fixed)
-            status = fmo_cpu_set_scales(source, &from->pairs, &s->pairs, memory + by_pair + zeros,
-                                        &part[p].build.adding, err);
+            status = fmo_cpu_set_scales(source, &from->pairs, &s->pairs, fmo_operator_bound(p_J.of),
+                                        memory + by_pair + zeros, &part[p].build.adding, err);
         if (status == FMO_OK)
             status = fmo_work_between(size[p], size[other], p == 1, &work[p], err);
     }
@@ -273,6 +329,7 @@ static fmo_status cpu_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_erro
 const fmo_mode_implementation fmo_mode_cpu = {.prepare = cpu_prepare,
                                               .build = cpu_build,
                                               .densities = fmo_cpu_densities,
+                                              .takes_requests = 1,
                                               .takes_source = 1,
                                               .new_pairs = cpu_new_pairs,
                                               .release = cpu_release,

@@ -23,12 +23,13 @@ size_t fmo_cpu_sums_size(const fmo_cpu_shape *s);
 /* Returns pointers into a set of sums; both sides share the plan's X^J. */
 fmo_cpu_sums fmo_cpu_sums_at(const fmo_cpu_shape *s, double *memory);
 
-/* Sets the powers of two by which values are scaled before they are rounded to integers. `pairs`,
+/* Sets the powers of two by which values are scaled before they are rounded to integers. `bound` is
+ * that of the operator (fmo_operator_bound). `pairs`,
  * the density and `row` (working memory, a double per shell) belong to the owner of the density,
  * `of_sums` to the owner of the sums. Returns FMO_ERR_INPUT if there are no finite bounds. */
 fmo_status fmo_cpu_set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
-                              const fmo_cpu_pairs *of_sums, double *row, fmo_cpu_adding *adding,
-                              fmo_error *err);
+                              const fmo_cpu_pairs *of_sums, double bound, double *row,
+                              fmo_cpu_adding *adding, fmo_error *err);
 
 /* own[0] += own[1] + ..., pairwise. */
 void fmo_cpu_reduce_sums(double *const *own, int threads, size_t size, int fixed);

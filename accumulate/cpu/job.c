@@ -2,6 +2,7 @@
  * the bras of each task; if several ranks share the build, each thread takes whole tasks
  * instead. */
 #include <omp.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,7 +165,9 @@ fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads; use fewer", threads);
         goto done;
     }
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
+    /* NaN before the first job of a build */
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        if (isnan(plan->profile.classes[c].seconds)) plan->profile.classes[c].seconds = 0.0;
 
     if (fmo_threads_alone(threads)) {
         run_team(j, &failed);

@@ -12,9 +12,11 @@
 #include "accumulate/cpu/kernel_bra.inc"
 
 #define TASK(e, name, li, lj, lk, ll, bra_class_, ket_class_)                                \
-    FMO_HD bra_task task_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
+    FMO_HD bra_task task_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra, \
+                                int other)                                                   \
     {                                                                                        \
         return (bra_task){.eri_class = e,                                                    \
+                          .other = other,                                                    \
                           .bra_class = bra_class_,                                           \
                           .ket_class = ket_class_,                                           \
                           .accumulators = eri_##name##_acc,                                  \
@@ -33,12 +35,17 @@ FMO_ERI_CLASS_TABLE(TASK)
 #define KERNEL(e, name, ...)                                                               \
     static void kernel_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                      \
-        const bra_task t = task_##name(build, worker, bra);                                \
+        const bra_task t = task_##name(build, worker, bra, 0);                             \
+        BUILD(&t);                                                                         \
+    }                                                                                      \
+    static void other_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra)  \
+    {                                                                                      \
+        const bra_task t = task_##name(build, worker, bra, 1);                             \
         BUILD(&t);                                                                         \
     }                                                                                      \
     static void replay_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                      \
-        const bra_task t = task_##name(build, worker, bra);                                \
+        const bra_task t = task_##name(build, worker, bra, 0);                             \
         REPLAY(&t);                                                                        \
     }
 #define BUILD(t)  build_bra(t, 0)
@@ -72,6 +79,12 @@ const fmo_cpu_kernels FMO_CPU_KERNELS = {
     .kernel =
         {
 #define ROW(e, name, ...) [e] = kernel_##name,
+            FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+        },
+    .other =
+        {
+#define ROW(e, name, ...) [e] = other_##name,
             FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
         },

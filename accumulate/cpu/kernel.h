@@ -9,6 +9,7 @@
 #include "accumulate/cpu/pairs.h"
 #include "accumulate/plan/plan.h"
 #include "accumulate/work/work.h"
+#include "integrals/operator_rules.h"
 
 enum { FMO_CPU_WIDTH_MAX = 8 };
 
@@ -85,6 +86,7 @@ typedef struct fmo_cpu_build {
      * computed. NULL without a store. */
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
     double store_factor;
+    fmo_operator of; /* read by the kernels `other` */
 } fmo_cpu_build;
 
 /* The working memory of one thread. */
@@ -188,6 +190,7 @@ typedef struct fmo_cpu_kernels {
     const char *name; /* name of the instruction set, e.g. "AVX-512" */
     int width;        /* quartets in a vector */
     fmo_cpu_kernel *kernel[FMO_ERI_CLASS_COUNT];
+    fmo_cpu_kernel *other[FMO_ERI_CLASS_COUNT]; /* operators other than 1/r; without a store */
     fmo_cpu_kernel *replay[FMO_ERI_CLASS_COUNT];
     fmo_cpu_kernel *const *coulomb; /* [FMO_ERI_CLASS_COUNT] J alone, without a store */
     fmo_cpu_digest *const *digest;  /* [FMO_ERI_CLASS_COUNT] */

@@ -81,7 +81,8 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
 }
 
 /* Computes T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
-static void tensor_row(const fmo_basis *b, const double *weight, int si, int sj, double *T)
+static void tensor_row(const fmo_basis *b, fmo_operator of, const double *weight, int si, int sj,
+                       double *T)
 {
     const size_t n = (size_t)b->function_num;
     eri_reference_shell shell[4] = {reference_shell(b, weight, si), reference_shell(b, weight, sj)};
@@ -94,7 +95,7 @@ static void tensor_row(const fmo_basis *b, const double *weight, int si, int sj,
             shell[3] = reference_shell(b, weight, sl);
             const int k0 = b->shell[sk].ao_begin, l0 = b->shell[sl].ao_begin;
             const int nk = fmo_shell_functions(shell[2].l), nl = fmo_shell_functions(shell[3].l);
-            eri_reference(shell, negligible, eri);
+            eri_reference(shell, of, negligible, eri);
             for (int i = i0; i < i0 + ni; i++) {
                 for (int j = j0; j < j0 + nj; j++) {
                     double *ij = T + ((size_t)i * n + (size_t)j) * n * n;
@@ -112,94 +113,113 @@ static void tensor_row(const fmo_basis *b, const double *weight, int si, int sj,
     }
 }
 
-/* Converts M, computed from density D, to X with final (X + X^T) = M, as the plan expects.
+/* Converts M, computed from density D, to X with final (X + sign X^T) = M, as the plan expects.
  * Returns an error if the triangles of M differ by more than 1e-12 of the largest element of M or
  * D. D is included because its elements are large and cancel if functions are nearly linearly
  * dependent. */
-static fmo_status fold_symmetric(const char *name, size_t n, double final, const double *D,
-                                 double *M, fmo_error *err)
+static fmo_status fold(const char *name, size_t n, double final, int sign, const double *D,
+                       double *M, fmo_error *err)
 {
     double largest = 1.0;
     for (size_t x = 0; x < n * n; x++) largest = fmax(largest, fmax(fabs(M[x]), fabs(D[x])));
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j <= i; j++) {
-            const double upper = M[j * n + i], lower = M[i * n + j];
+            const double upper = sign * M[j * n + i], lower = M[i * n + j];
             if (!(fabs(lower - upper) <= 1e-12 * largest))
                 return fmo_error_set(err, FMO_ERR_CHECK,
-                                     "mode reference: %s is not symmetric, its triangles differ by "
-                                     "%.3g; report this with the input",
-                                     name, fabs(lower - upper));
-            M[i * n + j] = M[j * n + i] = 0.25 / final * (lower + upper);
+                                     "mode reference: %s is not %s, its triangles differ by %.3g; "
+                                     "report this with the input",
+                                     name, sign > 0 ? "symmetric" : "antisymmetric",
+                                     fabs(lower - upper));
+            const double value = 0.25 / final * (lower + upper);
+            M[j * n + i] = sign * value;
+            M[i * n + j] = value;
         }
     }
     return FMO_OK;
 }
 
-/* Computes the tensor, then J and K with OpenBLAS, and checks their symmetry. */
-static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
+/* Computes the tensor T of an operator. */
+static void make_tensor(const fmo_fock_plan *plan, fmo_operator of, const double *weight, double *T)
 {
-    (void)source; /* this mode does not support it */
     const fmo_basis *b = plan->basis;
-    const size_t n = (size_t)b->function_num;
-    const int threads = plan->options.threads;
-    fmo_status status = FMO_OK;
-    double *T = malloc(tensor_bytes(n));
-    double *weight = malloc((size_t)b->prim_num * sizeof *weight);
-    if (!T || !weight) {
-        free(T);
-        free(weight);
-        return fmo_error_set(
-            err, FMO_ERR_MEMORY,
-            "mode reference: no memory for %zu^4 integrals (%.3g GB); use mode cpu", n,
-            8e-9 * pow((double)n, 4));
-    }
-    primitive_weights(b, weight);
     const int rows = b->shell_num * (b->shell_num + 1) / 2;
     int done = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(plan->options.threads) schedule(dynamic, 1)
     for (int row = 0; row < rows; row++) {
         int i = (int)((sqrt(8.0 * row + 1.0) - 1.0) / 2.0);
         while ((i + 1) * (i + 2) / 2 <= row) i++;
         while (i * (i + 1) / 2 > row) i--;
-        tensor_row(b, weight, i, row - i * (i + 1) / 2, T);
+        tensor_row(b, of, weight, i, row - i * (i + 1) / 2, T);
         int now;
 #pragma omp atomic capture
         now = ++done;
         if (omp_get_thread_num() == 0) fmo_plan_progress(plan, (double)now / rows);
     }
-    free(weight);
+}
 
-    status = fmo_check_blas_memory(1, err);
-    if (status != FMO_OK) {
-        free(T);
-        return status;
-    }
+/* Computes J or K of all densities from the tensor, with OpenBLAS, and checks their symmetry. */
+static fmo_status contract(fmo_fock_plan *plan, int term, const double *T, fmo_error *err)
+{
+    const fmo_plan_matrices *const m = &plan->matrices;
+    const size_t n = (size_t)plan->basis->function_num;
+    fmo_status status = fmo_check_blas_memory(1, err);
+    if (status != FMO_OK) return status;
     pthread_mutex_lock(&blas_lock);
-    const int blas_threads = openblas_get_num_threads();
+    const int blas_threads = openblas_get_num_threads(), threads = plan->options.threads;
     /* at most the number of processors, and only threads that can be started */
     int blas = openblas_get_num_procs() < threads ? openblas_get_num_procs() : threads;
     if (blas > blas_threads) blas = fmo_threads(blas);
     openblas_set_num_threads(blas);
     /* J_ij = sum_kl (ij|kl) D_kl and K_ik = sum_jl (ij|lk) D_jl: row i of K is D, as a row vector
      * of n^2 elements, times T[i] as an n^2 x n matrix. */
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(n * n), (int)(n * n), 1.0, T, (int)(n * n),
-                plan->matrices.density, 1, 0.0, plan->matrices.coulomb, 1);
-    for (size_t i = 0; i < n; i++)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, (int)n, (int)(n * n), 1.0,
-                    plan->matrices.density, (int)(n * n), T + i * n * n * n, (int)n, 0.0,
-                    plan->matrices.exchange + i * n, (int)n);
+    for (size_t at = 0; at < (size_t)m->num * n * n; at += n * n) {
+        if (term == FMO_TERMS_J)
+            cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(n * n), (int)(n * n), 1.0, T,
+                        (int)(n * n), m->density + at, 1, 0.0, m->coulomb + at, 1);
+        for (size_t i = 0; i < n && term == FMO_TERMS_K; i++)
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, (int)n, (int)(n * n), 1.0,
+                        m->density + at, (int)(n * n), T + i * n * n * n, (int)n, 0.0,
+                        m->exchange + at + i * n, (int)n);
+    }
     openblas_set_num_threads(blas_threads);
     pthread_mutex_unlock(&blas_lock);
-    free(T);
+    for (int d = 0; d < m->num && status == FMO_OK; d++) {
+        const size_t at = (size_t)d * n * n;
+        status = term == FMO_TERMS_J ? fold("J", n, FMO_DIGEST_FINAL_J, FMO_SYMMETRIC_PART,
+                                            m->density + at, m->coulomb + at, err)
+                                     : fold("K", n, FMO_DIGEST_FINAL_K, m->part[d], m->density + at,
+                                            m->exchange + at, err);
+    }
+    return status;
+}
 
-    status = fold_symmetric("J", n, FMO_DIGEST_FINAL_J, plan->matrices.density,
-                            plan->matrices.coulomb, err);
-    if (status == FMO_OK)
-        status = fold_symmetric("K", n, FMO_DIGEST_FINAL_K, plan->matrices.density,
-                                plan->matrices.exchange, err);
-    if (status != FMO_OK) return status;
-    fmo_plan_progress(plan, 1.0);
-    return FMO_OK;
+/* Computes J and K, and the tensor of each of their operators. */
+static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
+{
+    (void)source; /* this mode does not support it */
+    const fmo_plan_matrices *const m = &plan->matrices;
+    const size_t n = (size_t)plan->basis->function_num;
+    double *T = malloc(tensor_bytes(n));
+    double *weight = malloc((size_t)plan->basis->prim_num * sizeof *weight);
+    fmo_status status = FMO_OK;
+    if (T && weight) {
+        primitive_weights(plan->basis, weight);
+        make_tensor(plan, m->coulomb_operator, weight, T);
+        status = contract(plan, FMO_TERMS_J, T, err);
+        if (!fmo_operator_same(m->coulomb_operator, m->exchange_operator))
+            make_tensor(plan, m->exchange_operator, weight, T);
+        if (status == FMO_OK) status = contract(plan, FMO_TERMS_K, T, err);
+    } else {
+        status =
+            fmo_error_set(err, FMO_ERR_MEMORY,
+                          "mode reference: no memory for %zu^4 integrals (%.3g GB); use mode cpu",
+                          n, 8e-9 * pow((double)n, 4));
+    }
+    free(T);
+    free(weight);
+    if (status == FMO_OK) fmo_plan_progress(plan, 1.0);
+    return status;
 }
 
 static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
@@ -207,5 +227,7 @@ static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memo
     memory->host_bytes += tensor_bytes((size_t)plan->basis->function_num);
 }
 
-const fmo_mode_implementation fmo_mode_reference = {
-    .prepare = reference_prepare, .build = reference_build, .workspace = reference_workspace};
+const fmo_mode_implementation fmo_mode_reference = {.prepare = reference_prepare,
+                                                    .build = reference_build,
+                                                    .takes_requests = 1,
+                                                    .workspace = reference_workspace};

@@ -52,8 +52,8 @@ static double largest_bound(const fmo_cpu_pairs *pairs)
  * Q_ij Q_kl these are sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2, both doubled as a
  * margin. max Q is taken over the pairs to which the sums belong. */
 fmo_status fmo_cpu_set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
-                              const fmo_cpu_pairs *of_sums, double *row, fmo_cpu_adding *adding,
-                              fmo_error *err)
+                              const fmo_cpu_pairs *of_sums, double bound, double *row,
+                              fmo_cpu_adding *adding, fmo_error *err)
 {
     const size_t shells = (size_t)plan->basis->shell_num;
     const double largest = largest_bound(of_sums);
@@ -71,8 +71,8 @@ fmo_status fmo_cpu_set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pa
         }
     }
     for (size_t s = 0; s < shells; s++) row_largest = fmax(row_largest, row[s]);
-    limit_J *= 2.0 * largest;
-    const double limit_K = 2.0 * plan->density_largest * row_largest * row_largest;
+    limit_J *= 2.0 * bound * largest;
+    const double limit_K = 2.0 * bound * plan->density_largest * row_largest * row_largest;
     if (!isfinite(limit_J) || !isfinite(limit_K))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "scatter = fixed: a density with elements up to %.3g leaves no finite "

@@ -83,20 +83,21 @@ static int most_together(const fmo_fock_job *job)
     return plan->mode->densities ? plan->mode->densities(plan) : 1;
 }
 
-/* Collects up to the allowed number of jobs, from job k on, that have the same plan, no source, the
- * same matrices to compute, and a valid density. Returns their number; *largest is the largest
- * density element. */
+/* Collects jobs, from job k on, that have the same plan, no source, the same matrices to compute,
+ * and a valid density, up to the allowed number of densities. Returns their number; *largest is the
+ * largest density element. */
 static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
 {
-    const int wanted = fmo_build_wanted(&b->jobs[k]);
     const int most = most_together(&b->jobs[k]);
-    int num = 0;
+    int num = 0, parts = 0;
     *largest = 0.0;
-    for (size_t n = k; n < b->count && num < most; n = b->next[n]) {
+    for (size_t n = k; n < b->count && parts < most; n = b->next[n]) {
         fmo_fock_job *const job = &b->jobs[n];
         fmo_error err = {FMO_OK, ""};
         double own = 0.0;
-        if (n != k && (b->taken[n] || job->source || fmo_build_wanted(job) != wanted)) continue;
+        if (n != k && (b->taken[n] || job->source || !fmo_build_alike(job, &b->jobs[k]) ||
+                       parts + fmo_build_parts(job) > most))
+            continue;
         mark_taken(b, n);
         if (fmo_build_check(job, &own, &err) != FMO_OK) {
             note(b, job, &err);
@@ -105,6 +106,7 @@ static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
         }
         *largest = own > *largest ? own : *largest;
         jobs[num++] = job;
+        parts += fmo_build_parts(job);
     }
     return num;
 }
@@ -226,17 +228,26 @@ static int source_fits(const fmo_fock_job *job, int on_device, char *why, size_t
     return 0;
 }
 
-/* Rejects the whole call: sets the status of all jobs; no matrix has been written. */
-static fmo_status refuse(fmo_fock_job *jobs, size_t count, size_t job, const char *call,
-                         const char *why, fmo_error *err)
+/* Rejects the whole call because of one job: sets the status of all jobs; no matrix has been
+ * written. */
+static fmo_status refuse_with(fmo_fock_job *jobs, size_t count, size_t job, const char *call,
+                              const fmo_error *why, fmo_error *err)
 {
     fmo_error own = {FMO_OK, ""};
-    (void)fmo_error_set(&own, FMO_ERR_ARGUMENT, "%s: job %zu: %s", call, job, why);
+    (void)fmo_error_set(&own, why->status, "%s: job %zu: %s", call, job, why->message);
     for (size_t k = 0; k < count; k++) {
         jobs[k].status = own.status;
         if (jobs[k].err) *jobs[k].err = own;
     }
     return fmo_error_set(err, own.status, "%s", own.message);
+}
+
+static fmo_status refuse(fmo_fock_job *jobs, size_t count, size_t job, const char *call,
+                         const char *why, fmo_error *err)
+{
+    fmo_error reason = {FMO_OK, ""};
+    (void)fmo_error_set(&reason, FMO_ERR_ARGUMENT, "%s", why);
+    return refuse_with(jobs, count, job, call, &reason, err);
 }
 
 /* A matrix of a job. */
@@ -317,6 +328,9 @@ static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count
                                           "alone knows of"
                                         : NULL;
         if (missing) return refuse(jobs, count, k, call, missing, err);
+        fmo_error reason = {FMO_OK, ""};
+        if (fmo_build_check_request(job, &reason) != FMO_OK)
+            return refuse_with(jobs, count, k, call, &reason, err);
         if (job->source) {
             if (source_fits(job, on_device, why, sizeof why)) continue;
             return refuse(jobs, count, k, call, why, err);

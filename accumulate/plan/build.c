@@ -6,6 +6,7 @@
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
 #include "base/arguments.h"
+#include "integrals/operator_rules.h"
 #include "integrals/tables.h"
 
 int fmo_build_wanted(const fmo_fock_job *job)
@@ -16,6 +17,56 @@ int fmo_build_wanted(const fmo_fock_job *job)
 fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job)
 {
     return job->source ? job->source : job->plan;
+}
+
+int fmo_build_parts(const fmo_fock_job *job)
+{
+    return job->symmetry == FMO_GENERAL && job->exchange ? 2 : 1;
+}
+
+int fmo_build_alike(const fmo_fock_job *a, const fmo_fock_job *b)
+{
+    return fmo_build_wanted(a) == fmo_build_wanted(b) &&
+           fmo_operator_same(a->coulomb_operator, b->coulomb_operator) &&
+           fmo_operator_same(a->exchange_operator, b->exchange_operator);
+}
+
+const char *fmo_symmetry_name(fmo_symmetry symmetry)
+{
+#define NAME(e, name, text) [e] = name,
+    static const char *const names[FMO_SYMMETRY_COUNT] = {FMO_SYMMETRY_TABLE(NAME)};
+#undef NAME
+    return (unsigned)symmetry < FMO_SYMMETRY_COUNT ? names[symmetry] : NULL;
+}
+
+static fmo_status check_operator(const char *name, fmo_operator of, fmo_error *err)
+{
+    if (fmo_operator_is_valid(of)) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                         "%s = {full %g, long_range %g, omega %g}: expected finite numbers, and "
+                         "omega above 0 if long_range is not 0, else 0",
+                         name, of.full, of.long_range, of.omega);
+}
+
+fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
+{
+    const fmo_fock_plan *const plan = job->plan;
+    if ((unsigned)job->symmetry >= FMO_SYMMETRY_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "symmetry = %d: no such symmetry",
+                             (int)job->symmetry);
+    fmo_status status = check_operator("coulomb_operator", job->coulomb_operator, err);
+    if (status == FMO_OK) status = check_operator("exchange_operator", job->exchange_operator, err);
+    if (status != FMO_OK || plan->mode->takes_requests) return status;
+    if (job->symmetry != FMO_SYMMETRIC)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "symmetry = %s with a plan of mode %s: use mode cpu",
+                             fmo_symmetry_name(job->symmetry), fmo_mode_name(plan->options.mode));
+    if (!fmo_operator_is_coulomb(job->coulomb_operator) ||
+        !fmo_operator_is_coulomb(job->exchange_operator))
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "an operator other than 1/r with a plan of mode %s: use mode cpu",
+                             fmo_mode_name(plan->options.mode));
+    return FMO_OK;
 }
 
 /* Elements are compared as those of normalised functions, norm[i] norm[j] D_ij. */
@@ -37,24 +88,28 @@ fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *
         }
         *largest = fmax(*largest, norm[i] * row);
     }
+    if (job->symmetry == FMO_GENERAL) return FMO_OK;
+    const double sign = job->symmetry == FMO_SYMMETRIC ? 1.0 : -1.0;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (norm[i] * norm[j] * fabs(D[i * n + j] - D[j * n + i]) > 1e-10 * *largest)
+        for (size_t j = 0; j <= i; j++)
+            if (norm[i] * norm[j] * fabs(D[i * n + j] - sign * D[j * n + i]) > 1e-10 * *largest)
                 return fmo_error_set(err, FMO_ERR_INPUT,
-                                     "density[%zu][%zu] - density[%zu][%zu] = %g: expected a "
-                                     "symmetric density",
-                                     i, j, j, i, D[i * n + j] - D[j * n + i]);
+                                     "density[%zu][%zu] %c density[%zu][%zu] = %g: expected %s "
+                                     "%s density",
+                                     i, j, sign > 0.0 ? '-' : '+', j, i,
+                                     D[i * n + j] - sign * D[j * n + i], sign > 0.0 ? "a" : "an",
+                                     fmo_symmetry_name(job->symmetry));
     return FMO_OK;
 }
 
-/* Converts one of the caller's densities to internal order and updates the block maxima, which
- * cover all densities of the build. */
-static void order_density(fmo_fock_plan *plan, const double *D, double *density)
+/* Converts a part of one of the caller's densities to internal order and updates the block maxima,
+ * which cover all densities of the build. */
+static void order_density(fmo_fock_plan *plan, const double *D, int part, double *density)
 {
     const fmo_basis *b = plan->basis;
     fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)b->function_num, ns = (size_t)b->shell_num;
-    fmo_basis_matrix_from_caller(b, D, density);
+    fmo_basis_matrix_from_caller(b, D, part, density);
     for (size_t s = 0; s < ns; s++) {
         for (size_t t = 0; t < ns; t++) {
             const fmo_shell *A = &b->shell[s], *B = &b->shell[t];
@@ -75,12 +130,19 @@ static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs
 {
     fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->function_num, ns = (size_t)plan->basis->shell_num;
-    m->num = num;
+    m->num = 0;
     plan->density_largest = 0.0;
     memset(m->density_max, 0, ns * ns * sizeof *m->density_max);
     memset(m->row_max, 0, ns * sizeof *m->row_max);
-    for (int d = 0; d < num; d++)
-        order_density(plan, jobs[d]->density, m->density + (size_t)d * n * n);
+    for (int d = 0; d < num; d++) {
+        const int first =
+            jobs[d]->symmetry == FMO_ANTISYMMETRIC ? FMO_ANTISYMMETRIC_PART : FMO_SYMMETRIC_PART;
+        for (int p = 0; p < fmo_build_parts(jobs[d]); p++, m->num++) {
+            const int part = p == 0 ? first : FMO_ANTISYMMETRIC_PART;
+            m->part[m->num] = (signed char)part;
+            order_density(plan, jobs[d]->density, part, m->density + (size_t)m->num * n * n);
+        }
+    }
 }
 
 /* Prepares a plan for densities with elements up to `largest`: pairs, and memory for matrices. */
@@ -102,6 +164,8 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
 {
     fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
     const size_t n = (size_t)plan->basis->function_num;
+    int parts = 0;
+    for (int d = 0; d < num; d++) parts += fmo_build_parts(jobs[d]);
     plan->begun = fmo_now();
     memset(plan->profile.classes, 0, sizeof plan->profile.classes);
     plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
@@ -111,33 +175,48 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     plan->profile.transfer_seconds = plan->profile.gpu_seconds = NAN;
     for (int k = 0; k < FMO_DEVICES_MAX; k++) plan->profile.device_seconds[k] = NAN;
     plan->profile.densities = num;
-    fmo_status status = get_ready(plan, largest, num, err);
-    if (status == FMO_OK && owner != plan) status = get_ready(owner, largest, num, err);
+    fmo_status status = get_ready(plan, largest, parts, err);
+    if (status == FMO_OK && owner != plan) status = get_ready(owner, largest, parts, err);
     if (status != FMO_OK || !plan->mode->build) return status;
     fmo_plan_matrices *const m = &plan->matrices;
     order_densities(owner, jobs, num);
-    m->num = num;
+    m->num = parts;
     m->wanted = fmo_build_wanted(jobs[0]);
+    m->coulomb_operator = fmo_operator_given(jobs[0]->coulomb_operator);
+    m->exchange_operator = fmo_operator_given(jobs[0]->exchange_operator);
     m->given = jobs[0]->density;
-    memset(m->coulomb, 0, (size_t)num * n * n * sizeof *m->coulomb);
-    memset(m->exchange, 0, (size_t)num * n * n * sizeof *m->exchange);
+    memset(m->coulomb, 0, (size_t)parts * n * n * sizeof *m->coulomb);
+    memset(m->exchange, 0, (size_t)parts * n * n * sizeof *m->exchange);
     return FMO_OK;
+}
+
+/* Copies J and K of a job to the caller; `at` is the number of its first density. The densities are
+ * not needed any more, and their memory takes K of an antisymmetric part. */
+static void give_matrices(const fmo_fock_job *job, int at)
+{
+    const fmo_fock_plan *const plan = job->plan;
+    const fmo_plan_matrices *const m = &plan->matrices;
+    const size_t n = (size_t)plan->basis->function_num, ao = (size_t)plan->basis->ao_num;
+    const size_t first = (size_t)at * n * n;
+    if (job->coulomb && job->symmetry == FMO_ANTISYMMETRIC)
+        memset(job->coulomb, 0, ao * ao * sizeof *job->coulomb);
+    else if (job->coulomb)
+        fmo_basis_matrix_to_caller(plan->basis, m->coulomb + first, FMO_DIGEST_FINAL_J,
+                                   FMO_SYMMETRIC_PART, job->coulomb);
+    if (!job->exchange) return;
+    fmo_basis_matrix_to_caller(plan->basis, m->exchange + first, FMO_DIGEST_FINAL_K, m->part[at],
+                               job->exchange);
+    if (fmo_build_parts(job) == 1) return;
+    fmo_basis_matrix_to_caller(plan->basis, m->exchange + first + n * n, FMO_DIGEST_FINAL_K,
+                               FMO_ANTISYMMETRIC_PART, m->density);
+    for (size_t x = 0; x < ao * ao; x++) job->exchange[x] += m->density[x];
 }
 
 void fmo_build_end(const fmo_fock_job *const *jobs, int num)
 {
     fmo_fock_plan *const plan = jobs[0]->plan;
-    const fmo_plan_matrices *const m = &plan->matrices;
-    const size_t n = (size_t)plan->basis->function_num;
-    for (int d = 0; d < num && plan->mode->build; d++) {
-        const size_t at = (size_t)d * n * n;
-        if (jobs[d]->coulomb)
-            fmo_basis_matrix_to_caller(plan->basis, m->coulomb + at, FMO_DIGEST_FINAL_J,
-                                       jobs[d]->coulomb);
-        if (jobs[d]->exchange)
-            fmo_basis_matrix_to_caller(plan->basis, m->exchange + at, FMO_DIGEST_FINAL_K,
-                                       jobs[d]->exchange);
-    }
+    for (int d = 0, at = 0; d < num && plan->mode->build; at += fmo_build_parts(jobs[d++]))
+        give_matrices(jobs[d], at);
     if (plan->mode->give) plan->mode->give(plan, jobs[0]->coulomb, jobs[0]->exchange);
     plan->profile.seconds = fmo_now() - plan->begun;
     plan->built = 1;

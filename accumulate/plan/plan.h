@@ -31,15 +31,20 @@ typedef struct fmo_start {
 enum { FMO_PLAN_DENSITIES_MAX = 8 };
 
 /* Matrices for modes with `build`, in internal order. Matrices of several densities are stored
- * consecutively; block maxima are those over all densities. */
+ * consecutively; block maxima are those over all densities. A job's density is one of them, or if K
+ * of a general density is requested two: its symmetric part, then its antisymmetric part. K of
+ * either is computed by the same terms (rules/digest.h); with X^K of the antisymmetric part, K =
+ * X^K - X^K^T. */
 typedef struct fmo_plan_matrices {
-    int capacity;                         /* densities for which memory is allocated */
-    int num;                              /* densities of the running build */
-    int wanted;                           /* matrices it computes: FMO_TERMS_... */
-    const double *given;                  /* its first density in the caller's order */
-    double *density, *coulomb, *exchange; /* [num][n][n], n = function_num of the basis */
-    double *density_max;                  /* [nshell][nshell] block maxima of |D| */
-    double *row_max;                      /* [nshell] row maxima of density_max */
+    int capacity; /* densities for which memory is allocated */
+    int num;      /* densities of the running build */
+    int wanted;   /* matrices it computes: FMO_TERMS_... */
+    fmo_operator coulomb_operator, exchange_operator;
+    signed char part[FMO_PLAN_DENSITIES_MAX]; /* of each density: FMO_SYMMETRIC_PART ... */
+    const double *given;                      /* its first density in the caller's order */
+    double *density, *coulomb, *exchange;     /* [num][n][n], n = function_num of the basis */
+    double *density_max;                      /* [nshell][nshell] block maxima of |D| */
+    double *row_max;                          /* [nshell] row maxima of density_max */
     /* With ranks and `fixed`: coulomb and exchange contain int64_t in these units; else 0. */
     double coulomb_unit, exchange_unit;
 } fmo_plan_matrices;
@@ -79,9 +84,10 @@ typedef struct fmo_mode_implementation {
     fmo_status (*join)(fmo_fock_plan *plan, fmo_error *err);
 
     int needs_pairs;
-    int takes_source; /* 1: can build J of another plan's density (fmo_fock_job.source) */
-    int makes_pairs;  /* 1: makes the sp pairs itself; the plan has no lists of them (shell_pair.h)
-                       */
+    int takes_requests; /* 1: takes densities that are not symmetric and operators but 1/r */
+    int takes_source;   /* 1: can build J of another plan's density (fmo_fock_job.source) */
+    int makes_pairs; /* 1: makes the sp pairs itself; the plan has no lists of them (shell_pair.h)
+                      */
     /* `prepare` for up to FMO_PLANS_TOGETHER plans on one GPU; errs[k] is the result for plan k.
      * NULL: they are prepared one by one. */
     void (*prepare_some)(fmo_fock_plan *const *plans, int num, fmo_error *errs);
@@ -222,10 +228,16 @@ fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *
 
 /* Matrices that a job computes: FMO_TERMS_... */
 int fmo_build_wanted(const fmo_fock_job *job);
+/* Number of densities in plan->matrices that a job takes. */
+int fmo_build_parts(const fmo_fock_job *job);
+/* Returns 1 if two jobs of a plan can be built together: they compute the same matrices. */
+int fmo_build_alike(const fmo_fock_job *a, const fmo_fock_job *b);
+/* Checks the symmetry and the operators that a job specifies, and that the plan can use them. */
+fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err);
 /* The plan in whose functions the job's density is: the source, or the plan itself. */
 fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job);
-/* Checks that a job's density is finite and symmetric. *largest: largest element of the density of
- * normalised functions, which those in internal functions do not exceed. */
+/* Checks that a job's density is finite and as symmetric as it should be. *largest: largest element
+ * of the density of normalised functions, which those in internal functions do not exceed. */
 fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err);
 /* Prepares a build of `num` jobs of one plan that compute the same matrices, with checked densities
  * of elements up to `largest`. */

@@ -107,7 +107,7 @@ fmo_status bench_work_count(const fmo_basis *basis, const double *density, doubl
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu x %zu functions", functions,
                              functions);
     }
-    fmo_basis_matrix_from_caller(basis, density, D);
+    fmo_basis_matrix_from_caller(basis, density, FMO_SYMMETRIC_PART, D);
     const double largest = block_maxima(basis, D, maxima);
     free(D);
     const fmo_status status =

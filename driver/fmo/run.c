@@ -6,7 +6,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
 #include "driver/base/hash.h"
-#include "driver/scf/cutoff.h"
+#include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
 #include "base/arguments.h"
 #include "base/free_memory.h"

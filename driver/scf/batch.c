@@ -12,14 +12,10 @@
 #include "driver/base/agree.h"
 #include "driver/base/hash.h"
 #include "driver/scf/block/block.h"
+#include "driver/scf/input.h"
 #include "driver/scf/lockstep_batches.h"
 #include "base/arguments.h"
 #include "base/free_memory.h"
-
-size_t fmo_scf_job_functions(const fmo_scf_job *job)
-{
-    return job->input.basis ? (size_t)fmo_basis_ao_num(job->input.basis) : 0;
-}
 
 static double cube(const fmo_scf_job *job)
 {
@@ -54,44 +50,6 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
     return status;
 }
 
-/* Restores the caller's input, and converts the result to the caller's functions. */
-static void give_back(const batch *b, size_t k)
-{
-    if (!b->normal || !b->normal[k].norm) return;
-    fmo_scf_from_normal(&b->normal[k], b->jobs[k].result);
-    b->jobs[k].input = b->normal[k].input;
-    fmo_scf_normal_free(&b->normal[k]);
-}
-
-void fmo_scf_batch_note_end(batch *b, size_t k, int aside)
-{
-    fmo_scf_job *const job = &b->jobs[k];
-    if (!aside || job->status != FMO_ERR_MEMORY) give_back(b, k);
-    pthread_mutex_lock(&b->lock);
-    if (aside && job->status == FMO_ERR_MEMORY)
-        b->again[k] = 1;
-    else if (b->asked->finished)
-        b->asked->finished(k, job, b->asked->user);
-    pthread_mutex_unlock(&b->lock);
-}
-
-fmo_status fmo_scf_batch_prepare(const batch *b, const size_t *job, size_t num,
-                                 const fmo_fock_options *fock, fmo_error *err)
-{
-    return b->callbacks ? b->callbacks->prepare(job, num, fock, b->callbacks->user, err) : FMO_OK;
-}
-
-void fmo_scf_batch_release(const batch *b, size_t job)
-{
-    if (b->callbacks) b->callbacks->release(job, b->callbacks->user);
-}
-
-const double *fmo_scf_batch_overlap(const batch *b, size_t job)
-{
-    return b->callbacks && b->callbacks->overlap ? b->callbacks->overlap(job, b->callbacks->user)
-                                                 : NULL;
-}
-
 /* Runs a prepared job. aside: 1 if others run concurrently. */
 static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int aside)
 {
@@ -119,45 +77,6 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
         run_ready(b, k, options, aside);
     else
         fmo_scf_batch_note_end(b, k, aside);
-}
-
-/* Returns the index of the smallest returned work item. */
-static int first_held(const batch *b)
-{
-    int first = 0;
-    for (int k = 1; k < b->held_num; k++)
-        if (b->held[k] < b->held[first]) first = k;
-    return first;
-}
-
-/* Takes a work item: one that was returned, the next of this process, or the next of the ranks'
- * counter. */
-size_t fmo_scf_batch_take(batch *b)
-{
-    const fmo_ranks *ranks = b->asked->deal;
-    const size_t all = work_items_num(&b->deal);
-    size_t at = all;
-    pthread_mutex_lock(&b->lock);
-    if (b->held_num) {
-        const int k = first_held(b);
-        at = b->held[k];
-        b->held[k] = b->held[--b->held_num];
-    } else if (!ranks) {
-        at = b->next < all ? b->next++ : all;
-    } else if (!b->fault) {
-        int64_t work_item = 0;
-        b->fault = ranks->next(ranks->user, &work_item);
-        if (!b->fault && work_item < (int64_t)all) at = (size_t)work_item;
-    }
-    pthread_mutex_unlock(&b->lock);
-    return at;
-}
-
-void fmo_scf_batch_hold(batch *b, size_t work_item)
-{
-    pthread_mutex_lock(&b->lock);
-    if (work_item < work_items_num(&b->deal)) b->held[b->held_num++] = work_item;
-    pthread_mutex_unlock(&b->lock);
 }
 
 /* Runs the jobs that found too little memory beside others. */
@@ -192,11 +111,6 @@ static int run_aside(batch *b, int threads)
     fmo_linalg_release_threads(hold);
     free(thread);
     return started;
-}
-
-double fmo_scf_batch_bytes(const batch *b, size_t n)
-{
-    return 8.0 * (19.0 + 3.0 * b->asked->diis_size) * (double)n * (double)n;
 }
 
 /* Returns how many jobs of `order`, from the front, must run alone with all `threads`: those in
@@ -234,19 +148,6 @@ static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
          t = fmo_scf_batch_take(b))
         run_job(b, b->order[work_items_place_of_one(&b->deal, t)], options, 0);
     fmo_scf_batch_hold(b, t);
-}
-
-static int by_size(const void *left, const void *right)
-{
-    const fmo_scf_sized *a = left, *b = right;
-    if (a->elsewhere != b->elsewhere) return b->elsewhere - a->elsewhere;
-    if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
-    return a->job < b->job ? -1 : 1;
-}
-
-void fmo_scf_batch_sort(fmo_scf_sized *of, size_t num)
-{
-    qsort(of, num, sizeof *of, by_size);
 }
 
 /* Returns 1 if a job runs in another mode than cpu. Errors are reported later, when it runs. */
@@ -388,7 +289,9 @@ static void run(batch *b)
     }
     run_alone(b, &alone, count_large(b, threads));
     const size_t small =
-        b->held_num ? b->deal.count - work_items_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
+        b->held_num ? b->deal.count -
+                          work_items_place_of_one(&b->deal, b->held[fmo_scf_batch_first_held(b)])
+                    : 0;
     int workers = small < (size_t)threads ? (int)small : threads;
     while (workers > 1 && !fmo_memory_for_blas(workers)) workers /= 2;
     b->aside = alone;
@@ -525,7 +428,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
         fail_all(&b, status, &own);
     if (status != FMO_OK) fmo_error_set(err, status, "%s", own.message);
     if (b.fault) status = no_network(err);
-    for (size_t k = 0; k < count; k++) give_back(&b, k);
+    for (size_t k = 0; k < count; k++) fmo_scf_batch_give_back(&b, k);
     free(b.normal);
     fmo_atoms_destroy(b.atoms);
     pthread_mutex_destroy(&b.lock);

@@ -49,13 +49,4 @@ FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
                                           const fmo_batch_callbacks *callbacks,
                                           fmo_batch_cache *kept, fmo_error *err);
 
-/* Returns FMO_ERR_ARGUMENT, and names the field, if a number in the options is out of range. */
-FMO_INNER fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_error *err);
-/* Returns a hash of all options that must agree on ranks that share SCFs; threads, memory, GPUs and
- * callbacks may differ. The text below is the error message if they do not agree. */
-FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
-#define FMO_SCF_OTHER_OPTIONS                                                                  \
-    "its options or molecules differ from those of rank 0: make the same call on every rank, " \
-    "except for threads, memory and GPUs"
-
 #endif

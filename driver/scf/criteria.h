@@ -16,6 +16,12 @@
  * and back in alternate cycles, gradient and energy change vanish, but these quantities do not. */
 #define FMO_SCF_JUMP 0.1
 
+/* If the gap between the highest occupied and the lowest virtual orbital is below this (hartree), a
+ * stationary state may be a saddle point far above the solution, as in F2 at 7 angstrom, whose gap
+ * is 1e-6 there. Its stability is then checked even if that was not requested. Of the molecules in
+ * tests/scf/energies.json and energies_d.json none has a gap below 0.1. */
+#define FMO_SCF_SMALL_GAP 0.05
+
 /* The error of the energy is estimated as c g^2 for a gradient of norm g. c is determined from
  * cycles with gradients between LEARN_FROM thresholds (below, errors of loose cutoffs interfere)
  * and LEARN_TO hartree (above, the energy is not quadratic); it is at least LEAST_SHARE and

@@ -16,6 +16,35 @@ extern "C" {
 
 typedef struct fmo_linalg fmo_linalg;
 
+/* A factor of a matrix product: a stored matrix, or the transpose of one. */
+typedef struct fmo_matrix {
+    const double *at;
+    int rows, columns; /* of the factor */
+    int transposed;    /* 1: stored is its transpose, a matrix of `columns` rows */
+} fmo_matrix;
+
+/* Returns the stored matrix of so many rows and columns as a factor. */
+static inline fmo_matrix fmo_matrix_of(const double *at, int rows, int columns)
+{
+    const fmo_matrix factor = {at, rows, columns, 0};
+    return factor;
+}
+
+/* Returns the transpose of the stored matrix of so many rows and columns as a factor. */
+static inline fmo_matrix fmo_transpose_of(const double *at, int rows, int columns)
+{
+    const fmo_matrix factor = {at, columns, rows, 1};
+    return factor;
+}
+
+/* Energies of virtual orbitals a and occupied orbitals i, in host memory; with them a difference is
+ * d_ai = e_a - e_i - shift. */
+typedef struct fmo_orbital_gaps {
+    const double *e_a, *e_i;
+    int virtual_num, occupied_num;
+    double shift;
+} fmo_orbital_gaps;
+
 typedef struct fmo_linalg_ops {
     const char *name;
     int on_device;
@@ -27,16 +56,14 @@ typedef struct fmo_linalg_ops {
     void (*download)(fmo_linalg *la, size_t count, const double *array, double *host);
     /* y = a x + b y; with b = 0, y may be uninitialised. x may be y. */
     void (*add)(fmo_linalg *la, size_t count, double a, const double *x, double b, double *y);
-    /* C = alpha op(A) op(B) + beta C; op is 'N' or 'T'; C is m x n, the inner dimension k. */
-    void (*multiply)(fmo_linalg *la, char op_a, char op_b, int m, int n, int k, double alpha,
-                     const double *A, const double *B, double beta, double *C);
+    /* C = alpha A B + beta C. */
+    void (*multiply)(fmo_linalg *la, double alpha, fmo_matrix A, fmo_matrix B, double beta,
+                     double *C);
     /* A = scale (A + sign A^T), n x n: exactly symmetric or antisymmetric afterwards. */
     void (*fold)(fmo_linalg *la, int n, double scale, double sign, double *A);
     void (*add_to_diagonal)(fmo_linalg *la, int n, double x, double *A);
-    /* Multiplies element (i, j) of A by row[i] column[j]; the factors are in host memory; NULL
-     * means 1. */
-    void (*scale)(fmo_linalg *la, int rows, int columns, const double *row, const double *column,
-                  double *A);
+    /* Multiplies column j of A by factor[j], in host memory. */
+    void (*scale_columns)(fmo_linalg *la, int rows, int columns, const double *factor, double *A);
     /* dot[v] = sum of V[v count + i] x[i] over i, for v < m <= FMO_LINALG_VECTORS. The order of
      * summation does not depend on the number of threads. dot is in host memory. */
     void (*dots)(fmo_linalg *la, size_t count, int m, const double *V, const double *x,
@@ -57,11 +84,10 @@ typedef struct fmo_linalg_ops {
      * projector onto the eigenvectors of its `occupied` largest eigenvalues (purify.h); overwrites
      * work. @return 0 if it does not converge */
     int (*purify)(fmo_linalg *la, int n, int occupied, double trace, double *P, double *work);
-    /* y_ai = x_ai d_ai, or x_ai / d_ai if divide, with d_ai = e_a - e_i - shift; a divisor is kept
-     * at least 1e-2 away from 0. x and y are rows x columns; e_a belongs to a row, e_i to a column,
-     * both in host memory. */
-    void (*gaps)(fmo_linalg *la, int rows, int columns, const double *e_a, const double *e_i,
-                 double shift, int divide, const double *x, double *y);
+    /* y_ai = x_ai d_ai, or x_ai / d_ai if divide; a divisor is kept at least 1e-2 away from 0. x
+     * and y have a row for each virtual and a column for each occupied orbital. */
+    void (*gaps)(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+                 double *y);
     /* Builds J and K of a density; all matrices are in the memory of the backend. */
     void (*fock)(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
                  double *exchange);

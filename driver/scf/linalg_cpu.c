@@ -122,18 +122,20 @@ static void cpu_add(fmo_linalg *la, size_t count, double a, const double *x, dou
         for (size_t i = 0; i < count; i++) y[i] = a * x[i] + b * y[i];
 }
 
-static void cpu_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int k, double alpha,
-                         const double *A, const double *B, double beta, double *C)
+static void cpu_multiply(fmo_linalg *la, double alpha, fmo_matrix A, fmo_matrix B, double beta,
+                         double *C)
 {
+    const int m = A.rows, n = B.columns, k = A.columns;
     if (failed(la) || m == 0 || n == 0) return;
     if (m <= FMO_SMALL_PRODUCT && n <= FMO_SMALL_PRODUCT && k <= FMO_SMALL_PRODUCT) {
-        fmo_small_multiply(op_a, op_b, m, n, k, alpha, A, B, beta, C);
+        fmo_small_multiply(alpha, A, B, beta, C);
         return;
     }
+    const int inner = k ? k : 1;
     blas_begin(la, (double)m * n * k);
-    cblas_dgemm(CblasColMajor, op_a == 'T' ? CblasTrans : CblasNoTrans,
-                op_b == 'T' ? CblasTrans : CblasNoTrans, m, n, k, alpha, A,
-                op_a == 'T' ? (k ? k : 1) : m, B, op_b == 'T' ? n : (k ? k : 1), beta, C, m);
+    cblas_dgemm(CblasColMajor, A.transposed ? CblasTrans : CblasNoTrans,
+                B.transposed ? CblasTrans : CblasNoTrans, m, n, k, alpha, A.at,
+                A.transposed ? inner : m, B.at, B.transposed ? n : inner, beta, C, m);
     blas_leave();
 }
 
@@ -154,12 +156,11 @@ static void cpu_add_to_diagonal(fmo_linalg *la, int n, double x, double *A)
     for (size_t i = 0; i < (size_t)n && !failed(la); i++) A[i + i * (size_t)n] += x;
 }
 
-static void cpu_scale(fmo_linalg *la, int rows, int columns, const double *row,
-                      const double *column, double *A)
+static void cpu_scale_columns(fmo_linalg *la, int rows, int columns, const double *factor,
+                              double *A)
 {
     for (size_t j = 0; j < (size_t)columns && !failed(la); j++)
-        for (size_t i = 0; i < (size_t)rows; i++)
-            A[i + j * (size_t)rows] *= (row ? row[i] : 1.0) * (column ? column[j] : 1.0);
+        for (size_t i = 0; i < (size_t)rows; i++) A[i + j * (size_t)rows] *= factor[j];
 }
 
 /* Blocks keep the rounding error of long sums small; eight partial sums let the compiler
@@ -253,13 +254,13 @@ static void cpu_bounds(fmo_linalg *la, int n, const double *A, double *low, doub
     }
 }
 
-static void cpu_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, const double *e_i,
-                     double shift, int divide, const double *x, double *y)
+static void cpu_gaps(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+                     double *y)
 {
-    for (size_t i = 0; i < (size_t)columns && !failed(la); i++)
-        for (size_t a = 0; a < (size_t)rows; a++) {
-            const size_t at = a + i * (size_t)rows;
-            const double d = e_a[a] - e_i[i] - shift;
+    for (int i = 0; i < of->occupied_num && !failed(la); i++)
+        for (int a = 0; a < of->virtual_num; a++) {
+            const size_t at = (size_t)a + (size_t)i * (size_t)of->virtual_num;
+            const double d = of->e_a[a] - of->e_i[i] - of->shift;
             y[at] = divide ? x[at] / copysign(fmax(fabs(d), 1e-2), d) : x[at] * d;
         }
 }
@@ -291,7 +292,7 @@ static const fmo_linalg_ops cpu_ops = {.name = "LAPACK and OpenBLAS",
                                        .multiply = cpu_multiply,
                                        .fold = cpu_fold,
                                        .add_to_diagonal = cpu_add_to_diagonal,
-                                       .scale = cpu_scale,
+                                       .scale_columns = cpu_scale_columns,
                                        .dots = cpu_dots,
                                        .combine = cpu_combine,
                                        .eigen = cpu_eigen,

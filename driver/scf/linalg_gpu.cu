@@ -106,11 +106,9 @@ __global__ void upper_kernel(size_t n, double *A)
     FOR_EACH(at, n * n) if (at % n > at / n) A[at] = 0.0;
 }
 
-__global__ void scale_kernel(size_t rows, size_t columns, const double *row, const double *column,
-                             double *A)
+__global__ void scale_kernel(size_t rows, size_t columns, const double *factor, double *A)
 {
-    FOR_EACH(at, rows * columns)
-    A[at] *= (row ? row[at % rows] : 1.0) * (column ? column[at / rows] : 1.0);
+    FOR_EACH(at, rows * columns) A[at] *= factor[at / rows];
 }
 
 __global__ void gaps_kernel(size_t rows, size_t columns, const double *e_a, const double *e_i,
@@ -218,15 +216,16 @@ static void gpu_add(fmo_linalg *la, size_t count, double a, const double *x, dou
     cuda_ok(la, cudaGetLastError(), "adding matrices");
 }
 
-static void gpu_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int k, double alpha,
-                         const double *A, const double *B, double beta, double *C)
+static void gpu_multiply(fmo_linalg *la, double alpha, fmo_matrix A, fmo_matrix B, double beta,
+                         double *C)
 {
+    const int m = A.rows, n = B.columns, k = A.columns, inner = k ? k : 1;
     if (failed(la) || m == 0 || n == 0) return;
-    const int rows_a = op_a == 'T' ? k : m, rows_b = op_b == 'T' ? n : k;
     blas_ok(la,
-            fmo_nvidia.cublasDgemm(gpu_of(la)->blas, op_a == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                   op_b == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N, m, n, k, &alpha, A,
-                                   rows_a ? rows_a : 1, B, rows_b ? rows_b : 1, &beta, C, m),
+            fmo_nvidia.cublasDgemm(gpu_of(la)->blas, A.transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                   B.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, m, n, k, &alpha, A.at,
+                                   A.transposed ? inner : m, B.at, B.transposed ? n : inner, &beta,
+                                   C, m),
             "multiplying matrices");
 }
 
@@ -257,17 +256,15 @@ static double *factors(fmo_linalg *la, size_t count)
     return failed(la) ? NULL : g->factor;
 }
 
-static void gpu_scale(fmo_linalg *la, int rows, int columns, const double *row,
-                      const double *column, double *A)
+static void gpu_scale_columns(fmo_linalg *la, int rows, int columns, const double *factor,
+                              double *A)
 {
     const size_t nr = (size_t)rows, nc = (size_t)columns;
-    double *both = factors(la, nr + nc);
-    if (!both || nr * nc == 0) return;
-    if (row) gpu_upload(la, nr, row, both);
-    if (column) gpu_upload(la, nc, column, both + nr);
+    double *own = factors(la, nc);
+    if (!own || nr * nc == 0) return;
+    gpu_upload(la, nc, factor, own);
     if (failed(la)) return;
-    scale_kernel<<<blocks_for(nr * nc), BLOCK, 0, gpu_of(la)->stream>>>(
-        nr, nc, row ? both : NULL, column ? both + nr : NULL, A);
+    scale_kernel<<<blocks_for(nr * nc), BLOCK, 0, gpu_of(la)->stream>>>(nr, nc, own, A);
     cuda_ok(la, cudaGetLastError(), "scaling a matrix");
 }
 
@@ -425,16 +422,16 @@ static void gpu_bounds(fmo_linalg *la, int n, const double *A, double *low, doub
     free(host);
 }
 
-static void gpu_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, const double *e_i,
-                     double shift, int divide, const double *x, double *y)
+static void gpu_gaps(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+                     double *y)
 {
-    const size_t nr = (size_t)rows, nc = (size_t)columns;
+    const size_t nr = (size_t)of->virtual_num, nc = (size_t)of->occupied_num;
     double *both = factors(la, nr + nc);
-    gpu_upload(la, nr, e_a, both);
-    gpu_upload(la, nc, e_i, both + nr);
+    gpu_upload(la, nr, of->e_a, both);
+    gpu_upload(la, nc, of->e_i, both + nr);
     if (failed(la) || nr * nc == 0) return;
     gaps_kernel<<<blocks_for(nr * nc), BLOCK, 0, gpu_of(la)->stream>>>(nr, nc, both, both + nr,
-                                                                       shift, divide, x, y);
+                                                                       of->shift, divide, x, y);
     cuda_ok(la, cudaGetLastError(), "orbital energy differences");
 }
 
@@ -487,7 +484,7 @@ static const fmo_linalg_ops *gpu_operations(void)
                                        gpu_multiply,
                                        gpu_fold,
                                        gpu_add_to_diagonal,
-                                       gpu_scale,
+                                       gpu_scale_columns,
                                        gpu_dots,
                                        gpu_combine,
                                        gpu_eigen,

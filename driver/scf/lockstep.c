@@ -192,20 +192,20 @@ static void step_add(fmo_linalg *la, size_t count, double a, const double *x, do
                  .kind = FMO_REQUEST_ADD, .count = count, .alpha = a, .beta = b, .A = x, .C = y});
 }
 
-static void step_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int k, double alpha,
-                          const double *A, const double *B, double beta, double *C)
+static void step_multiply(fmo_linalg *la, double alpha, fmo_matrix A, fmo_matrix B, double beta,
+                          double *C)
 {
     if (failed(la)) return;
     want(la, (fmo_request){.kind = FMO_REQUEST_MULTIPLY,
-                           .op_a = op_a,
-                           .op_b = op_b,
-                           .m = m,
-                           .n = n,
-                           .k = k,
+                           .op_a = A.transposed ? 'T' : 'N',
+                           .op_b = B.transposed ? 'T' : 'N',
+                           .m = A.rows,
+                           .n = B.columns,
+                           .k = A.columns,
                            .alpha = alpha,
                            .beta = beta,
-                           .A = A,
-                           .B = B,
+                           .A = A.at,
+                           .B = B.at,
                            .C = C});
 }
 
@@ -221,13 +221,12 @@ static void step_add_to_diagonal(fmo_linalg *la, int n, double x, double *A)
     want(la, (fmo_request){.kind = FMO_REQUEST_DIAGONAL, .n = n, .alpha = x, .C = A});
 }
 
-static void step_scale(fmo_linalg *la, int rows, int columns, const double *row,
-                       const double *column, double *A)
+static void step_scale_columns(fmo_linalg *la, int rows, int columns, const double *factor,
+                               double *A)
 {
     if (failed(la)) return;
     want(la,
-         (fmo_request){
-             .kind = FMO_REQUEST_SCALE, .m = rows, .n = columns, .in = row, .in2 = column, .C = A});
+         (fmo_request){.kind = FMO_REQUEST_SCALE, .m = rows, .n = columns, .in = factor, .C = A});
 }
 
 static void step_dots(fmo_linalg *la, size_t count, int m, const double *V, const double *x,
@@ -287,16 +286,16 @@ static int step_purify(fmo_linalg *la, int n, int occupied, double trace, double
     return converged && !failed(la);
 }
 
-static void step_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, const double *e_i,
-                      double shift, int divide, const double *x, double *y)
+static void step_gaps(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+                      double *y)
 {
     if (failed(la)) return;
     want(la, (fmo_request){.kind = FMO_REQUEST_GAPS,
-                           .m = rows,
-                           .n = columns,
-                           .in = e_a,
-                           .in2 = e_i,
-                           .alpha = shift,
+                           .m = of->virtual_num,
+                           .n = of->occupied_num,
+                           .in = of->e_a,
+                           .in2 = of->e_i,
+                           .alpha = of->shift,
                            .divide = divide,
                            .A = x,
                            .C = y});
@@ -326,10 +325,10 @@ static void step_finish(fmo_linalg *la)
         .name = "lockstep", .on_device = where, .close = step_close, .allocate = step_allocate,  \
         .release = step_release, .upload = step_upload, .download = step_download,               \
         .add = step_add, .multiply = step_multiply, .fold = step_fold,                           \
-        .add_to_diagonal = step_add_to_diagonal, .scale = step_scale, .dots = step_dots,         \
-        .combine = step_combine, .eigen = step_eigen, .inverse_cholesky = step_inverse_cholesky, \
-        .bounds = step_bounds, .purify = step_purify, .gaps = step_gaps, .fock = step_fock,      \
-        .on_host = step_on_host, .finish = step_finish                                           \
+        .add_to_diagonal = step_add_to_diagonal, .scale_columns = step_scale_columns,            \
+        .dots = step_dots, .combine = step_combine, .eigen = step_eigen,                         \
+        .inverse_cholesky = step_inverse_cholesky, .bounds = step_bounds, .purify = step_purify, \
+        .gaps = step_gaps, .fock = step_fock, .on_host = step_on_host, .finish = step_finish     \
     }
 static const fmo_linalg_ops host_ops = OPERATIONS(0), device_ops = OPERATIONS(1);
 #undef OPERATIONS

@@ -54,7 +54,7 @@ typedef struct fmo_request {
     double alpha, beta;  /* also: a and b; scale and sign; x; shift; trace */
     const double *A, *B; /* input arrays of the backend; also x; V and x; density */
     double *C, *D; /* output arrays of the backend; also y; out; coulomb and exchange; P and work */
-    const double *in, *in2;    /* host input; also row and column; c; e_a and e_i */
+    const double *in, *in2;    /* host input; also factor; c; e_a and e_i */
     double *out, *out2, *out3; /* host output; also values; dot; low, high, trace */
     int *positive;
     fmo_fock_plan *plan;

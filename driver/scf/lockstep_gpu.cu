@@ -1,8 +1,7 @@
 /* The executor of lockstep.h on a GPU: dispatch of requests, copies, memory. Kernels for many SCFs
- * are in lockstep_kernels.cu, products and purifications by cuBLAS in lockstep_products.cu,
- * eigenproblems of equal size by cuSOLVER in lockstep_eigen.cu; Fock builds form one batch. Other
- * eigenproblems, Cholesky factors and operations of the stability analysis run in threads of the
- * host, one matrix each. */
+ * are in lockstep_kernels.cu, products, purifications and eigenproblems of equal size in
+ * lockstep_blas.cu; Fock builds form one batch. Other eigenproblems, Cholesky factors and
+ * operations of the stability analysis run in threads of the host, one matrix each. */
 #include "driver/scf/lockstep_gpu.h"
 #include "base/quiet_thread.h"
 

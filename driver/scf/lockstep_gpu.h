@@ -1,6 +1,5 @@
 /* The executor of lockstep.h on a GPU: declarations shared by its dispatch (lockstep_gpu.cu),
- * matrix products (lockstep_products.cu), eigenproblems (lockstep_eigen.cu) and kernels
- * (lockstep_kernels.cu). C++ only. */
+ * products and eigenproblems (lockstep_blas.cu) and kernels (lockstep_kernels.cu). C++ only. */
 #ifndef FMO_SCF_LOCKSTEP_GPU_H
 #define FMO_SCF_LOCKSTEP_GPU_H
 
@@ -50,12 +49,10 @@ void fmo_gpu_batch_linalg_sort(const fmo_request **request, size_t num);
 void fmo_gpu_batch_linalg_on_host(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                   size_t num);
 
-/* ---- lockstep_eigen.cu: requests of one kind ---- */
+/* ---- lockstep_blas.cu: requests of one kind ---- */
 
 void fmo_gpu_batch_linalg_eigen(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                 size_t num);
-
-/* ---- lockstep_products.cu: requests of one kind ---- */
 
 void fmo_gpu_batch_linalg_multiply(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                    size_t num);

@@ -47,7 +47,8 @@ static void do_one(fmo_linalg *la, const fmo_request *q)
         op->add(la, q->count, q->alpha, q->A, q->beta, q->C);
         break;
     case FMO_REQUEST_MULTIPLY:
-        op->multiply(la, q->op_a, q->op_b, q->m, q->n, q->k, q->alpha, q->A, q->B, q->beta, q->C);
+        op->multiply(la, q->alpha, (fmo_matrix){q->A, q->m, q->k, q->op_a == 'T'},
+                     (fmo_matrix){q->B, q->k, q->n, q->op_b == 'T'}, q->beta, q->C);
         break;
     case FMO_REQUEST_FOLD:
         op->fold(la, q->n, q->alpha, q->beta, q->C);
@@ -65,7 +66,7 @@ static void do_one(fmo_linalg *la, const fmo_request *q)
         op->download(la, q->count, q->A, q->out);
         break;
     case FMO_REQUEST_SCALE:
-        op->scale(la, q->m, q->n, q->in, q->in2, q->C);
+        op->scale_columns(la, q->m, q->n, q->in, q->C);
         break;
     case FMO_REQUEST_DOTS:
         op->dots(la, q->count, q->m, q->A, q->B, q->out);
@@ -86,7 +87,8 @@ static void do_one(fmo_linalg *la, const fmo_request *q)
         *q->positive = op->purify(la, q->n, q->k, q->alpha, q->C, q->D);
         break;
     case FMO_REQUEST_GAPS:
-        op->gaps(la, q->m, q->n, q->in, q->in2, q->alpha, q->divide, q->A, q->C);
+        op->gaps(la, &(fmo_orbital_gaps){q->in, q->in2, q->m, q->n, q->alpha}, q->divide, q->A,
+                 q->C);
         break;
     case FMO_REQUEST_HOST:
     case FMO_REQUEST_FINISH:

@@ -55,22 +55,16 @@ __global__ void __launch_bounds__(BLOCK) add_to_diagonal(const fold_args *all)
     FOR_EACH(i, q.n) q.A[i + i * q.n] += q.scale;
 }
 
-/* row, column: positions of the factors in the array of all factors; -1: none. */
+/* factor: position of the first factor in the array of all factors. */
 typedef struct scale_args {
-    size_t rows, columns;
-    long row, column;
+    size_t rows, columns, factor;
     double *A;
 } scale_args;
 
-__global__ void __launch_bounds__(BLOCK) scale(const scale_args *all, const double *factors)
+__global__ void __launch_bounds__(BLOCK) scale_columns(const scale_args *all, const double *factors)
 {
     const scale_args q = all[blockIdx.y];
-    FOR_EACH(at, q.rows * q.columns)
-    {
-        const size_t i = at % q.rows, j = at / q.rows;
-        q.A[at] *= (q.row >= 0 ? factors[(size_t)q.row + i] : 1.0) *
-                   (q.column >= 0 ? factors[(size_t)q.column + j] : 1.0);
-    }
+    FOR_EACH(at, q.rows * q.columns) q.A[at] *= factors[q.factor + at / q.rows];
 }
 
 typedef struct dots_args {
@@ -283,23 +277,13 @@ void fmo_gpu_batch_linalg_diagonal(fmo_gpu_batch_linalg *g, const fmo_request *c
            });
 }
 
-/* Appends the factors of a request to all; returns their position, or -1 if there are none. */
-static long take_factors(const double *from, int num, double *all, size_t *at)
-{
-    const size_t begin = *at;
-    if (!from) return -1;
-    memcpy(all + begin, from, (size_t)num * sizeof *from);
-    *at += (size_t)num;
-    return (long)begin;
-}
-
 /* Sends arguments and factors in one copy, and scales all matrices. */
 void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                 size_t num)
 {
     static const char what[] = "scaling";
     size_t factors = 0, most = 0, used = 0;
-    for (size_t k = 0; k < num; k++) factors += (size_t)request[k]->m + (size_t)request[k]->n;
+    for (size_t k = 0; k < num; k++) factors += (size_t)request[k]->n;
     const size_t args_bytes = num * sizeof(scale_args);
     scale_args *const args = (scale_args *)malloc(args_bytes + factors * sizeof(double));
     double *const all = (double *)(args + num);
@@ -312,16 +296,17 @@ void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *cons
         const fmo_request *const q = request[k];
         args[k].rows = (size_t)q->m;
         args[k].columns = (size_t)q->n;
-        args[k].row = take_factors(q->in, q->m, all, &used);
-        args[k].column = take_factors(q->in2, q->n, all, &used);
+        args[k].factor = used;
         args[k].A = q->C;
+        memcpy(all + used, q->in, args[k].columns * sizeof *all);
+        used += args[k].columns;
         if (args[k].rows * args[k].columns > most) most = args[k].rows * args[k].columns;
     }
     if (most &&
         fmo_gpu_batch_linalg_ok(
             request, num, fmo_gpu_batch_linalg_send(g, args, args_bytes + used * sizeof *all, &at),
             what)) {
-        scale<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>(
+        scale_columns<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>(
             (const scale_args *)at, (const double *)((const char *)at + args_bytes));
         (void)fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what);
     }

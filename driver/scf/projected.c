@@ -148,7 +148,8 @@ static void turn(fmo_scf_state *s, turning *w)
     const size_t n = (size_t)s->n, m = (size_t)s->m, k = (size_t)w->k, narrow = m * k;
     fmo_projected *const l = &s->projected;
     op->upload(s->la, n * k, w->L, s->work);
-    op->multiply(s->la, 'T', 'N', s->m, w->k, s->n, 1.0, s->X, s->work, 0.0, s->work2);
+    op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, w->k),
+                 0.0, s->work2);
     op->download(s->la, narrow, s->work2, w->V);
     if (s->la->error.status != FMO_OK) return; /* the caller checks for errors */
     op->on_host(s->la, reflect, w);
@@ -164,8 +165,10 @@ static void turn(fmo_scf_state *s, turning *w)
     /* X - (X W) Y^T */
     op->upload(s->la, narrow, w->W, l->narrow);
     op->upload(s->la, narrow, w->Y, l->mix);
-    op->multiply(s->la, 'N', 'N', s->n, w->k, s->m, 1.0, s->X, l->narrow, 0.0, s->work);
-    op->multiply(s->la, 'N', 'T', s->n, s->m, w->k, -1.0, s->work, l->mix, 1.0, s->X);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(l->narrow, s->m, w->k),
+                 0.0, s->work);
+    op->multiply(s->la, -1.0, fmo_matrix_of(s->work, s->n, w->k),
+                 fmo_transpose_of(l->mix, s->m, w->k), 1.0, s->X);
     op->upload(s->la, narrow, w->V, l->root);
     for (size_t i = 0; i < narrow; i++) w->V[i] = 0.0;
     for (size_t c = 0; c < k; c++) w->V[m - k + c + c * m] = 1.0;
@@ -201,7 +204,8 @@ void fmo_scf_add_projected(fmo_scf_state *s, double *F)
 {
     const fmo_projected *const l = &s->projected;
     if (l->num)
-        s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, 1.0, l->root, l->root, 1.0, F);
+        s->la->ops->multiply(s->la, 1.0, fmo_matrix_of(l->root, s->m, l->num),
+                             fmo_transpose_of(l->root, s->m, l->num), 1.0, F);
 }
 
 /* out = A F_tt^-1 + beta out; A and out have k columns; l->little contains U^-1 of F_tt = U^T U. */
@@ -210,8 +214,10 @@ static void divide(fmo_scf_state *s, const double *A, double beta, double *out)
     const fmo_linalg_ops *const op = s->la->ops;
     const fmo_projected *const l = &s->projected;
     double *const half = l->narrow + (size_t)s->m * (size_t)l->num;
-    op->multiply(s->la, 'N', 'N', s->m, l->num, l->num, 1.0, A, l->little, 0.0, half);
-    op->multiply(s->la, 'N', 'T', s->m, l->num, l->num, 1.0, half, l->little, beta, out);
+    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->m, l->num),
+                 fmo_matrix_of(l->little, l->num, l->num), 0.0, half);
+    op->multiply(s->la, 1.0, fmo_matrix_of(half, s->m, l->num),
+                 fmo_transpose_of(l->little, l->num, l->num), beta, out);
 }
 
 /* Computes M (see the top of this file) and, by two substitutions, Z in l->mix. */
@@ -221,19 +227,24 @@ int fmo_scf_remove_projected(fmo_scf_state *s, const double *F, double *M)
     const fmo_projected *const l = &s->projected;
     const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
     const double *const columns = F + m * m - narrow; /* F_qt above F_tt */
-    op->multiply(s->la, 'T', 'N', l->num, l->num, s->m, 1.0, l->unit, columns, 0.0, l->little);
+    op->multiply(s->la, 1.0, fmo_transpose_of(l->unit, s->m, l->num),
+                 fmo_matrix_of(columns, s->m, l->num), 0.0, l->little);
     if (!op->inverse_cholesky(s->la, l->num, l->little)) return 0;
     divide(s, columns, 0.0, l->mix);
     op->add(s->la, m * m, 1.0, F, 0.0, M);
-    op->multiply(s->la, 'N', 'T', s->m, s->m, l->num, -1.0, l->mix, columns, 1.0, M);
+    op->multiply(s->la, -1.0, fmo_matrix_of(l->mix, s->m, l->num),
+                 fmo_transpose_of(columns, s->m, l->num), 1.0, M);
     op->fold(s->la, s->m, 0.5, 1.0, M);
     /* Columns and rows t of M are zero, and rows t of Z form the unit matrix, except for
      * rounding. */
     op->add(s->la, narrow, 0.0, l->unit, 0.0, M + m * m - narrow);
-    op->multiply(s->la, 'T', 'N', l->num, s->m, s->m, 1.0, l->unit, M, 0.0, l->narrow);
-    op->multiply(s->la, 'N', 'N', s->m, s->m, l->num, -1.0, l->unit, l->narrow, 1.0, M);
+    op->multiply(s->la, 1.0, fmo_transpose_of(l->unit, s->m, l->num), fmo_matrix_of(M, s->m, s->m),
+                 0.0, l->narrow);
+    op->multiply(s->la, -1.0, fmo_matrix_of(l->unit, s->m, l->num),
+                 fmo_matrix_of(l->narrow, l->num, s->m), 1.0, M);
     op->add(s->la, narrow, -1.0, l->unit, 1.0, l->mix);
-    op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, M, l->mix, 0.0, l->narrow);
+    op->multiply(s->la, 1.0, fmo_matrix_of(M, s->m, s->m), fmo_matrix_of(l->mix, s->m, l->num), 0.0,
+                 l->narrow);
     divide(s, l->narrow, 1.0, l->mix);
     return s->la->error.status == FMO_OK;
 }
@@ -241,7 +252,8 @@ int fmo_scf_remove_projected(fmo_scf_state *s, const double *F, double *M)
 void fmo_scf_shift_projected(fmo_scf_state *s, double x, double *A)
 {
     const fmo_projected *const l = &s->projected;
-    s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, x, l->unit, l->unit, 1.0, A);
+    s->la->ops->multiply(s->la, x, fmo_matrix_of(l->unit, s->m, l->num),
+                         fmo_transpose_of(l->unit, s->m, l->num), 1.0, A);
 }
 
 /* Adds the blocks -D Z and their transpose, and Z^T D Z, of the projected-out functions. */
@@ -250,10 +262,13 @@ void fmo_scf_restore_projected(fmo_scf_state *s, double *D)
     const fmo_linalg_ops *const op = s->la->ops;
     const fmo_projected *const l = &s->projected;
     const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
-    op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, D, l->mix, 0.0, l->narrow);
+    op->multiply(s->la, 1.0, fmo_matrix_of(D, s->m, s->m), fmo_matrix_of(l->mix, s->m, l->num), 0.0,
+                 l->narrow);
     op->add(s->la, narrow, -1.0, l->narrow, 1.0, D + m * m - narrow);
-    op->multiply(s->la, 'T', 'N', l->num, s->m, s->m, 1.0, l->mix, D, 0.0, l->narrow);
-    op->multiply(s->la, 'N', 'N', s->m, s->m, l->num, -1.0, l->unit, l->narrow, 1.0, D);
+    op->multiply(s->la, 1.0, fmo_transpose_of(l->mix, s->m, l->num), fmo_matrix_of(D, s->m, s->m),
+                 0.0, l->narrow);
+    op->multiply(s->la, -1.0, fmo_matrix_of(l->unit, s->m, l->num),
+                 fmo_matrix_of(l->narrow, l->num, s->m), 1.0, D);
     op->fold(s->la, s->m, 0.5, 1.0, D);
 }
 
@@ -263,7 +278,8 @@ double fmo_scf_projected_energy(fmo_scf_state *s)
     const fmo_projected *const l = &s->projected;
     double sum = 0.0;
     if (!l->num) return 0.0;
-    op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, s->density_o, l->root, 0.0, l->narrow);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->density_o, s->m, s->m),
+                 fmo_matrix_of(l->root, s->m, l->num), 0.0, l->narrow);
     op->dots(s->la, (size_t)s->m * (size_t)l->num, 1, l->narrow, l->root, &sum);
     return sum;
 }

@@ -56,7 +56,7 @@ static inline int fmo_linalg_purify(fmo_linalg *la, int n, int occupied, double 
         op->dots(la, size, 1, P, P, &s.square);
         const fmo_sp2_next next = fmo_sp2_decide(&s);
         if (next == FMO_SP2_DONE || next == FMO_SP2_FAILED) return next == FMO_SP2_DONE;
-        op->multiply(la, 'N', 'N', n, n, n, 1.0, P, P, 0.0, work);
+        op->multiply(la, 1.0, fmo_matrix_of(P, n, n), fmo_matrix_of(P, n, n), 0.0, work);
         if (next == FMO_SP2_SQUARE)
             op->add(la, size, 1.0, work, 0.0, P);
         else

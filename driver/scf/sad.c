@@ -111,8 +111,10 @@ static void fill_transformation(const atom *a)
 static void to_spherical(fmo_linalg *la, const atom *a, double *M)
 {
     if (!a->T) return;
-    la->ops->multiply(la, 'N', 'N', a->n, a->nao, a->nao, 1.0, a->T, M, 0.0, a->work);
-    la->ops->multiply(la, 'N', 'T', a->n, a->n, a->nao, 1.0, a->work, a->T, 0.0, M);
+    la->ops->multiply(la, 1.0, fmo_matrix_of(a->T, a->n, a->nao), fmo_matrix_of(M, a->nao, a->nao),
+                      0.0, a->work);
+    la->ops->multiply(la, 1.0, fmo_matrix_of(a->work, a->n, a->nao),
+                      fmo_transpose_of(a->T, a->n, a->nao), 0.0, M);
     la->ops->fold(la, a->n, 0.5, 1.0, M);
 }
 
@@ -123,8 +125,10 @@ static void spread_density(fmo_linalg *la, const atom *a)
         memcpy(a->density, a->D, (size_t)a->n * (size_t)a->n * sizeof *a->D);
         return;
     }
-    la->ops->multiply(la, 'T', 'N', a->nao, a->n, a->n, 1.0, a->T, a->D, 0.0, a->work);
-    la->ops->multiply(la, 'N', 'N', a->nao, a->nao, a->n, 1.0, a->work, a->T, 0.0, a->density);
+    la->ops->multiply(la, 1.0, fmo_transpose_of(a->T, a->n, a->nao),
+                      fmo_matrix_of(a->D, a->n, a->n), 0.0, a->work);
+    la->ops->multiply(la, 1.0, fmo_matrix_of(a->work, a->nao, a->n),
+                      fmo_matrix_of(a->T, a->n, a->nao), 0.0, a->density);
     la->ops->fold(la, a->nao, 0.5, 1.0, a->density);
 }
 
@@ -132,8 +136,10 @@ static void spread_density(fmo_linalg *la, const atom *a)
 static void to_orthogonal(fmo_linalg *la, const atom *a, int l, double *M, double *temporary)
 {
     const int m = a->shells[l];
-    la->ops->multiply(la, 'N', 'N', m, m, m, 1.0, M, a->X[l], 0.0, temporary);
-    la->ops->multiply(la, 'T', 'N', m, m, m, 1.0, a->X[l], temporary, 0.0, M);
+    la->ops->multiply(la, 1.0, fmo_matrix_of(M, m, m), fmo_matrix_of(a->X[l], m, m), 0.0,
+                      temporary);
+    la->ops->multiply(la, 1.0, fmo_transpose_of(a->X[l], m, m), fmo_matrix_of(temporary, m, m), 0.0,
+                      M);
 }
 
 /* Diagonalises a Fock matrix and computes the density of its fractionally occupied orbitals. */
@@ -156,9 +162,11 @@ static void fill_orbitals(fmo_linalg *la, const atom *a, const double *fock, dou
             left -= occupation;
             root[k] = sqrt(occupation);
         }
-        la->ops->scale(la, m, m, NULL, root, block);
-        la->ops->multiply(la, 'N', 'N', m, m, m, 1.0, a->X[l], block, 0.0, temporary);
-        la->ops->multiply(la, 'N', 'T', m, m, m, 1.0, temporary, temporary, 0.0, block);
+        la->ops->scale_columns(la, m, m, root, block);
+        la->ops->multiply(la, 1.0, fmo_matrix_of(a->X[l], m, m), fmo_matrix_of(block, m, m), 0.0,
+                          temporary);
+        la->ops->multiply(la, 1.0, fmo_matrix_of(temporary, m, m),
+                          fmo_transpose_of(temporary, m, m), 0.0, block);
         la->ops->fold(la, m, 0.5, 1.0, block);
         scatter(a, l, block, density);
     }
@@ -170,8 +178,8 @@ static double error_of(fmo_linalg *la, const atom *a, double *error)
 {
     const int n = a->n;
     double square = 0.0;
-    la->ops->multiply(la, 'N', 'N', n, n, n, 1.0, a->F, a->D, 0.0, a->work);
-    la->ops->multiply(la, 'N', 'N', n, n, n, 1.0, a->work, a->S, 0.0, error);
+    la->ops->multiply(la, 1.0, fmo_matrix_of(a->F, n, n), fmo_matrix_of(a->D, n, n), 0.0, a->work);
+    la->ops->multiply(la, 1.0, fmo_matrix_of(a->work, n, n), fmo_matrix_of(a->S, n, n), 0.0, error);
     la->ops->fold(la, n, 1.0, -1.0, error);
     la->ops->dots(la, (size_t)n * (size_t)n, 1, error, error, &square);
     return sqrt(square);

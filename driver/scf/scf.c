@@ -1,173 +1,380 @@
-/* Runs one RHF calculation on the matrices of a backend (linalg.h). The steps are in settings.c,
- * start.c, iterate.c, descent.c and result.c. */
-#include "driver/base/checkgoto.h"
-#include "driver/base/clock.h"
-#include "driver/scf/cutoff.h"
-#include "driver/scf/normalise.h"
-#include "driver/scf/scf_internal.h"
+/* Runs one RHF calculation on the matrices of a backend (linalg.h), and makes its result. The steps
+ * are in start.c, cycle.c and stability.c. */
 #include "base/arguments.h"
+#include "driver/base/clock.h"
+#include "driver/scf/criteria.h"
+#include "driver/scf/input.h"
+#include "driver/scf/scf_internal.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Calls options.begun with what is known before the first build. */
-static void begin(const fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
+/* ---- result ---------------------------------------------------------------------------------- */
+
+void fmo_scf_result_destroy(fmo_scf_result *r)
 {
-    fmo_scf_take_profile(s, r);
-    r->fock_profile.threads = s->threads;
-    r->fock_profile.ranks = o->fock.ranks ? o->fock.ranks->size : 1;
-    o->begun(r, o->user);
+    if (!r) return;
+    free(r->coefficient);
+    free(r->orbital_energy);
+    free(r->occupation);
+    free(r->density);
+    free(r->fock);
+    free(r->overlap);
+    free(r->core_hamiltonian);
+    free(r);
 }
+
+/* Allocates a result with zeros in its arrays and NaN in its energies. */
+fmo_scf_result *fmo_scf_new_result(int nao)
+{
+    const size_t n = (size_t)nao;
+    fmo_scf_result *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->nao = nao;
+    r->energy = r->two_electron_energy = r->energy_change = r->gradient = r->energy_error =
+        r->homo = r->lumo = r->hessian_lowest = NAN;
+    r->coefficient = calloc(n * n, sizeof(double));
+    r->orbital_energy = calloc(n, sizeof(double));
+    r->occupation = calloc(n, sizeof(double));
+    r->density = calloc(n * n, sizeof(double));
+    r->fock = calloc(n * n, sizeof(double));
+    r->overlap = calloc(n * n, sizeof(double));
+    r->core_hamiltonian = calloc(n * n, sizeof(double));
+    if (r->coefficient && r->orbital_energy && r->occupation && r->density && r->fock &&
+        r->overlap && r->core_hamiltonian)
+        return r;
+    fmo_scf_result_destroy(r);
+    return NULL;
+}
+
+int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
+{
+    return r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE &&
+           o->stability == FMO_SCF_STABILITY_FOLLOW;
+}
+
+/* Writes advice for an SCF that has not converged, "first, ... or ...", according to its
+ * options. */
+static void advise(const fmo_scf_options *o, const char *first, size_t size, char *text)
+{
+    char shift[48] = "a level shift of 0.3";
+    if (o->level_shift > 0.0)
+        snprintf(shift, sizeof shift, "another level shift than %g", o->level_shift);
+    snprintf(text, size, "%s%s%s%s may help", first, o->guess_is_fixed ? " or " : ", ", shift,
+             o->guess_is_fixed ? "" : " or another guess");
+}
+
+/* Writes the verdict: converged, unstable, stopped, alternating densities, or not converged with
+ * advice. */
+void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
+{
+    char advice[112];
+    if (fmo_scf_stays_unstable(o, r))
+        snprintf(r->verdict, sizeof r->verdict,
+                 "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
+                 "Hessian %.1e; no stable solution found by following it %d time%s",
+                 r->cycles, r->hessian_lowest, r->descents, r->descents == 1 ? "" : "s");
+    else if (r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
+                 "Hessian %.1e; follow it to a lower one",
+                 r->cycles, r->hessian_lowest);
+    else if (r->converged && r->descents)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "converged in %d cycles, after following %d unstable direction%s", r->cycles,
+                 r->descents, r->descents == 1 ? "" : "s");
+    else if (r->converged)
+        snprintf(r->verdict, sizeof r->verdict, "converged in %d cycles", r->cycles);
+    else if (!isfinite(r->energy) || !isfinite(r->gradient))
+        snprintf(r->verdict, sizeof r->verdict,
+                 "stopped in cycle %d: the energy is not a finite number", r->cycles);
+    else if (r->gradient < o->gradient_convergence &&
+             fabs(r->energy_change) < o->energy_convergence) {
+        advise(o, "other distances", sizeof advice, advice);
+        snprintf(r->verdict, sizeof r->verdict,
+                 "not converged in %d cycles: in each cycle electrons move between equivalent "
+                 "centres that are far apart; %s",
+                 r->cycles, advice);
+    } else {
+        char change[12] = "not known";
+        if (isfinite(r->energy_change)) snprintf(change, sizeof change, "%.1e", r->energy_change);
+        char loose[72] =
+            ""; /* the error of builds then exceeds the requested accuracy of the energy */
+        if (o->fock.cutoff > o->energy_convergence)
+            snprintf(loose, sizeof loose, ", or a cutoff of less than %g (default %g)",
+                     o->fock.cutoff, FMO_SCF_CUTOFF);
+        advise(o, "more cycles", sizeof advice, advice);
+        snprintf(r->verdict, sizeof r->verdict,
+                 "not converged in %d cycle%s: energy change %s (wanted %.0e), gradient %.1e "
+                 "(wanted %.0e); %s%s",
+                 r->cycles, r->cycles == 1 ? "" : "s", change, o->energy_convergence, r->gradient,
+                 o->gradient_convergence, advice, loose);
+    }
+}
+
+double fmo_scf_expectation(size_t size, const double *density, const double *M)
+{
+    double sum = 0.0;
+    for (size_t i = 0; M && i < size; i++) sum += density[i] * M[i];
+    return sum;
+}
+
+/* Copies the orbitals, their energies and occupations into the result. */
+static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m),
+                 fmo_matrix_of(s->orbitals, s->m, s->m), 0.0, s->work);
+    op->download(s->la, (size_t)s->n * (size_t)s->m, s->work, r->coefficient);
+    for (int k = 0; k < s->m; k++) {
+        r->orbital_energy[k] = s->orbital_energy[k];
+        r->occupation[k] = k < s->occupied ? 2.0 : 0.0;
+    }
+    r->homo = s->orbital_energy[s->occupied - 1];
+    r->lumo = s->occupied < s->m ? s->orbital_energy[s->occupied] : NAN;
+}
+
+/* Arguments of weigh, which sums energies and matrices on the host. */
+typedef struct weighing {
+    const fmo_scf_input *in;
+    fmo_scf_result *r;
+    int projected; /* 1: the matrices do not contain the projector yet */
+} weighing;
+
+static void weigh(void *user)
+{
+    const weighing *const w = user;
+    fmo_scf_result *const r = w->r;
+    const size_t n = (size_t)r->nao;
+    r->field_energy = fmo_scf_expectation(n * n, r->density, w->in->field);
+    if (w->projected) {
+        fmo_scf_add_matrix(n, w->in->projector, r->core_hamiltonian);
+        fmo_scf_add_matrix(n, w->in->projector, r->fock);
+    } else {
+        r->projector_energy = fmo_scf_expectation(n * n, r->density, w->in->projector);
+    }
+}
+
+void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                     fmo_scf_result *r)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t n = (size_t)s->n;
+    r->mo_num = s->m;
+    if (fmo_scf_wants_orbitals(o)) collect_orbitals(s, r);
+    op->download(s->la, n * n, s->density, r->density);
+    op->download(s->la, n * n, s->fock, r->fock);
+    weighing w = {in, r, s->projected.num > 0};
+    r->projector_energy = fmo_scf_projected_energy(s);
+    op->on_host(s->la, weigh, &w);
+    r->two_electron_energy = s->two_electron_energy;
+    fmo_scf_take_profile(s, r);
+}
+
+/* ---- one SCF --------------------------------------------------------------------------------- */
+
+/* One SCF: arguments, state and result. */
+typedef struct running {
+    const fmo_scf_input *input;
+    const fmo_scf_options *options;
+    const fmo_scf_shared *shared;
+    fmo_scf_state s;
+    fmo_scf_result *r;
+    int cached;               /* 1: the state came from the cache, or has been moved there */
+    fmo_scf_options followed; /* the options if the stability has to be checked nevertheless */
+    fmo_status status;        /* of `check` */
+    fmo_error err;
+} running;
 
 /* Work of the host before the backend is used: checks the input and allocates the result. */
-typedef struct preparation {
-    const fmo_scf_input *input;
-    const fmo_scf_options *options;
-    fmo_scf_result *result;
-    fmo_status status;
-    fmo_error err;
-} preparation;
-
-static void prepare(void *user)
+static void check(void *user)
 {
-    preparation *const p = user;
-    p->status = fmo_scf_check_input(p->input, p->options, &p->err);
-    if (p->status != FMO_OK) return;
-    const int n = fmo_basis_ao_num(p->input->basis);
-    p->result = fmo_scf_new_result(n);
-    if (!p->result)
-        p->status =
-            fmo_error_set(&p->err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
+    running *const c = user;
+    c->status = fmo_scf_check_input(c->input, c->options, &c->err);
+    if (c->status != FMO_OK) return;
+    const int n = fmo_basis_ao_num(c->input->basis);
+    c->r = fmo_scf_new_result(n);
+    c->s.orbital_energy = malloc((size_t)n * sizeof *c->s.orbital_energy);
+    if (!c->r || !c->s.orbital_energy)
+        c->status =
+            fmo_error_set(&c->err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
 }
 
-/* Arguments of a function that reads or writes the cache on the host. */
-typedef struct keeping {
-    fmo_scf_state *s;
-    const fmo_scf_input *input;
-    const fmo_scf_options *options;
-    fmo_scf_cache *kept;
-    fmo_scf_result *result;
-    int done;
-} keeping;
-
-static void take_kept(void *user)
+/* Checks the input, opens plan and backend or takes the shared ones, and calls options.begun. */
+static fmo_status begin(running *c, fmo_error *err)
 {
-    keeping *const k = user;
-    k->done = fmo_scf_take_cached(k->s, k->input, k->options, k->kept, k->result);
+    const fmo_scf_options *const o = c->options;
+    fmo_scf_state *const s = &c->s;
+    if (s->la)
+        s->la->ops->on_host(s->la, check, c);
+    else
+        check(c);
+    if (c->status != FMO_OK) return fmo_error_set(err, c->status, "%s", c->err.message);
+    if (s->la && s->la->error.status != FMO_OK)
+        return s->la->error.status; /* there was no memory for the request itself */
+    s->n = fmo_basis_ao_num(c->input->basis);
+    s->occupied = c->r->occupied_num = c->input->electron_num / 2;
+    s->nuclear_repulsion = c->input->nuclear_repulsion;
+    fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, s->n, o->energy_convergence,
+                        c->r->notice, sizeof c->r->notice);
+    const fmo_status status = fmo_scf_open(c->input, o, c->shared, s, c->r, err);
+    if (status == FMO_OK && o->begun) {
+        fmo_scf_take_profile(s, c->r);
+        c->r->fock_profile.threads = s->threads;
+        c->r->fock_profile.ranks = o->fock.ranks ? o->fock.ranks->size : 1;
+        o->begun(c->r, o->user);
+    }
+    return status;
 }
 
-static void keep(void *user)
+static void take_cached(void *user)
 {
-    keeping *const k = user;
-    k->done = fmo_scf_cache_state(k->s, k->input, k->options, k->result, k->kept);
+    running *const c = user;
+    c->cached = fmo_scf_take_cached(&c->s, c->input, c->options, c->shared->kept, c->r);
 }
 
-/* Runs an SCF step by step: check and open, one-electron matrices and orthogonalisation (or the
- * cached state), initial density, cycles, stability, result; then releases or caches everything,
- * also after an error. shared: what a batch provides, all zero for a single molecule. */
+static void cache(void *user)
+{
+    running *const c = user;
+    c->cached = fmo_scf_cache_state(&c->s, c->input, c->options, c->r, c->shared->kept);
+}
+
+/* Takes the cached state, or empties the cache if it belongs to another input. */
+static void open_cache(running *c)
+{
+    fmo_linalg *const la = c->s.la;
+    fmo_scf_cache *const kept = c->shared->kept;
+    if (!kept) return;
+    la->ops->on_host(la, take_cached, c);
+    c->s.keeps = 1;
+    if (c->cached) return;
+    la->ops->release(la, kept->state.memory);
+    la->ops->release(la, kept->state.projected.memory);
+    fmo_scf_forget_cached(kept);
+}
+
+/* Allocates the arrays and computes orthogonal functions. */
+static fmo_status make_functions(running *c, fmo_error *err)
+{
+    fmo_scf_allocate(&c->s, c->options->diis_size);
+    if (c->s.la->error.status != FMO_OK) return c->s.la->error.status;
+    const fmo_status status =
+        fmo_scf_orthogonalise(&c->s, c->r, c->options->linear_dependence, err);
+    return status == FMO_OK ? fmo_scf_project_out(&c->s, c->input, err) : status;
+}
+
+/* Computes what the first cycle needs, or takes it from the cache: orthogonal functions,
+ * one-electron matrices, initial density. */
+static fmo_status prepare(running *c, fmo_error *err)
+{
+    const fmo_scf_input *const in = c->input;
+    fmo_scf_state *const s = &c->s;
+    fmo_scf_result *const r = c->r;
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    open_cache(c);
+    double start = driver_seconds();
+    fmo_status status =
+        fmo_scf_one_electron(s, in, c->cached ? r->overlap : c->shared->overlap, r, err);
+    if (status != FMO_OK) return status;
+    r->one_electron_seconds = driver_seconds() - start;
+    if (!c->cached)
+        status = make_functions(c, err);
+    else if (!s->known)
+        s->la->ops->upload(s->la, size, r->overlap, s->exchange);
+    if (status != FMO_OK) return status;
+    if (!s->projected.num) fmo_scf_add_matrix((size_t)s->n, in->projector, r->core_hamiltonian);
+    if (in->projector && !s->projected.separate) s->solver = FMO_SCF_SOLVER_DIAGONALISE;
+    r->solver = s->solver;
+    s->la->ops->upload(s->la, size, r->core_hamiltonian, s->core);
+    start = driver_seconds();
+    if (!s->known) status = fmo_scf_first_density(s, in, c->options, c->shared->atoms, r, err);
+    r->guess_seconds = driver_seconds() - start;
+    s->solve_seconds = 0.0;
+    return status == FMO_OK ? s->la->error.status : status;
+}
+
+/* Computes the orbitals if they are needed. If their gap is small, options.stability becomes FOLLOW
+ * unless it is set. */
+static void find_orbitals(running *c)
+{
+    const fmo_scf_options *const o = c->options;
+    if (fmo_scf_wants_orbitals(o) || c->s.gap - o->level_shift < FMO_SCF_SMALL_GAP)
+        fmo_scf_canonical_orbitals(&c->s);
+    if (o->stability != FMO_SCF_STABILITY_NONE || !(c->s.gap < FMO_SCF_SMALL_GAP)) return;
+    c->followed = *o;
+    c->followed.stability = FMO_SCF_STABILITY_FOLLOW;
+    c->options = &c->followed;
+}
+
+/* Iterates to convergence, checks the stability and completes the result. */
+static fmo_status solve(running *c, fmo_error *err)
+{
+    fmo_scf_state *const s = &c->s;
+    fmo_scf_result *const r = c->r;
+    fmo_status status = fmo_scf_converge(s, c->options, 0, r, err);
+    if (status == FMO_OK && s->la->error.status == FMO_OK) {
+        find_orbitals(c);
+        if (c->options->stability != FMO_SCF_STABILITY_NONE)
+            status = fmo_scf_stabilise(s, c->options, r, err);
+    }
+    if (s->la->error.status != FMO_OK) return s->la->error.status;
+    fmo_scf_collect(s, c->input, c->options, r);
+    fmo_scf_give_verdict(c->options, r);
+    if (!r->converged || fmo_scf_stays_unstable(c->options, r))
+        status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
+    return status;
+}
+
+/* Caches or releases the state, and closes plan and backend. */
+static void end(running *c, fmo_status status)
+{
+    fmo_scf_state *const s = &c->s;
+    if (s->la) s->la->ops->finish(s->la); /* waits for builds of the plan */
+    c->cached = 0;
+    if (c->shared->kept && status == FMO_OK && s->la->error.status == FMO_OK &&
+        c->options->stability == FMO_SCF_STABILITY_NONE)
+        s->la->ops->on_host(s->la, cache, c);
+    if (c->cached) s->memory = s->projected.memory = NULL; /* they now belong to the cache */
+    fmo_scf_release(s);
+    if (!c->shared->plan_cached) fmo_fock_plan_destroy(s->plan);
+    if (s->la) s->la->ops->close(s->la);
+    free(s->orbital_energy);
+}
+
+/* Runs an SCF step by step, and releases or caches everything, also after an error. shared: what a
+ * batch provides, all zero for a single molecule. */
 fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err)
 {
     const double start = driver_seconds();
     fmo_scf_options defaults;
-    fmo_scf_state s = {.job = shared->job, .la = shared->la, .plan = shared->plan};
-    fmo_scf_result *r = NULL;
-    keeping k = {.s = &s, .kept = shared->kept};
-    double lap;
+    fmo_scf_options_init(&defaults);
+    running c = {.input = input, .options = options ? options : &defaults, .shared = shared};
+    c.s = (fmo_scf_state){
+        .job = shared->job, .la = shared->la, .plan = shared->plan, .gap = INFINITY};
     if (result) *result = NULL;
     fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input), FMO_GIVEN(result));
     if (status == FMO_OK) status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input->basis));
-    fmo_scf_options_init(&defaults);
-    const fmo_scf_options *o = options ? options : &defaults;
-    CHECKGOTO(status);
-    preparation p = {.input = input, .options = o};
-    if (s.la)
-        s.la->ops->on_host(s.la, prepare, &p);
+    if (status == FMO_OK) status = begin(&c, err);
+    if (status == FMO_OK) status = prepare(&c, err);
+    if (status == FMO_OK) status = solve(&c, err);
+    if (c.s.la && c.s.la->error.status != FMO_OK) {
+        status = c.s.la->error.status;
+        fmo_error_set(err, status, "%s", c.s.la->error.message);
+    }
+    end(&c, status);
+    if (c.r) {
+        c.r->fock_seconds = c.s.fock_seconds;
+        c.r->solve_seconds = c.s.solve_seconds;
+        c.r->seconds = driver_seconds() - start;
+    }
+    if (status == FMO_OK || (status == FMO_ERR_CHECK && c.r && c.r->verdict[0]))
+        *result = c.r;
     else
-        prepare(&p);
-    r = p.result;
-    if (p.status != FMO_OK) status = fmo_error_set(err, p.status, "%s", p.err.message);
-    CHECKGOTO(status);
-    if (s.la) CHECKGOTO(s.la->error.status); /* there was no memory for the request itself */
-    s.n = fmo_basis_ao_num(input->basis);
-    s.occupied = input->electron_num / 2;
-    s.nuclear_repulsion = input->nuclear_repulsion;
-    s.orbital_energy = malloc((size_t)s.n * sizeof *s.orbital_energy);
-    if (!s.orbital_energy) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", s.n);
-        goto done;
-    }
-    r->occupied_num = s.occupied;
-    fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, s.n, o->energy_convergence,
-                        r->notice, sizeof r->notice);
-    CHECKGOTO(fmo_scf_open(input, o, shared, &s, r, err));
-    if (o->begun) begin(&s, o, r);
-    k.input = input;
-    k.options = o;
-    k.result = r;
-    if (k.kept) s.la->ops->on_host(s.la, take_kept, &k);
-    if (k.kept && !k.done) { /* the cached state belongs to another input */
-        s.la->ops->release(s.la, k.kept->state.memory);
-        s.la->ops->release(s.la, k.kept->state.projected.memory);
-        fmo_scf_forget_cached(k.kept);
-    }
-    s.keeps = k.kept != NULL;
-    lap = driver_seconds();
-    CHECKGOTO(fmo_scf_one_electron(&s, input, k.done ? r->overlap : shared->overlap, r, err));
-    r->one_electron_seconds = driver_seconds() - lap;
-    if (k.done && !s.known) {
-        s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->overlap, s.exchange);
-    } else if (!k.done) {
-        fmo_scf_allocate(&s, o->diis_size);
-        CHECKGOTO(s.la->error.status);
-        CHECKGOTO(fmo_scf_orthogonalise(&s, r, o->linear_dependence, err));
-        CHECKGOTO(fmo_scf_project_out(&s, input, err));
-    }
-    if (!s.projected.num) fmo_scf_add_matrix((size_t)s.n, input->projector, r->core_hamiltonian);
-    if (input->projector && !s.projected.separate) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
-    r->solver = s.solver;
-    s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
-    lap = driver_seconds();
-    if (!s.known) CHECKGOTO(fmo_scf_first_density(&s, input, o, shared->atoms, r, err));
-    r->guess_seconds = driver_seconds() - lap;
-    s.solve_seconds = 0.0;
-    CHECKGOTO(s.la->error.status);
-    status = fmo_scf_converge(&s, o, 0, r, err);
-    CHECKGOTO(s.la->error.status);
-    if (status == FMO_OK) {
-        if (fmo_scf_wants_orbitals(o)) fmo_scf_canonical_orbitals(&s);
-        if (o->stability != FMO_SCF_STABILITY_NONE) status = fmo_scf_stabilise(&s, o, r, err);
-    }
-    CHECKGOTO(s.la->error.status);
-    fmo_scf_collect(&s, input, o, r);
-    fmo_scf_give_verdict(o, r);
-    if (!r->converged || fmo_scf_stays_unstable(o, r))
-        status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
-done:
-    if (s.la && s.la->error.status != FMO_OK) {
-        status = s.la->error.status;
-        fmo_error_set(err, status, "%s", s.la->error.message);
-    }
-    if (s.la) s.la->ops->finish(s.la); /* waits for builds of the plan */
-    if (k.kept && status == FMO_OK && s.la->error.status == FMO_OK &&
-        o->stability == FMO_SCF_STABILITY_NONE) {
-        k.done = 0;
-        s.la->ops->on_host(s.la, keep, &k);
-        if (k.done) s.memory = s.projected.memory = NULL; /* they now belong to the cache */
-    }
-    fmo_scf_release(&s);
-    if (!shared->plan_cached) fmo_fock_plan_destroy(s.plan);
-    if (s.la) s.la->ops->close(s.la);
-    free(s.orbital_energy);
-    if (r) {
-        r->fock_seconds = s.fock_seconds;
-        r->solve_seconds = s.solve_seconds;
-        r->seconds = driver_seconds() - start;
-    }
-    if (status == FMO_OK || (status == FMO_ERR_CHECK && r && r->verdict[0]))
-        *result = r;
-    else
-        fmo_scf_result_destroy(r);
+        fmo_scf_result_destroy(c.r);
     return status;
 }
 

@@ -28,7 +28,7 @@ extern "C" {
 
 /* Treatment of the internal stability of the solution. X(enumerator, name, description) */
 #define FMO_SCF_STABILITY_TABLE(X)                                                              \
-    X(FMO_SCF_STABILITY_NONE, "none", "no test")                                                \
+    X(FMO_SCF_STABILITY_NONE, "none", "no test unless the orbital gap is below 0.05 hartree")   \
     X(FMO_SCF_STABILITY_CHECK, "check", "compute the lowest eigenvalue of the orbital Hessian") \
     X(FMO_SCF_STABILITY_FOLLOW, "follow",                                                       \
       "also follow its direction to lower energies until it is not negative")
@@ -204,8 +204,8 @@ typedef struct fmo_scf_result {
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
     double *core_hamiltonian; /**< [nao][nao], including field and projector */
-    /** Lowest eigenvalue of the real singlet orbital Hessian (A + B), hartree; NaN if it was not
-     * requested or there are no virtual orbitals. */
+    /** Lowest eigenvalue of the real singlet orbital Hessian (A + B), hartree; NaN if the stability
+     * was not checked or there are no virtual orbitals. */
     double hessian_lowest;
     /** "", or one line that says that the cutoff is too loose for energy_convergence, how large the
      * error of the energy may be, and the cure. */

@@ -1,7 +1,7 @@
-/* The state of a running SCF and its steps, file by file. Dependencies go one way: batch.c,
- * lockstep_batches.c and block/ (which has steps of its own) -> scf.c -> descent.c -> iterate.c,
- * stability.c -> build.c, solve.c -> projected.c -> linalg.h; scf.c -> start.c -> solve.c; scf.c ->
- * cached.c. */
+/* The state of a running SCF and its steps, file by file. Calls go one way: batch.c ->
+ * lockstep_batches.c -> lockstep.c -> scf.c, and batch.c -> block/block.c -> scf.c, with jobs.c
+ * below all three of a batch; scf.c -> stability.c, start.c -> cycle.c -> projected.c -> linalg.h.
+ */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
 
@@ -58,6 +58,8 @@ typedef struct fmo_scf_state {
 
     double *orbitals;       /* m x m: eigenvectors of the last Fock matrix as columns */
     double *orbital_energy; /* [m], in host memory */
+    double gap; /* lowest virtual minus highest occupied energy of the last diagonalisation,
+                   hartree; infinite without virtual orbitals or after a purification */
     fmo_projected projected;
     double one_electron_energy,
         two_electron_energy; /* of the last build: Tr D H, Tr D G / 2, hartree */
@@ -82,8 +84,6 @@ static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
     return o->orbitals || o->stability != FMO_SCF_STABILITY_NONE;
 }
 
-/* ---- cached.c ---- */
-
 /* What an SCF leaves in its backend for the next SCF of the same molecule, such as that of a
  * fragment in the next iteration: orthogonal functions, D and G. Zeroed: empty. */
 typedef struct fmo_scf_cache {
@@ -92,19 +92,6 @@ typedef struct fmo_scf_cache {
     int diis_size, dropped;
     double linear_dependence, overlap_smallest;
 } fmo_scf_cache;
-
-/* Restores the cached state and the fields of the result that belong to it; s->known tells whether
- * the cached G is that of the input density.
- * @return 0 if nothing is cached for this input and these options */
-int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        fmo_scf_cache *kept, fmo_scf_result *r);
-/* Caches the state of a converged SCF, whose backend arrays must then not be released.
- * @return 0 if there is no host memory */
-int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        const fmo_scf_result *r, fmo_scf_cache *kept);
-/* Empties the cache. The caller releases the two backend arrays state.memory and
- * state.projected.memory. */
-void fmo_scf_forget_cached(fmo_scf_cache *kept);
 
 /* ---- scf.c ---- */
 
@@ -126,10 +113,17 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err);
 
-/* ---- settings.c ---- */
-
-/* Returns FMO_OK, or FMO_ERR_ARGUMENT or FMO_ERR_INPUT with the cure in err. */
-fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err);
+fmo_scf_result *fmo_scf_new_result(int nao); /* NULL if there is no memory */
+/* Fills in orbitals, matrices, energies of field and projector, and the profile of the last
+ * state. */
+void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                     fmo_scf_result *r);
+/* Returns sum_ij D_ij M_ij over `size` elements; 0 if M is NULL. */
+double fmo_scf_expectation(size_t size, const double *density, const double *M);
+/* Writes r->verdict. */
+void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
+/* Returns 1 if the SCF converged to an unstable solution although FOLLOW was requested. */
+int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r);
 
 /* ---- start.c ---- */
 
@@ -157,6 +151,19 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
                                  const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
                                  fmo_error *err);
 
+/* Restores the cached state and the fields of the result that belong to it; s->known tells whether
+ * the cached G is that of the input density.
+ * @return 0 if nothing is cached for this input and these options */
+int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        fmo_scf_cache *kept, fmo_scf_result *r);
+/* Caches the state of a converged SCF, whose backend arrays must then not be released.
+ * @return 0 if there is no host memory */
+int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        const fmo_scf_result *r, fmo_scf_cache *kept);
+/* Empties the cache. The caller releases the two backend arrays state.memory and
+ * state.projected.memory. */
+void fmo_scf_forget_cached(fmo_scf_cache *kept);
+
 /* ---- projected.c ---- */
 
 /* Rotates X so that the orbitals that the projector projects out are its last columns. Does nothing
@@ -179,7 +186,7 @@ void fmo_scf_restore_projected(fmo_scf_state *s, double *D);
  * cancel. */
 double fmo_scf_projected_energy(fmo_scf_state *s);
 
-/* ---- solve.c ---- */
+/* ---- cycle.c ---- */
 
 /* out = X^T F X, with P of the projected-out orbitals added. */
 void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out);
@@ -195,8 +202,6 @@ void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o);
 /* Computes the canonical orbitals of the last Fock matrix, neither extrapolated nor shifted. */
 void fmo_scf_canonical_orbitals(fmo_scf_state *s);
 
-/* ---- build.c ---- */
-
 /* out = J - K/2 of a density [n][n]; overwrites coulomb and exchange. In GPU memory the result is
  * NaN if elements of the density are larger than the plan expects. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
@@ -210,13 +215,14 @@ typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_KNOWN } fmo_scf
 /* Computes F of the density, and returns the energy in hartree. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how);
 
-/* ---- iterate.c ---- */
-
 /* Iterates to convergence or to `max_cycles` in total, starting from the density of the state.
  * ediis: 1 starts with EDIIS. Returns FMO_OK, also if it does not converge, or FMO_ERR_CHECK if a
  * number is not finite or the caller stops it. The caller checks the backend for errors. */
 fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
                             fmo_scf_result *r, fmo_error *err);
+
+/* Copies the plan's profile of its last build and the reason of the mode into the result. */
+void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
 
 /* ---- stability.c ---- */
 
@@ -225,27 +231,9 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
  * (virtual, occupied) of norm 1. NaN without virtual orbitals. */
 double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction);
 
-/* ---- descent.c ---- */
-
 /* Checks the stability of the converged state; if it is unstable and options.stability is FOLLOW,
  * follows the unstable direction to a lower solution. */
 fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
                              fmo_error *err);
-
-/* ---- result.c ---- */
-
-fmo_scf_result *fmo_scf_new_result(int nao); /* NULL if there is no memory */
-/* Copies the plan's profile of its last build and the reason of the mode into the result. */
-void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
-/* Fills in orbitals, matrices, energies of field and projector, and the profile of the last
- * state. */
-void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                     fmo_scf_result *r);
-/* Returns sum_ij D_ij M_ij over `size` elements; 0 if M is NULL. */
-double fmo_scf_expectation(size_t size, const double *density, const double *M);
-/* Writes r->verdict. */
-void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
-/* Returns 1 if the SCF converged to an unstable solution although FOLLOW was requested. */
-int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r);
 
 #endif

@@ -35,14 +35,14 @@ static void add_to_columns(int m, int columns, const double *b, const double *re
 }
 
 /* Transposes A if needed, then updates four columns of C at a time. */
-void fmo_small_multiply(char op_a, char op_b, int m, int n, int k, double alpha, const double *A,
-                        const double *B, double beta, double *C)
+void fmo_small_multiply(double alpha, fmo_matrix A, fmo_matrix B, double beta, double *C)
 {
-    double turned[FMO_SMALL_MOST * FMO_SMALL_MOST];
-    if (op_a == 'T') { /* so that the loops run along columns */
+    const int m = A.rows, n = B.columns, k = A.columns;
+    double transposed[FMO_SMALL_MOST * FMO_SMALL_MOST];
+    if (A.transposed) { /* so that the loops run along columns */
         for (int i = 0; i < m; i++)
-            for (int l = 0; l < k; l++) turned[l * m + i] = A[i * k + l];
-        A = turned;
+            for (int l = 0; l < k; l++) transposed[l * m + i] = A.at[i * k + l];
+        A.at = transposed;
     }
     for (int j = 0; j < n; j += 4) {
         const int columns = n - j < 4 ? n - j : 4;
@@ -51,8 +51,8 @@ void fmo_small_multiply(char op_a, char op_b, int m, int n, int k, double alpha,
         for (int l = 0; l < k; l++) {
             double b[4];
             for (int x = 0; x < columns; x++)
-                b[x] = alpha * (op_b == 'T' ? B[j + x + l * n] : B[l + (j + x) * k]);
-            add_to_columns(m, columns, b, A + l * m, c);
+                b[x] = alpha * (B.transposed ? B.at[j + x + l * n] : B.at[l + (j + x) * k]);
+            add_to_columns(m, columns, b, A.at + l * m, c);
         }
     }
 }

@@ -4,13 +4,14 @@
 #ifndef FMO_SCF_SMALL_H
 #define FMO_SCF_SMALL_H
 
+#include "driver/scf/linalg.h"
+
 /* Largest number of rows and columns, in general and for products: for larger matrices the BLAS is
  * faster, even in one thread. */
 enum { FMO_SMALL_MOST = 48, FMO_SMALL_PRODUCT = 32 };
 
-/* C = alpha op(A) op(B) + beta C; op is 'N' or 'T', as in cblas_dgemm; C is m x n. */
-void fmo_small_multiply(char op_a, char op_b, int m, int n, int k, double alpha, const double *A,
-                        const double *B, double beta, double *C);
+/* C = alpha A B + beta C. */
+void fmo_small_multiply(double alpha, fmo_matrix A, fmo_matrix B, double beta, double *C);
 
 /* Computes the eigenvalues, in ascending order, and in A's columns the eigenvectors of a symmetric
  * matrix of finite numbers; reads all of A. Householder tridiagonalisation and QR steps with

@@ -5,12 +5,15 @@
  * by the Davidson method; each product with it is one Fock build of a symmetric transition density.
  * R. Seeger, J. A. Pople, J. Chem. Phys. 66, 3045 (1977); E. R. Davidson, J. Comput. Phys. 17, 87
  * (1975). Called by descent.c. */
+#include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- lowest eigenvalue of the Hessian -------------------------------------------------------- */
 
 enum { SPACE = 32, STEPS = 80, START = 6 };
 static const double residual_wanted =
@@ -26,6 +29,13 @@ typedef struct davidson {
     double matrix[SPACE][SPACE];
 } davidson;
 
+/* Returns the orbital energies, with a shift of their differences. */
+static fmo_orbital_gaps gaps_of(const davidson *d, double shift)
+{
+    const double *const energy = d->s->orbital_energy;
+    return (fmo_orbital_gaps){energy + d->nocc, energy, d->nvir, d->nocc, shift};
+}
+
 /* out = (A + B) V: with d = C_vir V C_occ^T + transpose, (e_a - e_i) V + 2 C_vir^T G[d] C_occ. */
 static void product(davidson *d, const double *V, double *out)
 {
@@ -33,8 +43,10 @@ static void product(davidson *d, const double *V, double *out)
     const fmo_linalg_ops *op = s->la->ops;
     const double *occupied = s->orbitals, *virtuals = s->orbitals + (size_t)s->m * (size_t)d->nocc;
     /* work2 = C_vir V C_occ^T in the orthogonal basis */
-    op->multiply(s->la, 'N', 'N', s->m, d->nocc, d->nvir, 1.0, virtuals, V, 0.0, s->work);
-    op->multiply(s->la, 'N', 'T', s->m, s->m, d->nocc, 1.0, s->work, occupied, 0.0, s->work2);
+    op->multiply(s->la, 1.0, fmo_matrix_of(virtuals, s->m, d->nvir),
+                 fmo_matrix_of(V, d->nvir, d->nocc), 0.0, s->work);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->m, d->nocc),
+                 fmo_transpose_of(occupied, s->m, d->nocc), 0.0, s->work2);
     op->fold(s->la, s->m, 1.0, 1.0, s->work2);
     fmo_scf_from_orthogonal(s, s->work2, d->transition);
     fmo_scf_two_electron(s, d->transition, s->work2);
@@ -43,10 +55,12 @@ static void product(davidson *d, const double *V, double *out)
     if (isnan(trace) && fmo_scf_fit_plan(s, d->transition))
         fmo_scf_two_electron(s, d->transition, s->work2);
     fmo_scf_to_orthogonal(s, s->work2, d->transition);
-    op->gaps(s->la, d->nvir, d->nocc, s->orbital_energy + d->nocc, s->orbital_energy, 0.0, 0, V,
-             out);
-    op->multiply(s->la, 'N', 'N', s->m, d->nocc, s->m, 1.0, d->transition, occupied, 0.0, s->work);
-    op->multiply(s->la, 'T', 'N', d->nvir, d->nocc, s->m, 2.0, virtuals, s->work, 1.0, out);
+    const fmo_orbital_gaps gaps = gaps_of(d, 0.0);
+    op->gaps(s->la, &gaps, 0, V, out);
+    op->multiply(s->la, 1.0, fmo_matrix_of(d->transition, s->m, s->m),
+                 fmo_matrix_of(occupied, s->m, d->nocc), 0.0, s->work);
+    op->multiply(s->la, 2.0, fmo_transpose_of(virtuals, s->m, d->nvir),
+                 fmo_matrix_of(s->work, s->m, d->nocc), 1.0, out);
 }
 
 /* Orthogonalises x against the subspace twice, and adds it with its product. @return 0 if nothing
@@ -165,8 +179,8 @@ double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
             op->add(s->la, d.size, -value, d.ritz, 1.0, d.residual);
             op->dots(s->la, d.size, 1, d.residual, d.residual, &square);
             if (!(square > residual_wanted * residual_wanted)) break;
-            op->gaps(s->la, d.nvir, d.nocc, s->orbital_energy + d.nocc, s->orbital_energy, value, 1,
-                     d.residual, d.residual);
+            const fmo_orbital_gaps gaps = gaps_of(&d, value);
+            op->gaps(s->la, &gaps, 1, d.residual, d.residual);
             if (!take(&d, d.residual)) break;
         }
     }
@@ -175,4 +189,71 @@ double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
     op->release(s->la, d.residual);
     op->release(s->la, d.transition);
     return value;
+}
+
+/* ---- descent --------------------------------------------------------------------------------- */
+
+/* Rotates the occupied orbitals by `angle` along a direction [virtual][occupied]. The new density
+ * is that of the space spanned by Y = C_occ + angle C_vir V, the lowest eigenvectors of -Y Y^T. */
+static void turn_orbitals(fmo_scf_state *s, const double *direction, double angle)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const int nocc = s->occupied, nvir = s->m - nocc;
+    const double *virtuals = s->orbitals + (size_t)s->m * (size_t)nocc;
+    double *Y = s->work2, *M = s->past_fock;
+    op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, s->orbitals, 0.0, Y);
+    op->multiply(s->la, angle, fmo_matrix_of(virtuals, s->m, nvir),
+                 fmo_matrix_of(direction, nvir, nocc), 1.0, Y);
+    op->multiply(s->la, -1.0, fmo_matrix_of(Y, s->m, nocc), fmo_transpose_of(Y, s->m, nocc), 0.0,
+                 M);
+    op->fold(s->la, s->m, 0.5, 1.0, M);
+    fmo_scf_solve(s, M, s->density_o);
+    fmo_scf_from_orthogonal(s, s->density_o, s->density);
+}
+
+/* Returns to a converged density in a few more cycles. */
+static fmo_status go_back(fmo_scf_state *s, const double *density, const fmo_scf_options *o,
+                          fmo_scf_result *r, fmo_error *err)
+{
+    enum { CYCLES = 5 };
+    fmo_scf_options few = *o;
+    few.max_cycles = r->cycles + CYCLES;
+    s->la->ops->add(s->la, (size_t)s->m * (size_t)s->m, 1.0, density, 0.0, s->density_o);
+    fmo_scf_from_orthogonal(s, s->density_o, s->density);
+    return fmo_scf_converge(s, &few, 0, r, err);
+}
+
+/* Checks the stability of the converged state; if FOLLOW is requested, follows unstable directions
+ * until the solution is stable, at most DESCENTS times. */
+fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
+                             fmo_error *err)
+{
+    enum { DESCENTS = 10 };
+    const int nocc = s->occupied, nvir = s->m - nocc;
+    fmo_status status = FMO_OK;
+    if (nvir == 0) return FMO_OK;
+    const size_t size = (size_t)s->m * (size_t)s->m;
+    double *direction = s->la->ops->allocate(s->la, (size_t)nvir * (size_t)nocc);
+    double *stood = s->la->ops->allocate(s->la, size); /* the density before a descent */
+    while (r->converged && s->la->error.status == FMO_OK && status == FMO_OK) {
+        const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
+        r->hessian_lowest = fmo_scf_hessian_lowest(s, direction);
+        r->stability_seconds += driver_seconds() - start;
+        s->fock_seconds = fock;
+        s->solve_seconds = solve;
+        if (!(r->hessian_lowest < FMO_SCF_UNSTABLE) || o->stability != FMO_SCF_STABILITY_FOLLOW ||
+            r->descents == DESCENTS)
+            break;
+        s->la->ops->add(s->la, size, 1.0, s->density_o, 0.0, stood);
+        turn_orbitals(s, direction, 0.5);
+        r->descents++;
+        status = fmo_scf_converge(s, o, 1, r, err);
+        const int lost = !r->converged && (status == FMO_OK || status == FMO_ERR_CHECK);
+        if (lost) status = go_back(s, stood, o, r, err);
+        if (status == FMO_OK) fmo_scf_canonical_orbitals(s);
+        if (lost) break;
+    }
+    s->la->ops->release(s->la, stood);
+    s->la->ops->release(s->la, direction);
+    return status;
 }

@@ -1,10 +1,10 @@
 /* Everything before the first cycle: plan and backend, arrays, one-electron matrices, orthogonal
  * functions, initial density; and the release of the arrays after the last cycle. Called by
  * scf.c. */
+#include "base/free_memory.h"
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
-#include "base/free_memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -193,9 +193,8 @@ static void atomic_densities(void *user)
                          : fmo_scf_atomic_densities(w->in->basis, w->r->density, &w->err);
 }
 
-/* Computes X with X^T S X = 1. Functions are normalised first, so that the threshold does not
- * depend on their normalisation. X is the inverse Cholesky factor if that proves that nothing has
- * to be dropped: the smallest eigenvalue is at least 1 / ||U^-1||_F^2. Otherwise canonical
+/* Computes X with X^T S X = 1. X is the inverse Cholesky factor if that proves that nothing has to
+ * be dropped: the smallest eigenvalue is at least 1 / ||U^-1||_F^2. Otherwise canonical
  * orthogonalisation: eigenvectors over the roots of their eigenvalues, without those of small
  * eigenvalues. */
 fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
@@ -203,29 +202,15 @@ fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double thr
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t n = (size_t)s->n;
-    double *norm = malloc(n * sizeof *norm), *value = malloc(n * sizeof *value), square = NAN;
-    fmo_status status = FMO_OK;
-    if (!norm || !value) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
-        goto done;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!(r->overlap[i * n + i] > 0.0)) {
-            status = fmo_error_set(err, FMO_ERR_INPUT, "function %zu has the norm %g", i,
-                                   r->overlap[i * n + i]);
-            goto done;
-        }
-        norm[i] = 1.0 / sqrt(r->overlap[i * n + i]);
-    }
+    double *value = malloc(n * sizeof *value), square = NAN;
+    if (!value) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     op->upload(s->la, n * n, r->overlap, s->exchange); /* stays there until the first build */
     op->add(s->la, n * n, 1.0, s->exchange, 0.0, s->X);
-    op->scale(s->la, s->n, s->n, norm, norm, s->X);
     if (op->inverse_cholesky(s->la, s->n, s->X)) op->dots(s->la, n * n, 1, s->X, s->X, &square);
     r->overlap_smallest = 1.0 / square;
     s->m = s->n;
     if (!(r->overlap_smallest > threshold)) {
         op->add(s->la, n * n, 1.0, s->exchange, 0.0, s->work);
-        op->scale(s->la, s->n, s->n, norm, norm, s->work);
         op->fold(s->la, s->n, 0.5, 1.0, s->work);
         op->eigen(s->la, s->n, s->work, value);
         r->overlap_smallest = value[0];
@@ -233,18 +218,15 @@ fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double thr
         s->m = s->n - r->dropped;
         for (int k = r->dropped; k < s->n; k++) value[k] = 1.0 / sqrt(value[k]);
         op->add(s->la, n * (size_t)s->m, 1.0, s->work + n * (size_t)r->dropped, 0.0, s->X);
-        op->scale(s->la, s->n, s->m, NULL, value + r->dropped, s->X);
+        op->scale_columns(s->la, s->n, s->m, value + r->dropped, s->X);
     }
-    op->scale(s->la, s->n, s->m, norm, NULL, s->X);
-    if (s->la->error.status == FMO_OK && s->occupied > s->m)
-        status = fmo_error_set(err, FMO_ERR_INPUT,
-                               "%d electrons do not fit into the %d linearly independent functions "
-                               "of %d: choose a larger basis",
-                               2 * s->occupied, s->m, s->n);
-done:
-    free(norm);
     free(value);
-    return status;
+    if (s->la->error.status == FMO_OK && s->occupied > s->m)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%d electrons do not fit into the %d linearly independent functions "
+                             "of %d: choose a larger basis",
+                             2 * s->occupied, s->m, s->n);
+    return FMO_OK;
 }
 
 /* Computes the initial density in the AO basis and in the orthogonal basis. */
@@ -269,8 +251,93 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     op->upload(s->la, size, r->density, s->density);
     op->fold(s->la, s->n, 0.5, 1.0, s->density);
     /* X^-1 D X^-T = X^T S D S X; S was left in s->exchange by fmo_scf_orthogonalise */
-    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->density, s->exchange, 0.0, s->work2);
-    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->exchange, s->work2, 0.0, s->coulomb);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->density, s->n, s->n),
+                 fmo_matrix_of(s->exchange, s->n, s->n), 0.0, s->work2);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->exchange, s->n, s->n),
+                 fmo_matrix_of(s->work2, s->n, s->n), 0.0, s->coulomb);
     fmo_scf_to_orthogonal(s, s->coulomb, s->density_o);
     return FMO_OK;
+}
+
+/* ---- cache ----------------------------------------------------------------------------------- */
+
+enum { OVERLAP, PROJECTOR, DENSITY, MATRICES };
+
+static size_t matrix_bytes(int n)
+{
+    return (size_t)n * (size_t)n * sizeof(double);
+}
+
+static double *matrix(const fmo_scf_cache *kept, int which)
+{
+    return kept->host + (size_t)which * (size_t)kept->state.n * (size_t)kept->state.n;
+}
+
+/* 1 if a matrix is equal to the cached one, bit for bit. */
+static int is_same(const double *now, const double *before, size_t bytes)
+{
+    return now && memcmp(now, before, bytes) == 0;
+}
+
+void fmo_scf_forget_cached(fmo_scf_cache *kept)
+{
+    free(kept->host);
+    *kept = (fmo_scf_cache){0};
+}
+
+/* Moves the cached state into *s if molecule, projector and the relevant options are the same. */
+int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        fmo_scf_cache *kept, fmo_scf_result *r)
+{
+    const fmo_scf_state *const from = &kept->state;
+    const size_t bytes = matrix_bytes(s->n);
+    if (!kept->host || from->n != s->n || from->occupied != s->occupied ||
+        kept->diis_size != o->diis_size || kept->linear_dependence != o->linear_dependence ||
+        (in->projector ? !is_same(in->projector, matrix(kept, PROJECTOR), bytes)
+                       : from->projected.num > 0))
+        return 0;
+    memcpy(r->overlap, matrix(kept, OVERLAP), bytes);
+    r->dropped = kept->dropped;
+    r->overlap_smallest = kept->overlap_smallest;
+    fmo_scf_state now = *from;
+    now.la = s->la;
+    now.plan = s->plan;
+    now.job = s->job;
+    now.solver = s->solver;
+    now.devices = s->devices;
+    memcpy(now.mode_reason, s->mode_reason, sizeof now.mode_reason);
+    now.nuclear_repulsion = s->nuclear_repulsion;
+    now.orbital_energy = s->orbital_energy;
+    now.fock_seconds = now.solve_seconds = 0.0;
+    now.known =
+        o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(kept, DENSITY), bytes);
+    *s = now;
+    kept->state.memory = kept->state.projected.memory =
+        NULL; /* the arrays belong to the SCF again */
+    fmo_scf_forget_cached(kept);
+    return 1;
+}
+
+/* Copies the state and the matrices that identify it into the cache. */
+int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        const fmo_scf_result *r, fmo_scf_cache *kept)
+{
+    const size_t bytes = matrix_bytes(s->n);
+    *kept = (fmo_scf_cache){.host = malloc(MATRICES * bytes),
+                            .state = *s,
+                            .diis_size = o->diis_size,
+                            .dropped = r->dropped,
+                            .linear_dependence = o->linear_dependence,
+                            .overlap_smallest = r->overlap_smallest};
+    if (!kept->host) {
+        *kept = (fmo_scf_cache){0};
+        return 0;
+    }
+    memcpy(matrix(kept, OVERLAP), r->overlap, bytes);
+    if (in->projector)
+        memcpy(matrix(kept, PROJECTOR), in->projector, bytes);
+    else
+        memset(matrix(kept, PROJECTOR), 0, bytes);
+    memcpy(matrix(kept, DENSITY), r->density, bytes);
+    return 1;
 }

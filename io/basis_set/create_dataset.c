@@ -7,6 +7,7 @@
 #include "io/dataset/order.h"
 #include "io/text/file.h"
 #include "base/arguments.h"
+#include "integrals/norms.h"
 #include "integrals/tables.h"
 
 #include <limits.h>
@@ -176,7 +177,7 @@ static void fill_shell(const maker *m, const fmo_set_shell *shell, int nucleus, 
         const int component = fmo_file_component(shell->ang_mom, k, m->cartesian);
         a->ao_shell[at->aos] = (int)at->shells;
         a->ao_component[at->aos] = component;
-        a->factor[at->aos] = fmo_function_norm(shell->ang_mom, component, m->cartesian);
+        a->factor[at->aos] = fmo_function_factor(m->cartesian, shell->ang_mom, component);
     }
     a->shell_nucleus[at->shells] = nucleus;
     a->shell_ang_mom[at->shells++] = shell->ang_mom;

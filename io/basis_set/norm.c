@@ -1,6 +1,5 @@
 /* Norms of Gaussian primitives and contractions; declared in norm.h. */
 #include "io/basis_set/norm.h"
-#include "integrals/tables.h"
 
 #include <math.h>
 
@@ -24,14 +23,4 @@ double fmo_contraction_overlap(int ang_mom, int n, const double *exponent,
         }
     }
     return sum;
-}
-
-/* <x^a y^b z^c g|x^a y^b z^c g> is proportional to (2a - 1)!! (2b - 1)!! (2c - 1)!! */
-double fmo_function_norm(int ang_mom, int c, bool cartesian)
-{
-    double ratio = 1.0;
-    for (int k = 1; k <= ang_mom && cartesian; k++) ratio *= 2 * k - 1;
-    for (int axis = 0; axis < 3 && cartesian; axis++)
-        for (int k = 1; k <= fmo_shell_power(ang_mom, c, axis); k++) ratio /= 2 * k - 1;
-    return sqrt(ratio);
 }

@@ -3,8 +3,6 @@
 #ifndef FMO_IO_BASIS_SET_NORM_H
 #define FMO_IO_BASIS_SET_NORM_H
 
-#include <stdbool.h>
-
 /* Returns 1/sqrt(<g|g>) of g = x^l exp(-a r^2); the same factor normalises the spherical functions
  * of l in the convention of fmo_basis_input. */
 double fmo_primitive_norm(int ang_mom, double exponent);
@@ -13,9 +11,5 @@ double fmo_primitive_norm(int ang_mom, double exponent);
  * function. */
 double fmo_contraction_overlap(int ang_mom, int n, const double *exponent,
                                const double *coefficient);
-
-/* Returns the factor that normalises function c (fmo_basis_input.ao_component) of a shell whose x^l
- * is normalised: sqrt(3) for xy, 1 for yy and for all spherical functions. */
-double fmo_function_norm(int ang_mom, int c, bool cartesian);
 
 #endif

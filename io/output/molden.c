@@ -9,6 +9,7 @@
 #include "io/output/file.h"
 #include "io/output/kind.h"
 #include "io/output/wavefunction_internal.h"
+#include "integrals/norms.h"
 #include <fmo/molecule.h>
 #include <fmo/version.h>
 
@@ -119,7 +120,7 @@ static void put_basis(writer *w, double *exponent, double *coefficient, const in
                 const int c = component_of(l, k, w->d->cartesian);
                 w->ao[next] = ao_of[FMO_SHELL_FUNCTIONS_MAX * shell + c];
                 w->scale[next] =
-                    norm * in->ao_factor[w->ao[next]] / fmo_function_norm(l, c, w->d->cartesian);
+                    norm * in->ao_factor[w->ao[next]] / fmo_function_factor(w->d->cartesian, l, c);
             }
         }
         fprintf(w->stream, "\n");

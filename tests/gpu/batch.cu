@@ -101,7 +101,11 @@ static void check_device_lockstep(fmo_scatter scatter, double tolerance)
             CUDA(cudaMalloc((void **)&at, 3 * size * sizeof *at));
             CUDA(cudaMemcpy(at, c.density[k], size * sizeof *at, cudaMemcpyHostToDevice));
             CUDA(cudaMemset(at + size, 0xff, 2 * size * sizeof *at));
-            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size, FMO_OK, NULL, NULL};
+            fmo_fock_job job = {};
+            job.plan = c.plan[k];
+            job.density = at;
+            job.coulomb = at + size;
+            job.exchange = at + 2 * size;
             jobs[k] = job;
         }
         CUDA(cudaDeviceSynchronize());

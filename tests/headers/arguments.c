@@ -297,7 +297,8 @@ static void overlapping(const fmo_basis *basis, fmo_fock_plan *plan, const doubl
     const fmo_status want = what ? FMO_ERR_ARGUMENT : FMO_OK;
     for (int form = 0; form < 3; form++) {
         fmo_error err = {FMO_OK, ""}, own = {FMO_OK, ""};
-        fmo_fock_job job = {plan, all + d, all + j, all + k, FMO_OK, &own, NULL};
+        fmo_fock_job job = {
+            .plan = plan, .density = all + d, .coulomb = all + j, .exchange = all + k, .err = &own};
         if (!what && form == 1) continue; /* no such plan here */
         const fmo_status status = form == 0 ? fmo_fock_build(plan, all + d, all + j, all + k, &err)
                                   : form == 1
@@ -335,9 +336,12 @@ static void check_overlaps(const fmo_basis *basis)
 
     /* Between jobs: densities may be shared, outputs may not. */
     double *const out = malloc(8 * matrix * sizeof *out);
-    fmo_fock_job jobs[3] = {{plan, D, out, out + matrix, FMO_OK, NULL, NULL},
-                            {plan, D, out + 2 * matrix, out + 3 * matrix, FMO_OK, NULL, NULL},
-                            {plan, D, out + 4 * matrix, out + 5 * matrix, FMO_OK, NULL, NULL}};
+    fmo_fock_job jobs[3] = {{0}};
+    for (size_t k = 0; k < 3; k++)
+        jobs[k] = (fmo_fock_job){.plan = plan,
+                                 .density = D,
+                                 .coulomb = out + 2 * k * matrix,
+                                 .exchange = out + (2 * k + 1) * matrix};
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_fock_build_batch(jobs, 3, &err) == FMO_OK, "%s", err.message);
     jobs[2].exchange = out + matrix + 1;

@@ -30,6 +30,7 @@ static fmo_fragment_options of_fmo_fragment_options;
 static fmo_gmpi_options of_fmo_gmpi_options;
 static fmo_gmpi_net of_fmo_gmpi_net;
 static fmo_ranks of_fmo_ranks;
+static fmo_operator of_fmo_operator;
 static fmo_fock_job of_fmo_fock_job;
 static fmo_distribution_job of_fmo_distribution_job;
 static fmo_potential_job of_fmo_potential_job;
@@ -209,6 +210,7 @@ static void fill_options(void)
 static void fill_jobs(void)
 {
     for (int i = 0; i < 4; i++) J[i] = K[i] = untouched;
+    of_fmo_operator = (fmo_operator){1.0, -1.0, 0.3};
     of_fmo_fock_job = (fmo_fock_job){
         .plan = plan, .density = REALS_OF(0.6, 0.6, 0.6, 0.6), .coulomb = J, .exchange = K};
     of_fmo_distribution_job =
@@ -343,6 +345,7 @@ static void call_builds(void)
              fmo_fock_build(own, of_fmo_fock_job.density, J, K, &err));
     fmo_fock_plan_destroy(own);
     for (int i = 0; i < 4; i++) J[i] = K[i] = untouched;
+    of_fmo_fock_job.exchange_operator = of_fmo_operator;
     CALL("fmo_fock_build_batch", is_untouched(J) && is_untouched(K),
          fmo_fock_build_batch(&of_fmo_fock_job, 1, &err));
 }
@@ -481,7 +484,7 @@ static const struct {
     const char *of; /* blanks around each */
 } groups[] = {
     {call_input, " fmo_basis_input fmo_molecule "},
-    {call_builds, " fmo_fock_options fmo_fock_job "},
+    {call_builds, " fmo_fock_options fmo_fock_job fmo_operator "},
     {call_scf, " fmo_scf_options fmo_fock_options fmo_scf_input fmo_scf_job "},
     {call_fragments, " fmo_fragment_system fmo_atom_label fmo_fragment_options fmo_fragment_result "
                      "fmo_fragment_pair fmo_scf_options fmo_fock_options "},

@@ -173,6 +173,12 @@ typedef enum kind {
     X(fmo_fock_job, status, WRITTEN, 1)               \
     X(fmo_fock_job, err, POINTER, 1)                  \
     X(fmo_fock_job, source, LEFT, 1)                  \
+    X(fmo_fock_job, symmetry, WHOLE, 1)               \
+    X(fmo_fock_job, coulomb_operator, LEFT, 1)        \
+    X(fmo_fock_job, exchange_operator, LEFT, 1)       \
+    X(fmo_operator, full, REAL, 1)                    \
+    X(fmo_operator, long_range, REAL, 1)              \
+    X(fmo_operator, omega, REAL, 1)                   \
     X(fmo_distribution_job, products, POINTER, 1)     \
     X(fmo_distribution_job, density, REALS, 4)        \
     X(fmo_distribution_job, charge_num, SIZE, 1)      \

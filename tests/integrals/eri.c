@@ -110,7 +110,7 @@ static long double schwarz(const test_shell *s, int i, int j)
                                    s[j].coefficient, s[j].center, NULL};
     const eri_reference_shell four[4] = {a, b, a, b};
     const int n = fmo_shell_functions(s[i].l) * fmo_shell_functions(s[j].l);
-    eri_reference(four, 0, eri);
+    eri_reference(four, (fmo_operator){0}, 0, eri);
     for (int k = 0; k < n; k++) largest = fmaxl(largest, eri[k * n + k]);
     return sqrtl(largest);
 }
@@ -140,7 +140,7 @@ static void check_quartet(const test_shell *s, const char *what)
                                         s[i].coefficient, s[i].center, NULL};
         n[i] = fmo_shell_functions(s[i].l);
     }
-    eri_reference(four, 0, want);
+    eri_reference(four, (fmo_operator){0}, 0, want);
     const double scale = (double)(schwarz(s, 0, 1) * schwarz(s, 2, 3)); /* may be subnormal */
     for (int i = 0; i < n[0]; i++)
         for (int j = 0; j < n[1]; j++)

@@ -112,7 +112,7 @@ static void add_primitive(const charges *field, const double *A, int la, int i, 
     for (int c = 0; c < field->num; c++) {
         real PC[3], R[ERI_REF_DIM][ERI_REF_DIM][ERI_REF_DIM];
         for (int x = 0; x < 3; x++) PC[x] = P[x] - field->coord[3 * c + x];
-        eri_reference_coulomb(la + lb, p, PC, R);
+        eri_reference_coulomb((fmo_operator){0}, la + lb, p, PC, R);
         for (int t = 0; t <= pa[0] + pb[0]; t++)
             for (int u = 0; u <= pa[1] + pb[1]; u++)
                 for (int w = 0; w <= pa[2] + pb[2]; w++) {

@@ -23,6 +23,13 @@ int main(void)
     OFFSET(fmo_fock_job, status);
     OFFSET(fmo_fock_job, err);
     OFFSET(fmo_fock_job, source);
+    OFFSET(fmo_fock_job, symmetry);
+    OFFSET(fmo_fock_job, coulomb_operator);
+    OFFSET(fmo_fock_job, exchange_operator);
+    SIZE(fmo_operator);
+    OFFSET(fmo_operator, full);
+    OFFSET(fmo_operator, long_range);
+    OFFSET(fmo_operator, omega);
     SIZE(fmo_basis_input);
     OFFSET(fmo_basis_input, nucleus_num);
     OFFSET(fmo_basis_input, nucleus_charge);

@@ -154,17 +154,16 @@ class Patch(Case):
     def test_range_separated(self):
         mol = molecule("water")
         given = self.energies(lambda: self.converging(dft.RKS, mol, xc="camb3lyp"))
-        self.assertEqual(len(given), 1, given)
-        self.assertIn("omega", given[0])
+        self.assertEqual(given, [])
 
     def test_response(self):
-        """TDHF asks for hermi = 0: PySCF does that, the SCF is ours."""
+        """TDHF asks for densities that are not symmetric."""
         mol = molecule("water")
         mf = fmo.patch(self.converging(scf.RHF, mol))
         mf.kernel()
         with recorded() as given:
             got = mf.TDHF().run(nstates=2).e
-        self.assertEqual(len(given), 1, given)
+        self.assertEqual(given, [])
         want = self.converging(scf.RHF, mol).run().TDHF().run(nstates=2).e
         self.assert_close(got, want, 1e-6)
 

@@ -145,7 +145,10 @@ static void check_on_host(const char *name)
     CHECK(fmo_scf_run(&in, &options, &single, &err) == FMO_OK, "%s", err.message);
     fmo_block_settings o = {options.energy_convergence, options.gradient_convergence,
                             options.linear_dependence, options.diis_size, options.max_cycles};
-    const fmo_block_outcome out = run_on_host(&in, &o, r);
+    fmo_scf_normal normal;
+    CHECK(fmo_scf_normalise(&in, &options, &normal, &err) == FMO_OK, "%s", err.message);
+    const fmo_block_outcome out = run_on_host(&normal.input, &o, r);
+    fmo_scf_from_normal(&normal, r);
     CHECK(out.converged && single, "%s: has not converged", name);
     r->energy = out.energy;
     r->cycles = out.cycles;
@@ -156,12 +159,13 @@ static void check_on_host(const char *name)
     }
     if (out.cycles > 2) { /* what it cannot do it says */
         o.max_cycles = 2;
-        CHECK(!run_on_host(&in, &o, r).converged, "%s: two cycles", name);
+        CHECK(!run_on_host(&normal.input, &o, r).converged, "%s: two cycles", name);
         o.max_cycles = 100;
     }
     o.linear_dependence = 0.9;
     if (fmo_basis_ao_num(in.basis) > 1)
-        CHECK(!run_on_host(&in, &o, r).converged, "%s: linear dependence", name);
+        CHECK(!run_on_host(&normal.input, &o, r).converged, "%s: linear dependence", name);
+    fmo_scf_normal_free(&normal);
     fmo_scf_result_destroy(single);
     fmo_scf_result_destroy(r);
     fmo_dataset_destroy(dataset);

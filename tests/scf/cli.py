@@ -306,16 +306,25 @@ class ScfFarApart(driver_helpers.Case):
         # one thread: from such places the smallest rounding leads elsewhere
         return run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--threads", "1", *options)
 
+    def low_or_refused(self, result, energy):
+        """Either the energy is not far above that of PySCF (there are lower ones), or the exit code is 1 and the
+        message gives the reason. Which of them depends on rounding."""
+        found = float(re.search(r"SCF: (\S+) hartree", result.out).group(1))
+        if result.code == 0:
+            self.assertLess(found, energy + 1e-2, str(result))
+        else:
+            self.assertEqual(result.code, 1, str(result))
+            self.assertRegex(result.err, "not converged in 100 cycles|no stable solution found by following it")
+
     def test_jumping_is_no_end(self):
         for element, distance, energy, options in (("He", 10, -3.3091815, ["--charge", "2"]), ("H", 12, -0.5679142, []),
                                                    ("F", 7, -195.5119515, []), ("F", 10, -195.5006830, [])):
-            result = self.pair(element, distance, "--stability=check", *options)
-            found = float(re.search(r"SCF: (\S+) hartree", result.out).group(1))
-            if result.code == 0:
-                self.assertLess(found, energy + 1e-2, str(result)) # there are lower ones
-            else:
-                self.assertEqual(result.code, 1, str(result))
-                self.assertIn("not converged in 100 cycles", result.err)
+            self.low_or_refused(self.pair(element, distance, *options), energy)
+
+    def test_saddle_points_without_a_gap(self):
+        # About one in seven ends 0.46 hartree too high, with a gap of 1e-6, if its stability is not checked.
+        for step in range(24):
+            self.low_or_refused(self.pair("F", 6.9 + 0.02 * step), -195.5101)
 
     def test_without_extrapolation(self):
         result = self.pair("He", 10, "--charge", "2", "--diis-size", "1")

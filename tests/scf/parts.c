@@ -282,6 +282,36 @@ static void refused(const fmo_scf_input *input, const fmo_scf_options *options, 
           got, err.message, word);
 }
 
+/* ---- gap ------------------------------------------------------------------------------------- */
+
+/* The stability of H2 at a distance (bohr) at which the gap of about 1 / distance is, or is not,
+ * below 0.05 hartree, although neither stability nor orbitals are requested. */
+static void check_gap(double distance, int orbitals, int checked)
+{
+    const double charge[] = {1.0, 1.0}, coord[] = {0.0, 0.0, 0.0, 0.0, 0.0, distance};
+    const int nucleus[] = {0, 1}, ang_mom[] = {0, 0}, index[] = {0, 1}, component[] = {0, 0};
+    const double exponent[] = {0.03, 0.03}, coefficient[] = {0.05, 0.05}, factor[] = {1.0, 1.0};
+    const fmo_basis_input in = {2,        charge,      coord, 2,     nucleus,   ang_mom, 2, index,
+                                exponent, coefficient, 2,     index, component, factor,  0};
+    fmo_basis *basis = NULL;
+    fmo_error err = {FMO_OK, ""};
+    fmo_scf_options options;
+    fmo_scf_result *r = NULL;
+    fmo_scf_options_init(&options);
+    options.fock.mode = FMO_MODE_CPU;
+    options.orbitals = orbitals;
+    CHECK(fmo_basis_create(&in, &basis, &err) == FMO_OK, "%s", err.message);
+    const fmo_scf_input input = {
+        .basis = basis, .electron_num = 2, .nuclear_repulsion = fmo_basis_nuclear_repulsion(basis)};
+    CHECK(fmo_scf_run(&input, &options, &r, &err) == FMO_OK, "%s", err.message);
+    if (r)
+        CHECK(isfinite(r->hessian_lowest) == checked && !(r->hessian_lowest < 0.0),
+              "H2 at %g bohr, gap %g: lowest eigenvalue %g", distance, r->lumo - r->homo,
+              r->hessian_lowest);
+    fmo_scf_result_destroy(r);
+    fmo_basis_destroy(basis);
+}
+
 static void test_refusals(void)
 {
     fmo_basis *basis = nearly_dependent(0.2, 1.0);
@@ -359,6 +389,10 @@ int main(void)
     test_cartesian_atom();
     test_atom_is_exact();
     test_orthogonalisation();
+    for (int orbitals = 0; orbitals < 2; orbitals++) {
+        check_gap(20.8, orbitals, 1);
+        check_gap(15.0, orbitals, 0);
+    }
     test_refusals();
     return check_summary();
 }

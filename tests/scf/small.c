@@ -98,7 +98,8 @@ static void check_product(char op_a, char op_b, int m, int n, int k, double beta
                        (op_b == 'T' ? B[j + l * n] : B[l + j * k]);
             wanted[i + j * m] = 1.5 * sum + (beta == 0.0 ? 0.0 : beta * wanted[i + j * m]);
         }
-    fmo_small_multiply(op_a, op_b, m, n, k, 1.5, A, B, beta, C);
+    fmo_small_multiply(1.5, (fmo_matrix){A, m, k, op_a == 'T'}, (fmo_matrix){B, k, n, op_b == 'T'},
+                       beta, C);
     for (int i = 0; i < m * n; i++) off = fmax(off, fabs(C[i] - wanted[i]));
     CHECK(off <= 4.0 * (k + 1) * DBL_EPSILON, "%c%c %d x %d x %d: %g", op_a, op_b, m, n, k, off);
 }

@@ -3,7 +3,7 @@
  */
 #include "tests/support/check.h"
 
-#include "driver/scf/work_items.h"
+#include "driver/scf/jobs.h"
 
 static void check_all(const work_items *t)
 {

@@ -286,10 +286,11 @@ static inline void batch_check_lockstep(fmo_mode mode, fmo_scatter scatter, size
     if (lockstep_begin(&c, count, &o, seed)) {
         fmo_fock_job *jobs = (fmo_fock_job *)malloc(count * sizeof *jobs);
         for (size_t k = 0; k < count; k++) {
-            const fmo_fock_job job = {
-                c.plan[k], c.density[k], c.result[k], c.result[k] + lockstep_size(&c, k),
-                FMO_OK,    NULL,         NULL};
-            jobs[k] = job;
+            memset(&jobs[k], 0, sizeof jobs[k]);
+            jobs[k].plan = c.plan[k];
+            jobs[k].density = c.density[k];
+            jobs[k].coulomb = c.result[k];
+            jobs[k].exchange = c.result[k] + lockstep_size(&c, k);
         }
         for (int call = 0; call < 2; call++) {
             for (size_t k = 0; k < count; k++)

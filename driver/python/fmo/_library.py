@@ -49,11 +49,17 @@ class Options(ctypes.Structure):
         ("ranks", c_void_p)]
 
 
+class Operator(ctypes.Structure):
+    """fmo_operator"""
+    _fields_ = [("full", c_double), ("long_range", c_double), ("omega", c_double)]
+
+
 class Job(ctypes.Structure):
     """fmo_fock_job"""
     _fields_ = [("plan", c_void_p), ("density", c_void_p), ("coulomb", c_void_p),
                 ("exchange", c_void_p), ("status", c_int), ("err", POINTER(ErrorStruct)),
-                ("source", c_void_p)]
+                ("source", c_void_p), ("symmetry", c_int), ("coulomb_operator", Operator),
+                ("exchange_operator", Operator)]
 
 
 _FUNCTIONS = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _cupy
-from ._plan import LARGEST_ANG_MOM, Plan, as_array, check_mole, make_options
+from ._plan import LARGEST_ANG_MOM, Plan, Request, as_array, check_mole, make_options
 
 _ANG_OF = 1      # column of mol._bas
 _State = tuple[Any, ...]
@@ -25,8 +25,8 @@ def _periodic(mol: Any) -> bool:
     return hasattr(type(mol), "lattice_vectors")  # asking mol itself makes PySCF import all of PySCF
 
 
-def _cannot(mol: Any, dm: Any, hermi: int, omega: float | None) -> str | None:
-    """Why libfmo cannot do this, or None."""
+def _cannot(mol: Any, dm: Any, hermi: int = 1, omega: float | None = 0.0) -> str | None:
+    """Why libfmo cannot do this in every mode, or None."""
     if _periodic(mol):
         return "the system is periodic"
     if mol.nbas == 0:
@@ -34,12 +34,12 @@ def _cannot(mol: Any, dm: Any, hermi: int, omega: float | None) -> str | None:
     largest = int(mol._bas[:, _ANG_OF].max())
     if largest > LARGEST_ANG_MOM:
         return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p and d"
-    if hermi != 1:
-        return f"hermi = {hermi}, libfmo does symmetric densities"
-    if omega if omega is not None else mol.omega:
-        return "omega is given, libfmo does the full Coulomb operator"
     if np.iscomplexobj(dm):
         return "the density is complex"
+    if hermi != 1:
+        return f"hermi = {hermi}, libfmo does that on the CPU"
+    if omega if omega is not None else mol.omega:
+        return "omega is given, libfmo does that on the CPU"
     return None
 
 
@@ -89,6 +89,19 @@ def _plan_for(mol: Any, options: dict[str, Any]) -> Plan:
         return plan
 
 
+def _for_request(mol: Any, hermi: int, omega: float | None, options: dict[str, Any], on_gpu: bool = False
+                 ) -> tuple[int, float | None, dict[str, Any], str | None]:
+    """hermi, omega, and the options of a plan for them, on the CPU where a GPU cannot; or why there is none.
+    on_gpu: the densities are in GPU memory and should stay there."""
+    omega = omega if omega is not None else getattr(mol, "omega", None)
+    mode = options.get("mode") or "auto"
+    if Request(hermi, omega).plain or mode in ("cpu", "reference"):
+        return hermi, omega, options, None
+    if mode == "auto" and not on_gpu:
+        return hermi, omega, {**options, "mode": "cpu"}, None
+    return hermi, omega, options, _cannot(mol, None, hermi, omega)
+
+
 def _on_device_of(dm: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Options of a density of CuPy: on its GPU unless they say otherwise."""
     given = options.get("device")
@@ -99,14 +112,15 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
            omega: float | None = None, **options: Any) -> tuple[Any, Any]:
     """J and K of one density or several, as pyscf.scf.hf.get_jk.
 
-    mol: a PySCF molecule. dm: [nao, nao], [..., nao, nao] or a list of such, real and symmetric, in mol's
-    order of functions. Options: mode, scatter, commit, reduce, integrals, coulomb (names as of fmo-driver),
+    mol: a PySCF molecule. dm: [nao, nao], [..., nao, nao] or a list of such, real, in mol's order of
+    functions. hermi: 1 for symmetric densities, 2 for antisymmetric ones, 0 for any. omega (1/bohr): above 0
+    for erf(omega r)/r, below 0 for erfc(|omega| r)/r, None for that of mol, or 1/r. Options: mode, scatter, commit, reduce, integrals, coulomb (names as of fmo-driver),
     threads, cutoff (default 1e-12), memory (bytes), device (number of a GPU). Densities in GPU memory (arrays
     of CuPy, tensors of PyTorch) give arrays of CuPy on the same GPU.
 
     Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
-    molecule. What libfmo cannot do (hermi other than 1, omega, f shells, complex densities, periodic
-    systems) PySCF does, with one FallbackWarning for a molecule.
+    molecule. What a GPU does not do yet, hermi other than 1 and omega, mode auto does on the CPU. What libfmo
+    cannot do (f shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule.
 
     Raises InputTypeError (a TypeError) for what is no molecule or an unknown option; InputError (a
     ValueError) for values of options, a shape, a density that is not symmetric or not finite; and
@@ -118,9 +132,11 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
         options = _on_device_of(dm, options)
     else:
         dm = as_array(dm)
-    reason = _cannot(mol, dm, hermi, omega)
+    reason = _cannot(mol, dm)
     if reason is None:
-        return _plan_for(mol, options).get_jk(dm, with_j, with_k)
+        hermi, omega, options, reason = _for_request(mol, hermi, omega, options)
+    if reason is None:
+        return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)
     _warn_once(_kept_for(mol).warned, reason)
     if _cupy.in_gpu_memory(dm):
         parts = get_jk(mol, dm.get(), hermi, with_j, with_k, omega)

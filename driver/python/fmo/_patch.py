@@ -20,7 +20,7 @@ import numpy as np
 from . import _cupy
 from ._errors import bad_type
 from ._library import LIBRARY
-from ._mole import (FallbackWarning, _cannot, _on_device_of, _periodic, _plan_for, _state, _warn_once)
+from ._mole import (FallbackWarning, _cannot, _for_request, _on_device_of, _periodic, _plan_for, _state, _warn_once)
 from ._plan import CUTOFF, DensityError, make_options
 
 # Modules whose get_jk, get_j and get_k take J and K from the integrals of the molecule.
@@ -179,13 +179,15 @@ class _PatchedSCF(_Behind):
         """J and K by libfmo, or None where it cannot, which has been said."""
         if _cupy.in_gpu_memory(dm):
             dm = _cupy.as_cupy(dm)
-        reason = self._fmo_replaced() or _cannot(mol, dm, hermi, omega)
+        reason, there = self._fmo_replaced() or _cannot(mol, dm), _cupy.in_gpu_memory(dm)
         if reason is None:
             options = _scf_options(self)
-            if _cupy.in_gpu_memory(dm):
+            if there:
                 options = _on_device_of(dm, options)
+            hermi, omega, options, reason = _for_request(mol, hermi, omega, options, there)
+        if reason is None:
             try:
-                return _plan_for(mol, options).get_jk(dm, with_j, with_k)
+                return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)
             except DensityError as refused:
                 reason = refused.reason
         self._fmo_say(reason)
@@ -330,8 +332,8 @@ def patch(mf: Any, **options: Any) -> Any:
     GPU4PySCF stay on their GPU.
 
     Where J and K are not those of the molecule's integrals, or libfmo cannot compute them, PySCF does, with
-    one FallbackWarning for each reason: integrals in mf._eri, omega, hermi other than 1, densities that are
-    complex or not symmetric, f shells. Objects with J and K of their own (density fitting, generalised,
+    one FallbackWarning for each reason: integrals in mf._eri, densities that are complex or not as symmetric
+    as hermi says, f shells, and on a GPU omega and hermi other than 1. Objects with J and K of their own (density fitting, generalised,
     periodic, a get_jk of the caller's) are returned as they are, with that warning. What PySCF makes of a
     patched object is patched, too: copies, pickles, scanners, newton(), to_uhf(), to_rks(), to_gpu() and
     the like. unpatch(mf) takes everything back.

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _cupy
 from ._errors import InputError, InputOverflowError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
-from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
+from ._library import LIBRARY, BasisInput, Job, Operator, Options, checked, names_of
 from ._worker import interruptible
 
 ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
@@ -158,6 +158,33 @@ def _destroy(plan: int, _side: Any) -> None:
     LIBRARY.fmo_fock_plan_destroy(plan)  # before the stream of its side is gone
 
 
+class Request:
+    """What a call requests: the symmetry of its densities and the operator, as PySCF says both.
+
+    symmetry, operator: as of fmo_fock_job. sign: of the transposed density, 0 where it is any. plain: what
+    every mode can do.
+    """
+
+    _SYMMETRIES = {0: (2, 0), 1: (0, 1), 2: (1, -1)}  # hermi: fmo_symmetry, sign
+
+    def __init__(self, hermi: int = 1, omega: float | None = None):
+        if hermi not in self._SYMMETRIES:
+            raise bad_value(f"hermi = {hermi!r}: expected 0, 1 or 2")
+        self.symmetry, self.sign = self._SYMMETRIES[hermi]
+        omega = 0.0 if omega is None else real_number("omega", omega)
+        if not np.isfinite(omega):
+            raise bad_value(f"omega = {omega!r}: expected a finite number")
+        self.operator = Operator(float(omega < 0), float(omega > 0) - float(omega < 0), abs(omega))
+        self.plain = hermi == 1 and omega == 0.0
+
+    def check(self, asymmetry: float, largest: float) -> None:
+        """DensityError if a density is not as symmetric as it should be."""
+        # A difference of densities is small and as asymmetric as they are: not relative to itself.
+        if asymmetry > 1e-8 * max(1.0, largest):
+            kind = "symmetric" if self.sign > 0 else "antisymmetric"
+            raise DensityError(f"dm is not {kind} (by {asymmetry:.3g})", "hermi=0 is for such")
+
+
 # What a build has to last, in seconds, or may last by its number of functions, to be made interruptible.
 _LONG, _LARGE = 0.2, 200
 
@@ -230,16 +257,22 @@ class Plan(Strict):
         raise bad_type("a Plan cannot be pickled: it is memory of this process; make one from the molecule "
                        "where it is needed")
 
-    def get_jk(self, dm: Any, with_j: bool = True, with_k: bool = True) -> tuple[Any, Any]:
-        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm; None for what was
-        not wanted.
+    def get_jk(self, dm: Any, with_j: bool = True, with_k: bool = True, hermi: int = 1,
+               omega: float | None = None) -> tuple[Any, Any]:  # pylint: disable=too-many-arguments
+        """J and K (hartree) of real densities, [..., nao, nao], in the shape of dm; None for what was not wanted.
+
+        hermi: 1 for symmetric densities, 2 for antisymmetric ones, 0 for any. omega (1/bohr): None or 0 for
+        1/r, above 0 for erf(omega r)/r, below 0 for erfc(|omega| r)/r. Others than hermi = 1 and 1/r need
+        modes cpu or reference.
 
         A density in GPU memory (CuPy, or what has __cuda_array_interface__) gives arrays of CuPy; in
         mode fused nothing is copied to the host then.
 
-        Raises InputError for a shape, a density that is complex, not symmetric or not finite, or on another
-        GPU than the plan; DeviceError and OutOfMemoryError.
+        Raises InputError for a shape, a density that is complex, not as symmetric as hermi says or not
+        finite, or on another GPU than the plan; UnsupportedError for what the plan's mode cannot do;
+        DeviceError and OutOfMemoryError.
         """
+        request = Request(hermi, omega)
         there = _cupy.in_gpu_memory(dm)
         dm = _cupy.as_cupy(dm) if there else as_array(dm)
         if dm.ndim < 2 or dm.shape[-2:] != (self.nao, self.nao):
@@ -249,22 +282,27 @@ class Plan(Strict):
             raise DensityError(f"dm is {kind}", "expected real densities")
         if not (with_j or with_k):
             return None, None
-        return (self._of_gpu_memory if there else self._of_host)(dm, with_j, with_k)
+        return (self._of_gpu_memory if there else self._of_host)(dm, with_j, with_k, request)
 
-    def _jobs(self, count: int, density: int, coulomb: int, exchange: int) -> Any:
+    def _jobs(self, count: int, request: Request, density: int, coulomb: int, exchange: int) -> Any:
         """Jobs of matrices that stand one after the other, by their addresses; 0: not wanted."""
         size = self.nao * self.nao * np.dtype(np.float64).itemsize
+        requested = {"symmetry": request.symmetry, "coulomb_operator": request.operator,
+                     "exchange_operator": request.operator}
         return (Job * count)(*(Job(self._plan, *(at + k * size if at else None
-                                                 for at in (density, coulomb, exchange)))
+                                                 for at in (density, coulomb, exchange)), **requested)
                                for k in range(count)))
 
-    def _of_host(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
+    def _of_host(self, dm: Any, with_j: bool, with_k: bool, request: Request) -> tuple[Any, Any]:
         """J and K of arrays of numpy, by all modes; a call that lasts is made by a thread that Ctrl-C leaves alone."""
         dm = dm.astype(np.float64, copy=False)
-        transposed = dm.swapaxes(-1, -2)
-        scale = np.outer(self._norm, self._norm)
-        _check_symmetry((scale * np.abs(dm - transposed)).max(initial=0.0), (scale * np.abs(dm)).max(initial=0.0))
-        density = np.ascontiguousarray(0.5 * (dm + transposed))
+        if request.sign:
+            transposed = request.sign * dm.swapaxes(-1, -2)
+            scale = np.outer(self._norm, self._norm)
+            request.check((scale * np.abs(dm - transposed)).max(initial=0.0),
+                          (scale * np.abs(dm)).max(initial=0.0))
+            dm = 0.5 * (dm + transposed)
+        density = np.ascontiguousarray(dm)
         coulomb = np.empty_like(density) if with_j else None
         exchange = np.empty_like(density) if with_k else None
         count = density.size // (self.nao * self.nao)
@@ -273,8 +311,8 @@ class Plan(Strict):
             with self._lock:
                 if self._plan is None:  # making it again failed
                     self._make(_cupy.imported())
-                jobs = self._jobs(count, *(0 if array is None else array.ctypes.data
-                                           for array in (density, coulomb, exchange)))
+                jobs = self._jobs(count, request, *(0 if array is None else array.ctypes.data
+                                                    for array in (density, coulomb, exchange)))
                 start = time.perf_counter()
                 checked(LIBRARY.fmo_fock_build_batch, jobs, count)
                 self._seconds = (time.perf_counter() - start) / max(1, count)
@@ -286,21 +324,21 @@ class Plan(Strict):
             build()
         return coulomb, exchange
 
-    def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
+    def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool, request: Request) -> tuple[Any, Any]:
         """J and K of arrays of CuPy, queued in mode fused; through the host in other modes, and for what is no number."""
         import cupy  # pylint: disable=import-outside-toplevel
         with cupy.cuda.Device(dm.device.id):
             density = cupy.ascontiguousarray(dm, dtype=np.float64)
             largest = 0.0
-            if density.size:
+            if density.size and request.sign:
                 norm = cupy.asarray(self._norm)
                 scale = norm[:, None] * norm
                 found = cupy.stack(((scale * abs(density)).max(),
-                                    (scale * abs(density - density.swapaxes(-1, -2))).max()))
+                                    (scale * abs(density - request.sign * density.swapaxes(-1, -2))).max()))
                 largest, asymmetry = found.tolist()
-                _check_symmetry(asymmetry, largest)
-            if self.mode != "fused" or not np.isfinite(largest):
-                made = self._of_host(cupy.asnumpy(density), with_j, with_k)
+                request.check(asymmetry, largest)
+            if self.mode != "fused" or not np.isfinite(largest) or not request.plain:
+                made = self._of_host(cupy.asnumpy(density), with_j, with_k, request)
                 vj, vk = (None if one is None else cupy.asarray(one) for one in made)
                 return vj, vk
             coulomb = cupy.empty_like(density) if with_j else None
@@ -314,17 +352,11 @@ class Plan(Strict):
                     raise bad_value(f"dm is on GPU {dm.device.id}, this plan on {where}: make one "
                                     f"with device={dm.device.id}")
                 checked(LIBRARY.fmo_fock_plan_expect, self._plan, largest)
-                jobs = self._jobs(count, *(0 if array is None else array.data.ptr
-                                           for array in (density, coulomb, exchange)))
+                jobs = self._jobs(count, request, *(0 if array is None else array.data.ptr
+                                                    for array in (density, coulomb, exchange)))
                 with self._side.work():
                     checked(LIBRARY.fmo_fock_build_batch_device, jobs, count)
         return coulomb, exchange
-
-
-def _check_symmetry(asymmetry: float, largest: float) -> None:
-    # A difference of densities is small and as asymmetric as they are: not relative to itself.
-    if asymmetry > 1e-8 * max(1.0, largest):
-        raise DensityError(f"dm is not symmetric (by {asymmetry:.3g})", "hermi=0 is for such")
 
 
 def as_array(dm: Any) -> np.ndarray:

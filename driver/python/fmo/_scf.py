@@ -136,7 +136,9 @@ def _matrix(name: str, value: Any, nao: int) -> np.ndarray | None:
 
 def _refused(mol: Any) -> str | None:
     """Why libfmo cannot do RHF of a molecule, or None."""
-    reason = _cannot(mol, None, 1, None)
+    reason = _cannot(mol, None)
+    if reason is None and getattr(mol, "omega", None):
+        reason = f"mol.omega = {mol.omega:g}, RHF is over 1/r"
     if reason is None and mol.spin != 0:
         reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none"
     return reason
@@ -243,7 +245,7 @@ class RHF(Strict):
     After it:
     e_tot: hartree; converged; cycles; mo_energy: [nmo], hartree; mo_coeff: [nao, nmo]; mo_occ: [nmo];
     field_energy, projector_energy: hartree, tr D U and tr D P, part of e_tot; hessian_lowest: hartree, NaN
-    without stability; error: None, or the fmo.Error that says why there is no result or no convergence;
+    unless the stability was checked; error: None, or the fmo.Error that says why there is no result or no convergence;
     notice: None, or that the cutoff is too loose for conv_tol, and by how much e_tot may be off (a
     CutoffWarning says it, too).
 

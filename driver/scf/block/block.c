@@ -11,7 +11,7 @@
 
 #include "driver/base/clock.h"
 #include "driver/scf/block/cycles.h"
-#include "driver/scf/cutoff.h"
+#include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
 
 /* Smallest number of molecules for which thread blocks are used. Each GPU has WORKERS threads: one

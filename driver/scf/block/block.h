@@ -5,7 +5,7 @@
 #ifndef FMO_BLOCK_H
 #define FMO_BLOCK_H
 
-#include "driver/scf/lockstep_batches.h"
+#include "driver/scf/jobs.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 #ifndef FMO_BLOCK_CYCLES_H
 #define FMO_BLOCK_CYCLES_H
 
-#include "driver/scf/block/dense.h"
+#include "driver/scf/block/team.h"
 #include "driver/scf/criteria.h"
 #include "driver/scf/diis_body.inc"
 #include "integrals/eri/pair_number.h"
@@ -203,25 +203,17 @@ FMO_HD void fmo_block_to_orthogonal(const fmo_block *b, const double *A, double 
     fmo_team_symmetrise(&b->team, n, out);
 }
 
-/* Computes X by the inverse Cholesky factor of the overlap of normalised functions, as start.c
- * does; returns a lower bound of its smallest eigenvalue, or 0 if it is not positive definite. */
+/* Computes X by the inverse Cholesky factor of the overlap, as start.c does; returns a lower bound
+ * of its smallest eigenvalue, or 0 if it is not positive definite. */
 FMO_HD double fmo_block_orthogonalise(const fmo_block *b)
 {
     const fmo_team *const t = &b->team;
     const int n = b->m->n;
-    const double *const S = b->m->overlap;
     double square = 0.0;
-    for (int e = t->rank; e < n * n; e += t->size) {
-        const int i = e / n, j = e % n;
-        b->A[e] = S[e] / sqrt(S[i * n + i] * S[j * n + j]);
-    }
+    for (int e = t->rank; e < n * n; e += t->size) b->A[e] = b->m->overlap[e];
     fmo_team_wait(t);
     if (!fmo_team_inverse_cholesky(t, n, b->A, b->X)) return 0.0;
-    for (int e = t->rank; e < n * n; e += t->size) {
-        const int i = e / n;
-        square += b->X[e] * b->X[e];
-        b->X[e] /= sqrt(S[i * n + i]);
-    }
+    for (int e = t->rank; e < n * n; e += t->size) square += b->X[e] * b->X[e];
     return 1.0 / fmo_team_sum(t, square);
 }
 
@@ -347,11 +339,14 @@ FMO_HD void fmo_block_density(const fmo_block *b)
                       fmo_plain(b->m->coefficient, n), b->m->density);
 }
 
-/* Returns 1 if the density is that of the lowest orbitals V of its own Fock matrix (criteria.h). */
+/* Returns 1 if the density is that of the lowest orbitals V of its own Fock matrix, and the gap is
+ * not so small that the stability of the solution has to be checked (criteria.h). */
 FMO_HD int fmo_block_is_lowest(const fmo_block *b)
 {
     const int n = b->m->n, occupied = b->m->occupied;
+    const double *const energy = b->m->orbital_energy;
     double sum = 0.0;
+    if (occupied < n && energy[occupied] - energy[occupied - 1] < FMO_SCF_SMALL_GAP) return 0;
     fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(b->density_o, n), fmo_plain(b->V, n), b->A);
     for (int e = b->team.rank; e < n * n; e += b->team.size)
         if (e % n < occupied) sum += b->V[e] * b->A[e];

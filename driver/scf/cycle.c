@@ -1,0 +1,515 @@
+/* The cycles of an SCF: from a Fock matrix to a density, from a density to its Fock matrix and
+ * energy, and the iteration of both to convergence, in the orthogonal basis between two builds. See
+ * docs/explanation/scf-method.md. */
+#include "driver/base/clock.h"
+#include "driver/scf/criteria.h"
+#include "driver/scf/input.h"
+#include "driver/scf/scf_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- from a Fock matrix to a density --------------------------------------------------------- */
+
+void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->n, s->n), fmo_matrix_of(s->X, s->n, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, s->m),
+                 0.0, out);
+    op->fold(s->la, s->m, 0.5, 1.0, out);
+}
+
+void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
+{
+    fmo_scf_to_orthogonal(s, F, out);
+    fmo_scf_add_projected(s, out);
+}
+
+void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(A, s->m, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->n, s->m), fmo_transpose_of(s->X, s->n, s->m),
+                 0.0, out);
+    op->fold(s->la, s->n, 0.5, 1.0, out);
+}
+
+/* Purifies P = (high - F) / (high - low) by SP2 (purify.h), followed by one McWeeny step 3x^2 -
+ * 2x^3. @return 0 if it does not converge */
+static int purify(fmo_scf_state *s, const double *fock_o, double *P)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->m * (size_t)s->m;
+    const int projected = s->projected.num;
+    double low, high, trace;
+    if (projected && !fmo_scf_remove_projected(s, fock_o, s->work2)) return 0;
+    const double *const F = projected ? s->work2 : fock_o;
+    op->bounds(s->la, s->m, F, &low, &high, &trace);
+    const double width = high - low;
+    if (!(width > 0.0)) return 0;
+    op->add(s->la, size, -1.0 / width, F, 0.0, P);
+    op->add_to_diagonal(s->la, s->m, high / width, P);
+    if (projected) fmo_scf_shift_projected(s, -high / width, P);
+    trace = ((s->m - projected) * high - trace) / width;
+    if (!op->purify(s->la, s->m, s->occupied, trace, P, s->work)) return 0;
+    if (projected) fmo_scf_restore_projected(s, P);
+    op->multiply(s->la, 1.0, fmo_matrix_of(P, s->m, s->m), fmo_matrix_of(P, s->m, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, -2.0, fmo_matrix_of(P, s->m, s->m), fmo_matrix_of(s->work, s->m, s->m), 0.0,
+                 s->work2);
+    op->add(s->la, size, 3.0, s->work, 1.0, s->work2);
+    op->add(s->la, size, 2.0, s->work2, 0.0, P); /* two electrons per orbital */
+    op->fold(s->la, s->m, 0.5, 1.0, P);
+    return s->la->error.status == FMO_OK;
+}
+
+/* Diagonalises a Fock matrix [m][m], which is overwritten by its orbitals. */
+static void diagonalise(fmo_scf_state *s, double *fock_o)
+{
+    s->la->ops->eigen(s->la, s->m, fock_o, s->orbital_energy);
+    if (s->occupied < s->m)
+        s->gap = s->orbital_energy[s->occupied] - s->orbital_energy[s->occupied - 1];
+}
+
+void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const double start = driver_seconds();
+    s->gap = INFINITY;
+    if (s->solver != FMO_SCF_SOLVER_PURIFY || !purify(s, fock_o, density_o)) {
+        diagonalise(s, fock_o);
+        op->multiply(s->la, 2.0, fmo_matrix_of(fock_o, s->m, s->occupied),
+                     fmo_transpose_of(fock_o, s->m, s->occupied), 0.0, density_o);
+        op->fold(s->la, s->m, 0.5, 1.0, density_o);
+    }
+    op->finish(s->la);
+    s->solve_seconds += driver_seconds() - start;
+}
+
+void fmo_scf_canonical_orbitals(fmo_scf_state *s)
+{
+    const double start = driver_seconds();
+    fmo_scf_fock_to_orthogonal(s, s->fock, s->orbitals);
+    diagonalise(s, s->orbitals);
+    s->solve_seconds += driver_seconds() - start;
+}
+
+/* ---- from a density to a Fock matrix --------------------------------------------------------- */
+
+void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    const fmo_status status = fmo_fock_plan_loosen(s->plan, s->cutoff, &s->la->error);
+    if (status == FMO_OK) op->fock(s->la, s->plan, density, s->coulomb, s->exchange);
+    op->add(s->la, size, 1.0, s->coulomb, 0.0, out);
+    op->add(s->la, size, -0.5, s->exchange, 1.0, out);
+}
+
+/* Arguments of fit. */
+typedef struct fitting {
+    fmo_fock_plan *plan;
+    const double *density;
+    size_t size;
+    int fitted;
+    fmo_error err;
+} fitting;
+
+static void fit(void *user)
+{
+    fitting *const f = user;
+    double largest = 0.0;
+    for (size_t k = 0; k < f->size; k++) {
+        if (!isfinite(f->density[k])) return;
+        largest = fmax(largest, fabs(f->density[k]));
+    }
+    f->fitted = fmo_fock_plan_expect(f->plan, largest, &f->err) == FMO_OK;
+}
+
+int fmo_scf_fit_plan(fmo_scf_state *s, const double *density)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    double *const host = s->la->ops->on_device ? malloc(size * sizeof *host) : NULL;
+    if (!host) return 0; /* builds on host matrices adapt the plan themselves */
+    fitting f = {.plan = s->plan, .density = host, .size = size};
+    op->download(s->la, size, density, host);
+    op->finish(s->la);
+    if (s->la->error.status == FMO_OK) op->on_host(s->la, fit, &f);
+    if (f.err.status != FMO_OK && s->la->error.status == FMO_OK) s->la->error = f.err;
+    free(host);
+    return f.fitted;
+}
+
+/* The energy of a changed density is updated: with the change d, Tr D G(D) / 2 changes by Tr d (G +
+ * G(d) / 2). Errors of builds then contribute in proportion to d and not to D. If the result is
+ * NaN, the plan is adapted to the density and the build repeated once. */
+double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    double start = driver_seconds();
+    const int terms = how == FMO_SCF_CHANGE ? 3 : 2;
+    const double *const built = how == FMO_SCF_CHANGE ? s->built : s->density;
+    double sum[3];
+    if (how == FMO_SCF_CHANGE) op->add(s->la, size, 1.0, s->density, -1.0, s->built);
+    for (int again = 0; again < 2; again++) {
+        if (how != FMO_SCF_KNOWN)
+            fmo_scf_two_electron(s, built, how == FMO_SCF_CHANGE ? s->change : s->fock_2e);
+        op->finish(s->la);
+        s->fock_seconds += driver_seconds() - start;
+        start = driver_seconds();
+        op->dots(s->la, size, terms, s->core, built, sum);
+        if (again || !isnan(sum[terms - 1]) || !fmo_scf_fit_plan(s, built)) break;
+    }
+    if (how == FMO_SCF_CHANGE) {
+        s->one_electron_energy += sum[0];
+        s->two_electron_energy += sum[1] + 0.5 * sum[2];
+        op->add(s->la, size, 1.0, s->change, 1.0, s->fock_2e);
+    } else {
+        s->one_electron_energy = sum[0];
+        if (how == FMO_SCF_FULL) s->two_electron_energy = 0.5 * sum[1];
+    }
+    op->add(s->la, size, 1.0, s->density, 0.0, s->built);
+    op->add(s->la, size, 1.0, s->core, 0.0, s->fock);
+    op->add(s->la, size, 1.0, s->fock_2e, 1.0, s->fock);
+    s->changes = how == FMO_SCF_FULL ? 0 : s->changes + (how == FMO_SCF_CHANGE);
+    if (how != FMO_SCF_KNOWN)
+        s->widest = how == FMO_SCF_FULL ? s->cutoff : fmax(s->widest, s->cutoff);
+    return s->nuclear_repulsion + s->one_electron_energy + s->two_electron_energy +
+           fmo_scf_projected_energy(s);
+}
+
+/* ---- iteration ------------------------------------------------------------------------------- */
+
+/* The final phase starts at the latest when the gradient is below this many times the threshold. It
+ * starts with a full build and uses the requested cutoff; usually it is one cycle. */
+static const double nearly = 5.0;
+
+/* Factor of the looser cutoff before the final phase: cutoff = factor * (gradient at which the
+ * final phase starts / 5) / sqrt(number of functions), because the norm of the neglected part of a
+ * Fock matrix grows with that root (docs/explanation/scf-method.md). */
+static const double loose_share = 0.003;
+
+/* The final phase may use incremental builds after its first one if the error of a build is below
+ * this share of the energy threshold. */
+static const double little = 0.3;
+
+/* The error of an incremental build affects later density changes as well: a full build follows
+ * when they are this many times larger than assumed for its cutoff. */
+static const double rises_most = 4.0;
+
+/* If G is cached for later SCFs, which need it to be more accurate, incremental builds use this
+ * share of the looser cutoff. */
+static const double keeps_share = 0.1;
+
+/* A density that was read is assumed to have a gradient of at most this (hartree): no looser builds
+ * if the final phase starts at a larger gradient. */
+static const double given_is_near = 1e-2;
+
+/* Cycles towards gradient_aim continue while the gradient is at most this fraction of the previous
+ * one. */
+static const double falls_enough = 0.5;
+
+/* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
+typedef struct past {
+    int size, held, newest;
+    int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
+                */
+    double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
+} past;
+
+/* Lists the slots from the oldest to the newest. */
+static void order_of(const past *p, int slot[])
+{
+    for (int i = 0; i < p->held; i++) slot[i] = (p->newest + 1 + i + (p->size - p->held)) % p->size;
+}
+
+/* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F, whose norm is sqrt
+ * 2 times that of the gradient 2 F_ai. @return the norm of the gradient, hartree */
+static double remember(fmo_scf_state *s, past *p, double energy)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->m * (size_t)s->m;
+    p->newest = (p->newest + 1) % p->size;
+    if (p->newest == p->guess) p->guess = -1; /* overwritten */
+    if (p->held < p->size) p->held++;
+    const size_t at = (size_t)p->newest * size;
+    double *fock = s->past_fock + at, *error = s->past_error + at, *density = s->past_density + at;
+    fmo_scf_fock_to_orthogonal(s, s->fock, fock);
+    op->multiply(s->la, 1.0, fmo_matrix_of(fock, s->m, s->m),
+                 fmo_matrix_of(s->density_o, s->m, s->m), 0.0, error);
+    op->fold(s->la, s->m, 1.0, -1.0, error);
+    op->add(s->la, size, 1.0, s->density_o, 0.0, density);
+    p->energy[p->newest] = energy;
+    double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
+    op->dots(s->la, size, p->held, s->past_error, error, errors);
+    op->dots(s->la, size, p->held, s->past_fock, density, row);    /* tr D_new F_v */
+    op->dots(s->la, size, p->held, s->past_density, fock, column); /* tr D_v F_new */
+    for (int v = 0; v < p->held; v++) {
+        p->B[p->newest][v] = p->B[v][p->newest] = errors[v];
+        p->T[p->newest][v] = row[v];
+        p->T[v][p->newest] = column[v];
+    }
+    return sqrt(0.5 * p->B[p->newest][p->newest]);
+}
+
+/* Returns 1 if the last density differs much from the one before (criteria.h). */
+static int has_jumped(const past *p)
+{
+    const int a = p->newest, b = (a + p->size - 1) % p->size;
+    return p->held > 1 && fabs(p->T[a][a] - p->T[a][b] - p->T[b][a] + p->T[b][b]) > FMO_SCF_JUMP;
+}
+
+/* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
+ * extrapolation. */
+static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, double *fock_o)
+{
+    int slot[FMO_DIIS_MAX], m = 0;
+    double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
+    double c[FMO_DIIS_MAX] = {0.0}, by_slot[FMO_DIIS_MAX] = {0.0};
+    order_of(p, slot);
+    for (int i = 0; i < p->held; i++)
+        if (p->held == 1 || !ediis || slot[i] != p->guess) slot[m++] = slot[i];
+    for (int i = 0; i < m; i++) {
+        E[i] = p->energy[slot[i]];
+        for (int j = 0; j < m; j++) {
+            B[i][j] = p->B[slot[i]][slot[j]];
+            T[i][j] = p->T[slot[i]][slot[j]];
+        }
+    }
+    if (plain)
+        c[m - 1] = 1.0;
+    else if (ediis)
+        fmo_ediis_coefficients(m, E, (const double(*)[FMO_DIIS_MAX])T, c);
+    else
+        fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
+    for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
+    s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, p->held, s->past_fock, by_slot, fock_o);
+}
+
+/* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
+ * the density changes (build.c). If the Fock matrix may be less accurate, incremental builds
+ * therefore use a cutoff that is larger in the ratio of density to change, up to `loose`, and the
+ * final phase starts as soon as that is possible. */
+typedef struct cutoffs {
+    double asked, loose, before; /* before: the final phase */
+    double begin, near; /* gradients at which the final phase starts, and starts at the latest */
+    double density;     /* norm of the density over the norm of changes at a gradient of 1 */
+    int last;           /* 1: the final phase has started */
+    int changes; /* 1: builds of the final phase after the first, full one may be incremental */
+} cutoffs;
+
+/* Returns the cutoff that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
+static double loose_cutoff(const fmo_scf_state *s, double gradient)
+{
+    return fmin(loose_share * gradient / sqrt((double)s->n), FMO_SCF_CUTOFF_MOST);
+}
+
+/* Chooses the cutoffs of an SCF from its options. */
+static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
+{
+    cutoffs c = {.asked = o->fock.cutoff, .loose = loose_cutoff(s, o->gradient_convergence)};
+    const int loosened = c.asked > 0.0 && c.loose > c.asked; /* cutoff 0: no screening */
+    /* In the orthogonal basis changes are up to four times their gradient. */
+    c.density = 0.25 * sqrt((double)s->occupied);
+    c.changes = loosened && FMO_SCF_CUTOFF_ERROR * c.asked * s->n <= little * o->energy_convergence;
+    c.begin = c.near = nearly * o->gradient_convergence;
+    if (c.changes && o->loose_fock)
+        c.begin = fmax(c.near, c.density * c.asked / c.loose);
+    else
+        c.loose = c.asked;
+    c.before = loose_cutoff(s, c.begin / nearly);
+    c.last = !loosened || s->known || (o->guess == FMO_SCF_GUESS_READ && c.begin > given_is_near);
+    if (s->keeps) c.loose *= keeps_share;
+    return c;
+}
+
+/* Chooses the next build, and sets its cutoff in the state. */
+static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, int rebuild)
+{
+    const int begins = !c->last && gradient < c->begin;
+    const int rises = c->last && s->widest > c->asked &&
+                      s->widest * gradient > rises_most * c->asked * c->density;
+    const int full = rebuild || begins || rises || (gradient < c->near && !c->changes);
+    c->last |= begins;
+    s->cutoff = !c->last ? c->before
+                : full   ? c->asked
+                         : fmax(c->asked, fmin(c->loose, c->asked * c->density / gradient));
+    return full ? FMO_SCF_FULL : FMO_SCF_CHANGE;
+}
+
+void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
+{
+    if (fmo_fock_plan_profile(s->plan, &r->fock_profile, NULL) != FMO_OK) {
+        memset(&r->fock_profile, 0, sizeof r->fock_profile); /* device builds have no profile */
+        r->fock_profile.threads = 1;
+        r->fock_profile.coulomb = FMO_COULOMB_DIRECT;
+        r->fock_profile.far_seconds = NAN;
+        r->fock_profile.devices = s->devices;
+    }
+    snprintf(r->fock_profile.device, sizeof r->fock_profile.device, "%s",
+             s->la->device[0] ? s->la->device : r->fock_profile.device);
+    snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason, "%s", s->mode_reason);
+    r->fock_profile.mode = r->mode;
+}
+
+static int is_stopped(const fmo_scf_options *o)
+{
+    return o->stop && *o->stop && !o->fock.ranks && !o->deal;
+}
+
+/* An SCF that iterates. */
+typedef struct iteration {
+    fmo_scf_state *s;
+    const fmo_scf_options *o;
+    fmo_scf_result *r;
+    past p;
+    cutoffs c;
+    fmo_scf_fall falls;
+    fmo_scf_how how; /* how the next G is obtained */
+    double lowest;   /* lowest energy of the cycles so far, hartree, without an initial density that
+                        does not come from doubly occupied orbitals */
+    int first;       /* 1: first cycle of this iteration */
+    int is_guess;    /* 1: the density of this cycle is such an initial density */
+    int alone;       /* 1: no extrapolation */
+    int ediis;       /* 1: EDIIS replaces DIIS */
+    int still;       /* 1: gradient and energy of this cycle are within their thresholds */
+    int jumps;       /* 1: they are, but the density has changed abruptly */
+    int doubt;       /* 1: this happened in a cycle so far */
+    int plain;       /* 1: the last step used its own Fock matrix without extrapolation */
+} iteration;
+
+/* Starts an iteration from the density of the state. */
+static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
+{
+    const int alone = o->diis_size < FMO_SCF_PAST_LEAST;
+    /* A cached G must be as accurate as this SCF's own would be. */
+    s->known &= s->changes < o->rebuild_cycles &&
+                (s->widest <= o->fock.cutoff ||
+                 (o->loose_fock && s->widest <= loose_cutoff(s, o->gradient_convergence)));
+    const iteration it = {
+        .s = s,
+        .o = o,
+        .r = r,
+        .p = {.size = alone ? FMO_SCF_PAST_LEAST : o->diis_size, .newest = -1, .guess = -1},
+        .c = begin_cutoffs(s, o),
+        .falls = fmo_scf_fall_begin(o->gradient_convergence),
+        .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
+        .lowest = INFINITY,
+        .alone = alone};
+    s->cutoff = it.c.last ? it.c.asked : it.c.before;
+    s->known = 0;
+    r->converged = 0;
+    return it;
+}
+
+/* Enters energy and gradient of a cycle into the result, and decides whether it is the last. */
+static void judge(iteration *it, double energy, double gradient)
+{
+    const fmo_scf_options *const o = it->o;
+    fmo_scf_result *const r = it->r;
+    const double change = it->first ? NAN : energy - r->energy;
+    const double before = it->first ? INFINITY : r->gradient;
+    it->is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
+    if (it->is_guess) it->p.guess = it->p.newest;
+    /* with a level shift the energy falls more slowly */
+    if (!(o->level_shift > 0.0)) fmo_scf_learn(&it->falls, before, change);
+    r->cycles++;
+    r->full_builds += it->how == FMO_SCF_FULL;
+    r->energy = energy;
+    r->energy_change = change;
+    r->gradient = gradient;
+    r->energy_error = fmo_scf_still_to_fall(&it->falls, gradient);
+    it->still = fmo_scf_is_still(energy, change, r->energy_error, gradient, o->energy_convergence,
+                                 o->gradient_convergence);
+    const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
+                          r->cycles == o->max_cycles;
+    it->jumps = it->still && has_jumped(&it->p); /* a state that may not be stationary */
+    it->doubt |= it->jumps;
+    r->converged = it->still && (!it->doubt || (it->plain && !it->jumps)) && it->c.last &&
+                   (it->how == FMO_SCF_FULL || it->c.changes) &&
+                   (o->gradient_aim <= 0.0 || no_better);
+}
+
+/* Extrapolates, solves for the next density and chooses its build. */
+static void next_density(iteration *it)
+{
+    const fmo_scf_options *const o = it->o;
+    fmo_scf_state *const s = it->s;
+    const fmo_linalg_ops *const op = s->la->ops;
+    const double energy = it->r->energy, gradient = it->r->gradient;
+    if (energy > it->lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !it->first)
+        it->ediis = 1;
+    const int again = it->plain && it->jumps;
+    if (gradient < FMO_SCF_EDIIS_UNTIL)
+        it->ediis = again; /* states between the two have a lower energy */
+    it->plain = it->doubt && it->still && !again;
+    if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
+    extrapolate(s, &it->p, it->ediis, it->plain || it->alone, s->orbitals);
+    if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */
+        op->add(s->la, (size_t)s->m * (size_t)s->m, -0.5 * o->level_shift, s->density_o, 1.0,
+                s->orbitals);
+        op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals);
+    }
+    if (it->r->cycles < o->max_cycles) {
+        fmo_scf_solve(s, s->orbitals, s->density_o);
+        fmo_scf_from_orthogonal(s, s->density_o, s->density);
+    }
+    it->how = choose_build(s, &it->c, gradient, s->changes >= o->rebuild_cycles);
+}
+
+/* Calls the callback. `cycle` has what was known before the cycle began, with the seconds of the
+ * state in place of those of the cycle; start: when it began, s. */
+static void report_cycle(const iteration *it, fmo_scf_cycle cycle, double start)
+{
+    fmo_scf_result *const r = it->r;
+    fmo_scf_take_profile(it->s, r);
+    cycle.cycle = r->cycles;
+    cycle.energy = r->energy;
+    cycle.energy_change = r->energy_change;
+    cycle.gradient = r->gradient;
+    cycle.converged = r->converged;
+    cycle.so_far = r;
+    cycle.fock_seconds = it->s->fock_seconds - cycle.fock_seconds;
+    cycle.solve_seconds = it->s->solve_seconds - cycle.solve_seconds;
+    cycle.other_seconds = driver_seconds() - start - cycle.fock_seconds - cycle.solve_seconds;
+    it->o->callback(&cycle, it->o->user);
+}
+
+/* Iterates to convergence or to `max_cycles` in total, starting from the density of the state. */
+fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
+                            fmo_scf_result *r, fmo_error *err)
+{
+    iteration it = begin_iteration(s, o, r);
+    it.ediis = ediis;
+    for (it.first = 1; r->cycles < o->max_cycles && !r->converged; it.first = 0) {
+        const double start = driver_seconds();
+        const fmo_scf_cycle cycle = {.job = s->job,
+                                     .full_build = it.how == FMO_SCF_FULL,
+                                     .energy_diis = it.ediis,
+                                     .fock_seconds = s->fock_seconds,
+                                     .solve_seconds = s->solve_seconds};
+        const double energy = fmo_scf_build(s, it.how);
+        const double gradient = remember(s, &it.p, energy);
+        const int finite = isfinite(energy) && isfinite(gradient);
+        if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
+        judge(&it, energy, gradient);
+        if (finite && !r->converged) next_density(&it);
+        s->la->ops->finish(s->la);
+        if (o->callback) report_cycle(&it, cycle, start);
+        if (!finite)
+            return fmo_error_set(err, FMO_ERR_CHECK,
+                                 "the energy of cycle %d is not a finite number", r->cycles);
+        if (is_stopped(o))
+            return fmo_error_set(err, FMO_ERR_CHECK, "stopped by the caller after cycle %d",
+                                 r->cycles);
+    }
+    s->cutoff = o->fock.cutoff; /* for the stability analysis */
+    return FMO_OK;
+}

@@ -1,0 +1,57 @@
+/* What follows from an operator (fmo/operator.h) for integrals and screening.
+ *
+ * Integrals of a Gaussian charge distribution depend on the operator through the Boys function
+ * alone: with rho = pq/(p+q), theta = omega^2/(rho + omega^2) and T = rho R^2, F_m(T) becomes
+ *
+ *    full F_m(T) + long_range theta^(m+1/2) F_m(theta T)
+ *
+ * Gill and Adamson, Chem. Phys. Lett. 261, 105 (1996).
+ *
+ * In Fourier space 1/r is 4 pi/k^2, and an operator is that times full + long_range exp(-k^2/(4
+ * omega^2)), which lies between full and full + long_range. So |(ij|op|kl)| <= s Q_ij Q_kl with the
+ * Schwarz bounds Q of 1/r and s = max(|full|, |full + long_range|): the bounds of 1/r are valid for
+ * erf and erfc, and screening at cutoff/s is as strict as for 1/r. */
+#ifndef FMO_OPERATOR_RULES_H
+#define FMO_OPERATOR_RULES_H
+
+#include <math.h>
+
+#include <fmo/operator.h>
+
+/* Returns the operator, with {1, 0, 0} for the default. */
+static inline fmo_operator fmo_operator_given(fmo_operator of)
+{
+    if (of.full == 0.0 && of.long_range == 0.0) of.full = 1.0;
+    return of;
+}
+
+static inline int fmo_operator_same(fmo_operator a, fmo_operator b)
+{
+    a = fmo_operator_given(a);
+    b = fmo_operator_given(b);
+    return a.full == b.full && a.long_range == b.long_range &&
+           (a.long_range == 0.0 || a.omega == b.omega);
+}
+
+/* True for 1/r. */
+static inline int fmo_operator_is_coulomb(fmo_operator of)
+{
+    return fmo_operator_same(of, (fmo_operator){1.0, 0.0, 0.0});
+}
+
+/* Returns the factor by which integrals can be larger than the bounds of 1/r. */
+static inline double fmo_operator_bound(fmo_operator of)
+{
+    of = fmo_operator_given(of);
+    return fmax(fabs(of.full), fabs(of.full + of.long_range));
+}
+
+/* True if all members are finite, and omega is positive where there is a long range and 0 where
+ * there is none. */
+static inline int fmo_operator_is_valid(fmo_operator of)
+{
+    return isfinite(of.full) && isfinite(of.long_range) && isfinite(of.omega) &&
+           (of.long_range == 0.0 ? of.omega == 0.0 : of.omega > 0.0);
+}
+
+#endif
