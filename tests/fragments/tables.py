@@ -60,8 +60,8 @@ class Map:
 
 class Case(driver_helpers.Case):
     def draw(self, fragments, seed=1, names=()):
-        table, picture = self.path("t.tsv"), self.path("m.svg")
-        result = run(fragments, seed, table, picture, *names, program=DRAW)
+        table, picture, self.page = self.path("t.tsv"), self.path("m.svg"), self.path("p.html")
+        result = run(fragments, seed, table, picture, self.page, *names, program=DRAW)
         self.assertEqual((result.code, result.err), (0, ""))
         return pairs_of(table), Map(picture)
 
@@ -238,7 +238,7 @@ class HeatMap(Case):
         self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f\u202e\ufffe\uffff]")
         self.assertNotIn("<script", text)
         # Bytes that are no UTF-8, as an input of GAMESS may have them.
-        result = run(2, 1, self.path("t"), self.path("m"), b"\xff\xc3".decode("utf-8", "surrogateescape"), program=DRAW)
+        result = run(2, 1, self.path("t"), self.path("m"), self.path("p"), b"\xff\xc3".decode("utf-8", "surrogateescape"), program=DRAW)
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(Map(self.path("m")).names[0], "??")
 
