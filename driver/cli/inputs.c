@@ -121,20 +121,20 @@ typedef struct list {
     int num, capacity;
 } list;
 
-static bool append(list *l, char *path)
+static bool append(list *files, char *path)
 {
-    if (l->num == l->capacity) {
-        char **more = realloc(l->path, (size_t)(2 * l->capacity + 64) * sizeof *more);
+    if (files->num == files->capacity) {
+        char **more = realloc(files->path, (size_t)(2 * files->capacity + 64) * sizeof *more);
         if (!more) return false;
-        l->path = more;
-        l->capacity = 2 * l->capacity + 64;
+        files->path = more;
+        files->capacity = 2 * files->capacity + 64;
     }
-    l->path[l->num++] = path;
+    files->path[files->num++] = path;
     return path != NULL;
 }
 
 /* Appends the molecules in a folder, in the order of `ls -v`. */
-static fmo_status append_folder(const driver_options *options, const char *folder, list *l,
+static fmo_status append_folder(const driver_options *options, const char *folder, list *files,
                                 fmo_error *err)
 {
     struct dirent **entry = NULL;
@@ -145,7 +145,7 @@ static fmo_status append_folder(const driver_options *options, const char *folde
         const size_t length = strlen(folder);
         const char *const slash = length && folder[length - 1] == '/' ? "" : "/";
         if (good && asprintf(&path, "%s%s%s", folder, slash, entry[k]->d_name) < 0) path = NULL;
-        good = good && append(l, path);
+        good = good && append(files, path);
         free(entry[k]);
     }
     free(entry);

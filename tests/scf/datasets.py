@@ -20,7 +20,7 @@ import driver_helpers
 from driver_helpers import DATASETS, DRIVER, SMALL, SOURCE, digest, run, validate
 
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
-BATCH = ["--scf", "--batch", "--basis", "sto-3g", "--mode", "cpu", "--threads", 2]
+BATCH = ["--scf", "--batch", "--basis", "sto-3g", "--mode", "cpu", "--scatter", "fixed", "--threads", 2]
 EV = 27.211386024367243
 
 
