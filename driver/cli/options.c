@@ -291,6 +291,7 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
     return status == FMO_OK ? driver_options_check(options, given, err) : status;
 }
 
+/* Leaves out options that say how a result is computed or shown, not what it is. */
 void driver_options_settings(const driver_options *options, char text[DRIVER_SETTINGS_SIZE])
 {
     static const size_t others[] = {

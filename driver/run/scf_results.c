@@ -74,6 +74,7 @@ static void advise(driver_scf_results *r)
     driver_interrupt_advise(r->advice);
 }
 
+/* Opens the checkpoint first, because it may refuse to be replaced. */
 fmo_status driver_scf_results_open(const driver_options *options, driver_scf_results **results,
                                    fmo_error *err)
 {
@@ -149,6 +150,7 @@ void driver_scf_results_keep(driver_scf_results *r, const driver_scf_one *one)
     (void)fmo_checkpoint_add(r->checkpoint, &molecule, &r->err);
 }
 
+/* Adds the result of this run or of an earlier one. */
 fmo_status driver_scf_results_add(driver_scf_results *r, const driver_scf_one *one, fmo_error *err)
 {
     const fmo_dataset *dataset = one->result.dataset;
@@ -169,6 +171,7 @@ fmo_status driver_scf_results_add(driver_scf_results *r, const driver_scf_one *o
     return fmo_molecules_file_add(r->file, dataset, &molecule, err);
 }
 
+/* Checks again that no file would be lost, and writes. */
 fmo_status driver_scf_results_write(driver_scf_results *r, fmo_error *err)
 {
     const driver_options *o = r->options;

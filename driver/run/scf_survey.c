@@ -53,6 +53,7 @@ static void add(names *n, const char *path, int frame)
     n->first = n->last = frame;
 }
 
+/* Whether a closed shell is impossible: an odd number of electrons, or a multiplicity above 1. */
 static bool is_open_shell(const driver_options *options, const fmo_molecule *m)
 {
     long electrons = -(long)(options->charge_given ? options->charge : m->charge);

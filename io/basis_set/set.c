@@ -15,6 +15,7 @@ char fmo_ang_mom_letter(int ang_mom)
     return ang_mom >= 0 && ang_mom <= FMO_ANG_MOM_MOST ? fmo_ang_mom_letters[ang_mom] : '?';
 }
 
+/* Reads the letters of a type, or "L=" and a number. */
 int fmo_basis_shell_type(fmo_word word, int ang_mom[FMO_TYPE_LETTERS])
 {
     long l;

@@ -59,6 +59,8 @@ typedef struct part {
     size_t bytes;
 } part;
 
+/* Hashes all that determines the SCF of a molecule: nuclei, functions, electrons, and the density
+ * and core Hamiltonian of a file. */
 fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *key, fmo_error *err)
 {
     const fmo_status given =
@@ -225,6 +227,7 @@ static fmo_status load(fmo_checkpoint *c, off_t size, fmo_error *err)
     return FMO_OK;
 }
 
+/* Opens and locks the file, reads its head and lists its records. */
 static fmo_status open_file(fmo_checkpoint *c, int resume, fmo_error *err)
 {
     struct stat info;
@@ -247,6 +250,7 @@ static fmo_status open_file(fmo_checkpoint *c, int resume, fmo_error *err)
     return status == FMO_OK && size > 0 ? load(c, size, err) : status;
 }
 
+/* Checks the arguments and allocates the object. */
 fmo_status fmo_checkpoint_open(const char *path, const char *settings, int resume,
                                fmo_checkpoint **checkpoint, fmo_error *err)
 {
@@ -298,6 +302,7 @@ size_t fmo_checkpoint_num(const fmo_checkpoint *checkpoint)
 
 /* ---- adding and finding ---------------------------------------------------------------------- */
 
+/* Checks the texts and counts of a result, which determine the size of its record. */
 static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *err)
 {
     static const char call[] = "fmo_checkpoint_add";
@@ -419,6 +424,7 @@ static void describe(const fmo_checkpoint *c, fmo_molecule_result *m)
     if (!*m->mode) m->mode = NULL;
 }
 
+/* Searches the sorted list and reads the record again. */
 fmo_status fmo_checkpoint_find(fmo_checkpoint *checkpoint, const char *key,
                                fmo_molecule_result *molecule, fmo_error *err)
 {

@@ -119,6 +119,7 @@ static fmo_status copy_all(fmo_checkpoint *c, const char *label, hid_t file, tex
     return status;
 }
 
+/* Opens the file for libhdf5, if it is one that fmo wrote. */
 fmo_status fmo_checkpoint_import(fmo_checkpoint *checkpoint, const char *path, fmo_error *err)
 {
     const fmo_status given =

@@ -61,6 +61,7 @@ fmo_status fmo_molecules_file_create(const char *mode, double cutoff, fmo_molecu
     return FMO_OK;
 }
 
+/* Allocates the object and its text. */
 fmo_status fmo_molecules_file_create_extxyz(fmo_molecules_file **file, fmo_error *err)
 {
     if (file) *file = NULL;

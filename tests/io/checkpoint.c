@@ -241,6 +241,24 @@ static void check_import(void)
     fmo_basis_set_destroy(set);
 }
 
+/* A file of more molecules than most programs' files have objects is still known as ours. */
+static void check_many(void)
+{
+    enum { MANY = 17000 };
+    const fmo_molecule_result failed = {.input = "h.xyz", .status = "odd", .energy = NAN};
+    char all[1024];
+    fmo_molecules_file *file = NULL;
+    fmo_error err = {FMO_OK, ""};
+    snprintf(all, sizeof all, "%s/many.h5", directory);
+    CHECK(fmo_molecules_file_create("cpu", 1e-10, &file, &err) == FMO_OK, "%s", err.message);
+    for (int k = 0; file && k < MANY; k++)
+        CHECK(fmo_molecules_file_add(file, NULL, &failed, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_molecules_file_write(file, all, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_file_kind_of(all) == FMO_FILE_MOLECULES, "%s",
+          fmo_file_kind_text(fmo_file_kind_of(all)));
+    fmo_molecules_file_destroy(file);
+}
+
 int main(void)
 {
     if (!mkdtemp(directory)) return 1;
@@ -248,6 +266,7 @@ int main(void)
     check_damage();
     check_refusals();
     check_import();
+    check_many();
     folder_remove(directory);
     return check_summary();
 }
