@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Write tests/scf/energies.json, and energies_d.json of molecules with d shells: RHF energies of
-PySCF at stable minima, for the tests of the SCF.
+"""Write tests/scf/energies.json, energies_d.json of molecules with d shells, and energies_uhf.json of
+open shells: RHF and UHF energies of PySCF at stable minima, for the tests of the SCF.
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
 user's cache on first use and runs itself there (fmodata/venvrun.py). The tables
@@ -44,6 +44,7 @@ class Molecule:
     xyz: str = ""
     large: bool = False  # without stability analysis
     cartesian: Any = None  # None: as the basis set has its d shells
+    multiplicity: int = 0  # above 0: UHF
 
 
 def line(*parts: Any) -> Atoms:
@@ -183,6 +184,60 @@ MOLECULES_D = (
 )
 
 
+def planar(center: str, ends: str, distance: float) -> Atoms:
+    """A centre and three ends in its plane."""
+    return [(center, (0.0, 0.0, 0.0)), *ring(ends, 3, distance)]
+
+
+def phenoxyl() -> Atoms:
+    """A regular ring with an oxygen in place of one hydrogen."""
+    hydrogens = ring("H", 6, 4.69)
+    return ring("C", 6, 2.65) + [("O", (5.02, 0.0, 0.0))] + hydrogens[1:]
+
+
+ALLYL = [("C", (0.0, 0.0, 0.83)), ("C", (2.32, 0.0, -0.37)), ("C", (-2.32, 0.0, -0.37)), ("H", (0.0, 0.0, 2.9)),
+         ("H", (4.06, 0.0, 0.69)), ("H", (2.5, 0.0, -2.42)), ("H", (-4.06, 0.0, 0.69)), ("H", (-2.5, 0.0, -2.42))]
+
+# Open shells, and closed ones where RHF is unstable.
+MOLECULES_UHF = (
+    Molecule("H", "6-31G", "one electron", line("H"), multiplicity=2),
+    Molecule("Li", "6-31G", "atom", line("Li"), multiplicity=2),
+    Molecule("N", "cc-pVDZ", "atom, quartet", line("N"), multiplicity=4),
+    Molecule("P", "6-31G*", "third-row atom, quartet", line("P"), multiplicity=4),
+    Molecule("H2 triplet", "6-31G", "no beta electron", line("H", 1.4, "H"), multiplicity=3),
+    Molecule("H2+", "6-31G", "one electron", line("H", 2.0, "H"), 1, multiplicity=2),
+    Molecule("O2", "6-31G*", "triplet", line("O", 2.282, "O"), multiplicity=3),
+    Molecule("O2 cc-pVDZ", "cc-pVDZ", "triplet, spherical", line("O", 2.282, "O"), multiplicity=3),
+    Molecule("O2+", "6-31G", "cation", line("O", 2.11, "O"), 1, multiplicity=2),
+    Molecule("O2-", "6-31+G", "anion, diffuse functions", line("O", 2.55, "O"), -1, multiplicity=2),
+    Molecule("NO", "6-31G", "degenerate ground state", line("N", 2.175, "O"), multiplicity=2),
+    Molecule("CN", "6-31G", "strong spin contamination", line("C", 2.214, "N"), multiplicity=2),
+    Molecule("OH", "6-31G*", "degenerate ground state", line("O", 1.833, "H"), multiplicity=2),
+    Molecule("NH", "6-31G*", "triplet", line("N", 1.958, "H"), multiplicity=3),
+    Molecule("CH2", "6-31G*", "triplet", bent("C", "H", 2.036, 133.9), multiplicity=3),
+    Molecule("NH2", "6-31G*", "radical", bent("N", "H", 1.935, 103.4), multiplicity=2),
+    Molecule("H2O+", "6-31G*", "cation", bent("O", "H", 1.9, 110.0), 1, multiplicity=2),
+    Molecule("CH3", "6-31G*", "radical", planar("C", "H", 2.039), multiplicity=2),
+    Molecule("CH3 def2", "def2-SVP", "radical, spherical", planar("C", "H", 2.039), multiplicity=2),
+    Molecule("NO2", "6-31G*", "radical", bent("N", "O", 2.255, 134.3), multiplicity=2),
+    Molecule("NF2", "6-31G", "radical", bent("N", "F", 2.55, 103.2), multiplicity=2),
+    Molecule("HO2", "6-31G*", "radical", [("O", (0.0, 0.0, 0.0)), ("O", (2.514, 0.0, 0.0)), ("H", (-0.45, 1.78, 0.0))],
+             multiplicity=2),
+    Molecule("allyl", "6-31G", "delocalised radical", ALLYL, multiplicity=2),
+    Molecule("phenoxyl", "STO-3G", "delocalised radical", phenoxyl(), multiplicity=2),
+    Molecule("SiH3", "6-31G*", "third row", pyramid("Si", "H", 2.79, 0.86), multiplicity=2),
+    Molecule("PH2", "6-31G*", "third row", bent("P", "H", 2.68, 91.7), multiplicity=2),
+    Molecule("SH", "6-31G**", "third row", line("S", 2.53, "H"), multiplicity=2),
+    Molecule("ClO", "6-31G*", "third row", line("Cl", 2.966, "O"), multiplicity=2),
+    Molecule("S2", "6-31G*", "triplet, third row", line("S", 3.57, "S"), multiplicity=3),
+    Molecule("Br", "6-31G*", "fourth-row atom", line("Br"), multiplicity=2),
+    Molecule("H2O UHF", "6-31G*", "a closed shell stays one", xyz="water001", multiplicity=1),
+    Molecule("H2 stretched", "6-31G", "RHF is unstable", line("H", 6.0, "H"), multiplicity=1),
+    Molecule("N2 stretched", "6-31G", "RHF is unstable", line("N", 3.6, "N"), multiplicity=1),
+    Molecule("F2 stretched", "6-31G", "RHF is unstable", line("F", 3.6, "F"), multiplicity=1),
+)
+
+
 def path_of(name: str) -> Path:
     """The file of basis/ of a name, however that is spelled."""
     def plain(text: str) -> str:
@@ -210,13 +265,27 @@ def basis_of(name: str, symbols: set[str]) -> tuple[dict[str, Any], bool]:
     return basis, not spherical
 
 
-def stable_energy(mol: Any, guess: str) -> tuple[float, int]:
-    """Converged, stable RHF energy from a guess, and how often it had to be followed down."""
+def stable_energy(mol: Any, guess: str, unrestricted: bool) -> tuple[float, int, float]:
+    """Converged, stable energy from a guess, how often it had to be followed down, and <S^2>. Closed shells
+    of UHF begin with the frontier orbitals mixed."""
+    import numpy
     from pyscf import scf
-    mf = scf.RHF(mol)
+    mf = scf.UHF(mol) if unrestricted else scf.RHF(mol)
     mf.conv_tol, mf.conv_tol_grad, mf.max_cycle = 1e-12, 1e-7, 200
     mf.direct_scf_tol = 1e-15
-    mf.kernel(mf.get_init_guess(mol, guess))
+    density = mf.get_init_guess(mol, guess)
+    if unrestricted and mol.spin == 0:
+        first = scf.RHF(mol).run(max_cycle=0, dm0=density[0] + density[1])
+        energy, orbitals = first.eig(first.get_fock(dm=density[0] + density[1]), first.get_ovlp())
+        half = mol.nelectron // 2
+        homo, lumo = orbitals[:, half - 1].copy(), orbitals[:, half].copy()
+        spins = []
+        for sign in (1, -1):
+            mixed = orbitals[:, :half].copy()
+            mixed[:, half - 1] = (homo + sign * lumo) * math.sqrt(0.5)
+            spins.append(mixed @ mixed.T)
+        density = numpy.array(spins)
+    mf.kernel(density)
     second_order = mf.newton()
     second_order.conv_tol, second_order.conv_tol_grad = 1e-12, 1e-6
     second_order.max_cycle = 300
@@ -225,13 +294,13 @@ def stable_energy(mol: Any, guess: str) -> tuple[float, int]:
         mf = second_order
     for descents in range(DESCENTS):
         if not mf.converged:
-            return math.inf, descents
+            return math.inf, descents, math.nan
         orbitals, _, stable, _ = mf.stability(return_status=True)
         if stable:
-            return float(mf.e_tot), descents
+            return float(mf.e_tot), descents, float(mf.spin_square()[0]) if unrestricted else 0.0
         second_order.kernel(orbitals, mf.mo_occ)
         mf = second_order
-    return math.inf, DESCENTS
+    return math.inf, DESCENTS, math.nan
 
 
 def entry(item: Molecule) -> dict[str, Any]:
@@ -246,29 +315,30 @@ def entry(item: Molecule) -> dict[str, Any]:
     basis, cartesian = basis_of(item.basis, {symbol for symbol, _ in atoms})
     if item.cartesian is not None:
         cartesian = item.cartesian
-    mol = gto.Mole(verbose=0, unit="Bohr", charge=item.charge, cart=cartesian, atom=atoms,
-                   basis=basis)
+    mol = gto.Mole(verbose=0, unit="Bohr", charge=item.charge, spin=max(item.multiplicity, 1) - 1,
+                   cart=cartesian, atom=atoms, basis=basis)
     mol.build()
     guesses = GUESSES[:1] if item.large else GUESSES
-    runs = {guess: stable_energy(mol, guess) for guess in guesses}
-    energy = min(value for value, _ in runs.values())
+    runs = {guess: stable_energy(mol, guess, item.multiplicity > 0) for guess in guesses}
+    energy, _, spin_square = min(runs.values())
     if not math.isfinite(energy):
         raise DatasetError(f"{item.name}: no guess led to a stable minimum")
     text = ", ".join(f"{guess} {value - energy:+.1e} ({descents})"
-                     for guess, (value, descents) in runs.items())
+                     for guess, (value, descents, _) in runs.items())
     print(f"{item.name:14s} {item.basis:7s} {energy:18.10f}  {text}", flush=True)
     return {"name": item.name, "basis": item.basis, "charge": item.charge, "why": item.why,
             "large": item.large, "nao": int(mol.nao), "energy": energy,
+            **({"multiplicity": item.multiplicity, "spin_square": spin_square} if item.multiplicity else {}),
             **({} if item.cartesian is None else
                {"functions": "cartesian" if item.cartesian else "spherical"}),
             "symbols": [symbol for symbol, _ in atoms], "bohr": [list(xyz) for _, xyz in atoms]}
 
 
-def write(path: Path, entries: list[dict[str, Any]]) -> None:
+def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
     """The file: one molecule a line."""
     import pyscf
     from fmodata import rhf
-    head = {"source": "datasets/make_scf_references.py", "method": "RHF",
+    head = {"source": "datasets/make_scf_references.py", "method": method,
             "pyscf": pyscf.__version__, "libcint": rhf.libcint_version(), "unit": "hartree",
             "internal_stability": "verified: no negative eigenvalue at any of these energies"}
     lines = ",\n".join("  " + json.dumps(item) for item in entries)
@@ -276,7 +346,8 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
     path.write_text(f'{body},\n "molecules": [\n{lines}\n ]\n}}\n', encoding="utf-8")
 
 
-LISTS = {"energies.json": MOLECULES, "energies_d.json": MOLECULES_D}
+LISTS = {"energies.json": ("RHF", MOLECULES), "energies_d.json": ("RHF", MOLECULES_D),
+         "energies_uhf.json": ("UHF", MOLECULES_UHF)}
 
 
 def main() -> int:
@@ -288,9 +359,9 @@ def main() -> int:
     options = parser.parse_args()
     try:
         venvrun.reexec_inside(HERE / "requirements.txt")
-        for name, molecules in LISTS.items():
+        for name, (method, molecules) in LISTS.items():
             if options.only in (None, name):
-                write(options.output / name, [entry(item) for item in molecules])
+                write(options.output / name, method, [entry(item) for item in molecules])
     except (DatasetError, OSError) as error:
         print(f"make_scf_references.py: {error}", file=sys.stderr)
         return 3

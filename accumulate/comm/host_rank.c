@@ -125,54 +125,63 @@ static int give_up(void *user)
     return atomic_load(&h->error) != 0 || fmo_ring_get(&h->page->abort.value) != 0;
 }
 
+/* A call: its kind (FMO_GMPI_CALL_...), the bytes of its data, their type and how they are reduced,
+ * and the envelope of a message. */
+typedef struct host_call {
+    int kind;
+    size_t bytes;
+    int type, op;
+    int peer, tag, comm;
+} host_call;
+
 /* Checks the arguments, takes a slot, stages the data of short messages, and puts a command into
  * the ring. */
-static int start(fmo_host_rank *h, int call, const void *data, void *result, size_t bytes, int type,
-                 int op, int peer, int tag, int comm, fmo_gmpi_request *request)
+static int start(fmo_host_rank *h, const host_call *of, const void *data, void *result,
+                 fmo_gmpi_request *request)
 {
-    const int receives = call == FMO_GMPI_CALL_RECV;
-    const int wild = receives && peer == FMO_GMPI_ANY_SOURCE;
+    const int receives = of->kind == FMO_GMPI_CALL_RECV;
+    const int wild = receives && of->peer == FMO_GMPI_ANY_SOURCE;
     if (atomic_load(&h->error)) return (int)(atomic_load(&h->error) & 255);
-    if (call != FMO_GMPI_CALL_REDUCE &&
-        (peer >= h->net.size || (peer < 0 && !wild) || tag < 0 || comm < 0 ||
-         comm >= FMO_GMPI_COMMS_MAX || tag > (receives ? FMO_GMPI_ANY_TAG : FMO_GMPI_TAG_MAX) ||
-         bytes >> 32))
-        return fail(h, FMO_GMPI_ARGUMENT, call, peer, tag, comm);
+    if (of->kind != FMO_GMPI_CALL_REDUCE &&
+        (of->peer >= h->net.size || (of->peer < 0 && !wild) || of->tag < 0 || of->comm < 0 ||
+         of->comm >= FMO_GMPI_COMMS_MAX ||
+         of->tag > (receives ? FMO_GMPI_ANY_TAG : FMO_GMPI_TAG_MAX) || of->bytes >> 32))
+        return fail(h, FMO_GMPI_ARGUMENT, of->kind, of->peer, of->tag, of->comm);
     uint32_t generation = 0;
     const int slot = slot_take(h, &generation);
-    if (slot < 0) return fail(h, FMO_GMPI_FULL, call, peer, tag, comm);
+    if (slot < 0) return fail(h, FMO_GMPI_FULL, of->kind, of->peer, of->tag, of->comm);
     host_slot *s = &h->slot[slot];
-    const fmo_gmpi_command c = {.call = call,
-                                .type = type,
-                                .op = op,
-                                .comm = comm,
-                                .tag = tag,
-                                .peer = peer,
-                                .staged = bytes <= FMO_GMPI_STAGE,
+    const fmo_gmpi_command c = {.call = of->kind,
+                                .type = of->type,
+                                .op = of->op,
+                                .comm = of->comm,
+                                .tag = of->tag,
+                                .peer = of->peer,
+                                .staged = of->bytes <= FMO_GMPI_STAGE,
                                 .slot = (uint32_t)slot,
                                 .generation = generation,
-                                .bytes = bytes,
+                                .bytes = of->bytes,
                                 .address = (uintptr_t)(receives ? result : data)};
     s->to = result;
-    s->call = call, s->peer = peer, s->tag = tag, s->comm = comm;
-    if (!receives && c.staged && bytes) memcpy(h->page->stage[slot].data, data, bytes);
+    s->call = of->kind, s->peer = of->peer, s->tag = of->tag, s->comm = of->comm;
+    if (!receives && c.staged && of->bytes) memcpy(h->page->stage[slot].data, data, of->bytes);
     *request = fmo_gmpi_request_make(c.slot, c.generation);
-    atomic_store(&s->life, generation << 3 | (call == FMO_GMPI_CALL_SEND ? SENDING : WAITING));
+    atomic_store(&s->life, generation << 3 | (of->kind == FMO_GMPI_CALL_SEND ? SENDING : WAITING));
     return fmo_ring_put(h->page, &h->tail, &c, give_up, h) ? FMO_GMPI_OK : said(h, s);
 }
 
 int fmo_host_isend(fmo_host_rank *h, const void *data, size_t bytes, int dest, int tag, int comm,
                    fmo_gmpi_request *request)
 {
-    return start(h, FMO_GMPI_CALL_SEND, data, NULL, bytes, FMO_GMPI_BYTE, 0, dest, tag, comm,
-                 request);
+    const host_call send = {FMO_GMPI_CALL_SEND, bytes, FMO_GMPI_BYTE, 0, dest, tag, comm};
+    return start(h, &send, data, NULL, request);
 }
 
 int fmo_host_irecv(fmo_host_rank *h, void *data, size_t bytes, int source, int tag, int comm,
                    fmo_gmpi_request *request)
 {
-    return start(h, FMO_GMPI_CALL_RECV, NULL, data, bytes, FMO_GMPI_BYTE, 0, source, tag, comm,
-                 request);
+    const host_call receive = {FMO_GMPI_CALL_RECV, bytes, FMO_GMPI_BYTE, 0, source, tag, comm};
+    return start(h, &receive, NULL, data, request);
 }
 
 /* Waits for a request, or tests it, copies a received message that was staged, and frees the
@@ -236,8 +245,9 @@ int fmo_host_allreduce(fmo_host_rank *h, const void *send, void *recv, size_t co
     for (size_t at = 0; at < count; at += most) {
         const size_t n = count - at < most ? count - at : most;
         fmo_gmpi_request request = FMO_GMPI_NULL;
-        int code = start(h, FMO_GMPI_CALL_REDUCE, (const char *)send + at * size,
-                         (char *)recv + at * size, n * size, type, op, -1, 0, comm, &request);
+        const host_call reduce = {FMO_GMPI_CALL_REDUCE, n * size, type, op, -1, 0, comm};
+        int code =
+            start(h, &reduce, (const char *)send + at * size, (char *)recv + at * size, &request);
         if (code == FMO_GMPI_OK) code = fmo_host_wait(h, &request);
         if (code != FMO_GMPI_OK) return code;
     }

@@ -21,16 +21,15 @@ int pingpong_rounds(int64_t bytes)
 }
 
 /* Stores a cell with minimum, median and maximum, or leaves it out. */
-void pingpong_keep(bench_run *run, const pingpong *p, bench_place place, const char *table,
-                   const char *method, int64_t bytes, const double *seconds, bool checked,
+void pingpong_keep(bench_run *run, const pingpong *p, pingpong_cell of, const double *seconds,
                    const char *note)
 {
     double sorted[1000];
     if (run->err.status != FMO_OK) return;
-    bench_cell cell = bench_cell_make(run, place, method, NULL, "bytes");
-    snprintf(cell.table, sizeof cell.table, "%s", table);
-    snprintf(cell.column, sizeof cell.column, "%lld", (long long)bytes);
-    bench_cell_number(&cell, "bytes", (double)bytes);
+    bench_cell cell = bench_cell_make(run, of.place, of.method, NULL, "bytes");
+    snprintf(cell.table, sizeof cell.table, "%s", of.table);
+    snprintf(cell.column, sizeof cell.column, "%lld", (long long)of.bytes);
+    bench_cell_number(&cell, "bytes", (double)of.bytes);
     bench_cell_number(&cell, "processes", (double)p->world.processes);
     if (seconds[0] < 0.0) {
         bench_leave_out(run, &cell, "%s", note ? note : "not measured");
@@ -38,12 +37,12 @@ void pingpong_keep(bench_run *run, const pingpong *p, bench_place place, const c
     }
     for (int k = 0; k < p->repeats; k++) sorted[k] = seconds[k];
     const driver_spread spread = driver_spread_of(sorted, (size_t)p->repeats);
-    cell.items = cell.items_run = bytes;
+    cell.items = cell.items_run = of.bytes;
     cell.repeat = p->repeats;
     cell.first = seconds[0];
     cell.min = spread.min, cell.median = spread.median, cell.max = spread.max;
     if (note) snprintf(cell.note, sizeof cell.note, "%s", note);
-    if (checked) cell.check.kind = BENCH_EXACT; /* a wrong byte would have ended the run */
+    if (of.checked) cell.check.kind = BENCH_EXACT; /* a wrong byte would have ended the run */
     bench_keep(run, &cell);
 }
 
@@ -104,8 +103,10 @@ static void host_ranks(bench_run *run, const pingpong *p, int64_t bytes)
     for (int64_t i = 0; i < bytes && good; i++) wrong += end[0].data[i] != 0 || end[1].data[i] != 0;
     if (wrong) bench_fail(run, FMO_ERR_CHECK, "messages of host ranks are wrong");
     if (good)
-        pingpong_keep(run, p, BENCH_ON_CPU, "one way, by bytes", "host threads, proxy", bytes,
-                      seconds, true, NULL);
+        pingpong_keep(
+            run, p,
+            (pingpong_cell){BENCH_ON_CPU, "one way, by bytes", "host threads, proxy", bytes, true},
+            seconds, NULL);
     for (int r = 0; r < 2; r++) fmo_host_rank_stop(end[r].h);
     for (int r = 0; r < 2; r++) {
         fmo_host_rank_destroy(end[r].h);
@@ -132,8 +133,10 @@ static void host_mpi(bench_run *run, const pingpong *p, int64_t bytes)
     for (int k = 0; k < p->repeats && data; k++)
         seconds[k] = mpi_seconds(&p->world, data, bytes, pingpong_rounds(bytes));
     if (data)
-        pingpong_keep(run, p, BENCH_ON_CPU, "one way, by bytes", "MPI, host to host", bytes,
-                      seconds, false, NULL);
+        pingpong_keep(
+            run, p,
+            (pingpong_cell){BENCH_ON_CPU, "one way, by bytes", "MPI, host to host", bytes, false},
+            seconds, NULL);
     free(data);
 }
 

@@ -230,7 +230,7 @@ void measure(world *w, const char *table, const char *method, int64_t bytes, boo
         if (s < 0.0) return;
         if (k >= 0) seconds[k] = s;
     }
-    pingpong_keep(w->run, w->p, BENCH_ON_GPU, table, method, bytes, seconds, checked, note);
+    pingpong_keep(w->run, w->p, {BENCH_ON_GPU, table, method, bytes, checked}, seconds, note);
 }
 
 /* Times calls of all ranks, beginning with call number `first`. */
@@ -273,8 +273,10 @@ bool open_group(world *w, int64_t most)
                                                         : fmo_gmpi_create(&options, &w->g, &err);
     if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, or two processes on one GPU */
         const double none = -1.0;
-        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes",
-                      fmo_gmpi_transport_name(w->transport), most, &none, false, err.message);
+        pingpong_keep(
+            run, w->p,
+            {BENCH_ON_GPU, "one way, by bytes", fmo_gmpi_transport_name(w->transport), most, false},
+            &none, err.message);
         return false;
     }
     size_t out = 0, in = 0;
@@ -325,8 +327,9 @@ void in_kernels(world *w)
         if (fmo_gmpi_channel_create(w->g, 0, 1, bytes, &there, &err) != FMO_OK ||
             fmo_gmpi_channel_create(w->g, 1, 0, bytes, &back, &err) != FMO_OK) {
             const double none = -1.0;
-            pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", "channel", (int64_t)bytes,
-                          &none, false, err.message);
+            pingpong_keep(run, w->p,
+                          {BENCH_ON_GPU, "one way, by bytes", "channel", (int64_t)bytes, false},
+                          &none, err.message);
             err = {FMO_OK, ""};
             break;
         }
@@ -477,8 +480,9 @@ void from_host(world *w)
         w->one_gpu ? nullptr : bench_nccl_open(&w->p->world, 2, w->device, why, sizeof why);
     if (!nccl) {
         const double none = -1.0;
-        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", "NCCL, from the host", most,
-                      &none, false, w->one_gpu ? "one GPU" : why);
+        pingpong_keep(run, w->p,
+                      {BENCH_ON_GPU, "one way, by bytes", "NCCL, from the host", most, false},
+                      &none, w->one_gpu ? "one GPU" : why);
     }
     for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++) {
         const int64_t bytes = sizes->value[k];

@@ -16,11 +16,17 @@ typedef struct pingpong {
 /** Number of round trips that are timed together: 1000 as in the paper, fewer for long messages. */
 int pingpong_rounds(int64_t bytes);
 
+/** A cell of the result: messages of so many bytes by one method. */
+typedef struct pingpong_cell {
+    bench_place place;
+    const char *table, *method;
+    int64_t bytes;
+    bool checked; /* the received bytes were compared */
+} pingpong_cell;
+
 /** Stores a cell with the result: `seconds` of `repeats` runs, each for one message one way or for
- *  one call. If seconds[0] is negative, the cell is left out, with the note as reason.
- *  @param[in] checked  the received bytes were compared */
-void pingpong_keep(bench_run *run, const pingpong *p, bench_place place, const char *table,
-                   const char *method, int64_t bytes, const double *seconds, bool checked,
+ *  one call. If seconds[0] is negative, the cell is left out, with the note as reason. */
+void pingpong_keep(bench_run *run, const pingpong *p, pingpong_cell of, const double *seconds,
                    const char *note);
 
 #ifdef __cplusplus

@@ -46,24 +46,31 @@ static int64_t primitives(const fmo_pair_list *bra, int m, const fmo_pair_list *
     return kept;
 }
 
+/* What decides which quartets are computed: the largest elements of |D| of each pair of shells and
+ * of all, the weight of J, and the cutoff. */
+typedef struct screening {
+    const double *maxima; /* [shells][shells] */
+    int shells;
+    double largest, weight, cutoff;
+} screening;
+
 /* Counts one class. Lists are sorted by bound, so the loop over kets ends where no density element
  * could make the quartet significant. */
-static void count_class(const fmo_pair_list *bra, const fmo_pair_list *ket, const double *maxima,
-                        double weight, double largest, int shells, double cutoff, int threads,
-                        double *quartets, double *prim_quartets)
+static void count_class(const fmo_pair_list *bra, const fmo_pair_list *ket, const screening *by,
+                        int threads, double *quartets, double *prim_quartets)
 {
     double count = 0.0, prims = 0.0;
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : count, prims) num_threads(threads)
     for (int m = 0; m < bra->num; m++) {
         const int last = bra == ket ? m + 1 : ket->num;
-        const double most = 4.0 * weight * largest * bra->bound[m];
+        const double most = 4.0 * by->weight * by->largest * bra->bound[m];
         int64_t kept = 0, kept_prims = 0;
-        for (int k = 0; k < last && most * ket->bound[k] >= cutoff; k++) {
-            const double d = fmo_screen_density(maxima, shells, weight, bra->i[m], bra->j[m],
-                                                ket->i[k], ket->j[k]);
-            if (bra->bound[m] * ket->bound[k] * d < cutoff) continue;
+        for (int k = 0; k < last && most * ket->bound[k] >= by->cutoff; k++) {
+            const double d = fmo_screen_density(by->maxima, by->shells, by->weight, bra->i[m],
+                                                bra->j[m], ket->i[k], ket->j[k]);
+            if (bra->bound[m] * ket->bound[k] * d < by->cutoff) continue;
             kept++;
-            kept_prims += primitives(bra, m, ket, k, cutoff / d);
+            kept_prims += primitives(bra, m, ket, k, by->cutoff / d);
         }
         count += (double)kept;
         prims += (double)kept_prims;
@@ -108,14 +115,14 @@ fmo_status bench_work_count(const fmo_basis *basis, const double *density, doubl
                              functions);
     }
     fmo_basis_matrix_from_caller(basis, density, FMO_SYMMETRIC_PART, D);
-    const double largest = block_maxima(basis, D, maxima);
+    const screening by = {maxima, basis->shell_num, block_maxima(basis, D, maxima),
+                          fmo_screen_coulomb_weight(basis), cutoff};
     free(D);
     const fmo_status status =
         fmo_shell_pairs_make(basis, cutoff * FMO_PRUNE_SHARE, threads, &pairs, err);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++) {
-        count_class(&pairs.list[fmo_eri_class_bra(c)], &pairs.list[fmo_eri_class_ket(c)], maxima,
-                    fmo_screen_coulomb_weight(basis), largest, basis->shell_num, cutoff, threads,
-                    &work->quartets[c], &work->prim_quartets[c]);
+        count_class(&pairs.list[fmo_eri_class_bra(c)], &pairs.list[fmo_eri_class_ket(c)], &by,
+                    threads, &work->quartets[c], &work->prim_quartets[c]);
         work->quartet_sum += work->quartets[c];
         work->prim_quartet_sum += work->prim_quartets[c];
         work->flop +=

@@ -159,28 +159,16 @@ static void free_names(char **names, size_t n)
     free(names);
 }
 
-/* Writes --output: energies, charges, monomers and pairs, and on request the densities. */
-static fmo_status write_arrays(const driver_options *options, const driver_fragments *run,
-                               fmo_error *err)
+/* Fills the table: energies, charges, monomers and pairs; names: of the fragments, or NULL. */
+static void fill_table(table *t, const fmo_fragment_system *s, const fmo_fragment_result *r,
+                       char *const *names)
 {
-    const fmo_fragment_system *s = run->system;
-    const fmo_fragment_result *r = run->result;
     const size_t n = (size_t)r->fragment_num, pairs = (size_t)r->pair_num,
                  atoms = (size_t)r->atom_num, bonds = (size_t)s->bond_num;
-    table t = {.real = malloc((2 * n + 5 * pairs) * sizeof(double)),
-               .integer = calloc(2 * n + 3 * pairs + atoms + 2 * bonds, sizeof(int))};
-    fmo_result_array *all = NULL;
-    char(*density_names)[48] = NULL;
-    char **names = s->fragment_name ? make_names(s) : NULL;
-    fmo_status status = FMO_OK;
-    if (!t.real || !t.integer || (s->fragment_name && !all_there(names, n))) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the result");
-        goto done;
-    }
-    double *const energy = t.real, *const field = energy + n, *const distance = field + n;
+    double *const energy = t->real, *const field = energy + n, *const distance = field + n;
     double *const internal = distance + pairs, *const transfer = internal + pairs;
     double *const total = transfer + pairs, *const electrostatic = total + pairs;
-    int *const electrons = t.integer, *const pair = electrons + n, *const scf = pair + 2 * pairs;
+    int *const electrons = t->integer, *const pair = electrons + n, *const scf = pair + 2 * pairs;
     int *const fragment = scf + pairs, *const members = fragment + atoms;
     int *const bond = members + n;
     for (size_t k = 0; k < n; k++) {
@@ -204,31 +192,52 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
         members[s->fragment[a]]++;
     }
     for (size_t b = 0; b < 2 * bonds; b++) bond[b] = s->bond[b] + 1;
-    add(&t, "energy_fmo1", "hartree", 0, 0, 0, &r->energy1, NULL);
-    add(&t, "energy_fmo2", "hartree", 0, 0, 0, &r->energy2, NULL);
-    add(&t, "atom_number", NULL, 1, atoms, 0, NULL, s->number);
-    add(&t, "atom_coord", "bohr", 2, atoms, 3, s->coord, NULL);
-    add(&t, "atom_fragment", NULL, 1, atoms, 0, NULL, fragment);
-    add(&t, "atom_charge_fmo1", "e", 1, atoms, 0, r->charge1, NULL);
-    add(&t, "atom_charge_fmo2", "e", 1, atoms, 0, r->charge2, NULL);
-    if (bonds) add(&t, "bond", NULL, 2, bonds, 2, NULL, bond);
+    add(t, "energy_fmo1", "hartree", 0, 0, 0, &r->energy1, NULL);
+    add(t, "energy_fmo2", "hartree", 0, 0, 0, &r->energy2, NULL);
+    add(t, "atom_number", NULL, 1, atoms, 0, NULL, s->number);
+    add(t, "atom_coord", "bohr", 2, atoms, 3, s->coord, NULL);
+    add(t, "atom_fragment", NULL, 1, atoms, 0, NULL, fragment);
+    add(t, "atom_charge_fmo1", "e", 1, atoms, 0, r->charge1, NULL);
+    add(t, "atom_charge_fmo2", "e", 1, atoms, 0, r->charge2, NULL);
+    if (bonds) add(t, "bond", NULL, 2, bonds, 2, NULL, bond);
     if (names)
-        t.array[t.count++] = (fmo_result_array){
+        t->array[t->count++] = (fmo_result_array){
             .name = "monomer_name", .rank = 1, .size = {n}, .text = (const char *const *)names};
-    add(&t, "monomer_atoms", NULL, 1, n, 0, NULL, members);
-    add(&t, "monomer_charge", "e", 1, n, 0, NULL, s->charge);
-    add(&t, "monomer_electrons", NULL, 1, n, 0, NULL, electrons);
-    add(&t, "monomer_energy", "hartree", 1, n, 0, energy, NULL);
-    add(&t, "monomer_field_energy", "hartree", 1, n, 0, field, NULL);
+    add(t, "monomer_atoms", NULL, 1, n, 0, NULL, members);
+    add(t, "monomer_charge", "e", 1, n, 0, NULL, s->charge);
+    add(t, "monomer_electrons", NULL, 1, n, 0, NULL, electrons);
+    add(t, "monomer_energy", "hartree", 1, n, 0, energy, NULL);
+    add(t, "monomer_field_energy", "hartree", 1, n, 0, field, NULL);
     if (pairs) {
-        add(&t, "pair", NULL, 2, pairs, 2, NULL, pair);
-        add(&t, "pair_is_scf", NULL, 1, pairs, 0, NULL, scf);
-        add(&t, "pair_distance", "van der Waals radii", 1, pairs, 0, distance, NULL);
-        add(&t, "pair_internal", "hartree", 1, pairs, 0, internal, NULL);
-        add(&t, "pair_transfer", "hartree", 1, pairs, 0, transfer, NULL);
-        add(&t, "pair_energy", "hartree", 1, pairs, 0, total, NULL);
-        add(&t, "pair_electrostatic", "hartree", 1, pairs, 0, electrostatic, NULL);
+        add(t, "pair", NULL, 2, pairs, 2, NULL, pair);
+        add(t, "pair_is_scf", NULL, 1, pairs, 0, NULL, scf);
+        add(t, "pair_distance", "van der Waals radii", 1, pairs, 0, distance, NULL);
+        add(t, "pair_internal", "hartree", 1, pairs, 0, internal, NULL);
+        add(t, "pair_transfer", "hartree", 1, pairs, 0, transfer, NULL);
+        add(t, "pair_energy", "hartree", 1, pairs, 0, total, NULL);
+        add(t, "pair_electrostatic", "hartree", 1, pairs, 0, electrostatic, NULL);
     }
+}
+
+/* Writes --output: the table, and on request the densities. */
+static fmo_status write_arrays(const driver_options *options, const driver_fragments *run,
+                               fmo_error *err)
+{
+    const fmo_fragment_system *s = run->system;
+    const fmo_fragment_result *r = run->result;
+    const size_t n = (size_t)r->fragment_num, pairs = (size_t)r->pair_num;
+    table t = {.real = malloc((2 * n + 5 * pairs) * sizeof(double)),
+               .integer = calloc(2 * n + 3 * pairs + (size_t)r->atom_num + 2 * (size_t)s->bond_num,
+                                 sizeof(int))};
+    fmo_result_array *all = NULL;
+    char(*density_names)[48] = NULL;
+    char **names = s->fragment_name ? make_names(s) : NULL;
+    fmo_status status = FMO_OK;
+    if (!t.real || !t.integer || (s->fragment_name && !all_there(names, n))) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the result");
+        goto done;
+    }
+    fill_table(&t, s, r, names);
     int count = t.count;
     if (options->densities) CHECKGOTO(add_densities(r, &t, &all, &density_names, &count, err));
     status = fmo_result_write_arrays(options->output, s->path, s->sha256, run->basis,

@@ -223,10 +223,9 @@ static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
     (void)fmo_scf_run_batch(b->job, (size_t)jobs, &b->scf, &why);
     if (b->out_of_memory)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
-    if (b->ranks)
-        status =
-            driver_scf_share_results(b->ranks, status, b->one, b->mine, b->num,
-                                     b->options->output ? b->options->keep : 0, tell_end, b, err);
+    const driver_scf_shared shared = {
+        b->one, b->mine, b->num, b->options->output ? b->options->keep : 0, tell_end, b};
+    if (b->ranks) status = driver_scf_share_results(b->ranks, status, &shared, err);
     if (status == FMO_OK) name_left(b, jobs, &why);
     return status;
 }

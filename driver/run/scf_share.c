@@ -169,10 +169,7 @@ static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, i
 }
 
 typedef struct arrival {
-    driver_scf_one *one;
-    int64_t keep;
-    void (*arrived)(const driver_scf_one *one, void *user);
-    void *user;
+    const driver_scf_shared *of;
     int no_memory;
 } arrival;
 
@@ -184,31 +181,29 @@ static void take(int rank, const void *data, size_t bytes, void *user)
     (void)rank;
     while (at < end && !a->no_memory) {
         int number;
-        at = unpack(at, a->one, a->keep, &number);
-        if (at) a->arrived(&a->one[number], a->user);
+        at = unpack(at, a->of->one, a->of->keep, &number);
+        if (at) a->of->arrived(&a->of->one[number], a->of->user);
         a->no_memory = !at;
     }
 }
 
 /* Packs the results of this rank, and collects those of all ranks on rank 0. */
-fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status, driver_scf_one *one,
-                                    const char *mine, int num, int64_t keep,
-                                    void (*arrived)(const driver_scf_one *one, void *user),
-                                    void *user, fmo_error *err)
+fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status,
+                                    const driver_scf_shared *of, fmo_error *err)
 {
-    arrival a = {one, keep, arrived, user, 0};
+    arrival a = {of, 0};
     size_t bytes = 0;
     char *buffer = NULL;
     if (ranks->rank > 0 && status == FMO_OK) {
-        for (int k = 0; k < num; k++)
-            if (mine[k]) bytes += size_of(&one[k], keep);
+        for (int k = 0; k < of->num; k++)
+            if (of->mine[k]) bytes += size_of(&of->one[k], of->keep);
         buffer = malloc(bytes + 1);
         if (!buffer)
             status =
                 fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of results", bytes);
         char *at = buffer;
-        for (int k = 0; k < num && status == FMO_OK; k++)
-            if (mine[k]) at = pack(&one[k], k, keep, at);
+        for (int k = 0; k < of->num && status == FMO_OK; k++)
+            if (of->mine[k]) at = pack(&of->one[k], k, of->keep, at);
     }
     status = fmo_ranks_collect(ranks, status, buffer, bytes, take, &a, err);
     free(buffer);

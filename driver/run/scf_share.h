@@ -13,17 +13,22 @@
 fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *one, int num,
                                   fmo_error *err);
 
-/** Collects the results of other ranks in `one` on rank 0. Collective.
+/** Molecules whose results are collected. */
+typedef struct driver_scf_shared {
+    driver_scf_one *one; /**< [num] */
+    const char *mine;    /**< [num] whether this rank has run the molecule */
+    int num;
+    int64_t keep; /**< DRIVER_KEEP_... bits: which matrices to send */
+    /** Called on rank 0 for each received result, in the order of ranks. */
+    void (*arrived)(const driver_scf_one *one, void *user);
+    void *user;
+} driver_scf_shared;
+
+/** Collects the results of other ranks in `of->one` on rank 0. Collective.
  *  @param[in] status  of this rank so far
- *  @param[in,out] one  [num]
- *  @param[in] mine  [num] whether this rank has run the molecule
- *  @param[in] keep  DRIVER_KEEP_... bits: which matrices to send
- *  @param[in] arrived  called on rank 0 for each received result, in the order of ranks
  *  @return FMO_OK; an error of a rank, on all ranks; FMO_ERR_MEMORY on rank 0 only, which must tell
  *           the others */
-fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status, driver_scf_one *one,
-                                    const char *mine, int num, int64_t keep,
-                                    void (*arrived)(const driver_scf_one *one, void *user),
-                                    void *user, fmo_error *err);
+fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status,
+                                    const driver_scf_shared *of, fmo_error *err);
 
 #endif

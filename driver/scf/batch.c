@@ -27,7 +27,7 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
 {
     batch *b = user;
     pthread_mutex_lock(&b->lock);
-    b->asked->callback(cycle, b->asked->user);
+    b->options->callback(cycle, b->options->user);
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -42,7 +42,7 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
     for (size_t k = 0; k < b->count && status == FMO_OK; k++) {
         fmo_scf_input *const input = &b->jobs[k].input;
         const fmo_scf_input given = *input;
-        status = fmo_scf_normalise(input, b->asked, &b->normal[k], err);
+        status = fmo_scf_normalise(input, b->options, &b->normal[k], err);
         if (status != FMO_OK || !b->normal[k].norm) continue;
         *input = b->normal[k].input;
         b->normal[k].input = given;
@@ -51,7 +51,7 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
 }
 
 /* Runs a prepared job. aside: 1 if others run concurrently. */
-static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int aside)
+static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int concurrent)
 {
     fmo_scf_job *const job = &b->jobs[k];
     const fmo_scf_shared shared = {
@@ -59,31 +59,31 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int as
     job->err = (fmo_error){FMO_OK, ""};
     job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
                                   &job->err);
-    if ((aside || b->soon) && job->result && cube(job) <= b->cpu_most)
+    if ((concurrent || b->all_quick) && job->result && cube(job) <= b->cpu_most)
         snprintf(job->result->fock_profile.mode_reason,
                  sizeof job->result->fock_profile.mode_reason, "%s",
-                 b->soon ? fmo_scf_soon_reason
-                         : "many molecules of this size are faster on the CPU");
-    fmo_scf_batch_note_end(b, k, aside);
+                 b->all_quick ? fmo_scf_quick_on_cpu_reason
+                              : "many molecules of this size are faster on the CPU");
+    fmo_scf_batch_note_end(b, k, concurrent);
     fmo_scf_batch_release(b, k);
 }
 
-static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
+static void run_job(batch *b, size_t k, const fmo_scf_options *options, int concurrent)
 {
     fmo_scf_job *const job = &b->jobs[k];
     job->err = (fmo_error){FMO_OK, ""};
     job->status = fmo_scf_batch_prepare(b, &k, 1, &options->fock, &job->err);
     if (job->status == FMO_OK)
-        run_ready(b, k, options, aside);
+        run_ready(b, k, options, concurrent);
     else
-        fmo_scf_batch_note_end(b, k, aside);
+        fmo_scf_batch_note_end(b, k, concurrent);
 }
 
 /* Runs the jobs that found too little memory beside others. */
-static void run_again(batch *b, const fmo_scf_options *options)
+static void rerun_alone(batch *b, const fmo_scf_options *options)
 {
     for (size_t k = 0; k < b->count; k++)
-        if (b->again[k]) run_job(b, k, options, 0);
+        if (b->rerun[k]) run_job(b, k, options, 0);
 }
 
 /* Thread function: runs jobs of `order` until none are left. */
@@ -92,15 +92,16 @@ static void *work(void *user)
     batch *b = user;
     omp_set_num_threads(1); /* for this POSIX thread only: integrals query OpenMP */
     (void)fmo_fock_reuse_memory(1);
-    for (size_t t = fmo_scf_batch_take(b); t < work_items_num(&b->deal); t = fmo_scf_batch_take(b))
-        run_job(b, b->order[work_items_place_of_one(&b->deal, t)], &b->aside, 1);
+    for (size_t t = fmo_scf_batch_take_item(b); t < work_items_num(&b->deal);
+         t = fmo_scf_batch_take_item(b))
+        run_job(b, b->order[work_items_place_of_one(&b->deal, t)], &b->concurrent, 1);
     (void)fmo_fock_reuse_memory(0);
     return NULL;
 }
 
 /* Runs the remaining jobs in `threads` threads, one job each. @return 0 if no thread could be
  * started */
-static int run_aside(batch *b, int threads)
+static int run_concurrently(batch *b, int threads)
 {
     pthread_t *const thread = malloc((size_t)threads * sizeof *thread);
     int started = 0;
@@ -119,11 +120,11 @@ static int run_aside(batch *b, int threads)
  * cost of an SCF of n functions is taken as n^3. */
 static size_t count_large(const batch *b, int threads)
 {
-    const fmo_ranks *ranks = b->asked->deal;
+    const fmo_ranks *ranks = b->options->deal;
     const double memory = (double)fmo_free_memory() / (ranks ? ranks->node_size : 1);
     const double all_threads = (double)threads * (ranks ? ranks->size : 1);
     double rest = 0.0;
-    size_t large = b->deal.elsewhere;
+    size_t large = b->deal.other_mode;
     for (size_t at = large; at < b->deal.count; at++) {
         const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[at]]);
         rest += n * n * n;
@@ -143,31 +144,31 @@ static size_t count_large(const batch *b, int threads)
  * taken, and is returned to the list. */
 static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 {
-    size_t t = fmo_scf_batch_take(b);
+    size_t t = fmo_scf_batch_take_item(b);
     for (; t < work_items_num(&b->deal) && work_items_place_of_one(&b->deal, t) < end;
-         t = fmo_scf_batch_take(b))
+         t = fmo_scf_batch_take_item(b))
         run_job(b, b->order[work_items_place_of_one(&b->deal, t)], options, 0);
-    fmo_scf_batch_hold(b, t);
+    fmo_scf_batch_return_item(b, t);
 }
 
 /* Returns 1 if a job runs in another mode than cpu. Errors are reported later, when it runs. */
-static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
+static int runs_in_other_mode(const batch *b, const fmo_scf_job *job)
 {
     fmo_mode mode = FMO_MODE_CPU;
-    (void)fmo_fock_choose_mode(job->input.basis, &b->asked->fock, &mode, NULL, NULL);
+    (void)fmo_fock_choose_mode(job->input.basis, &b->options->fock, &mode, NULL, NULL);
     return mode != FMO_MODE_CPU;
 }
 
 /* With mode auto, small molecules stay on the CPU: all of them if they finish soon
- * (fmo_scf_soon_done), otherwise, if there are at least two per thread, those whose cubed number of
- * functions is at most this times the number of threads: a GPU would wait for their plans longer
- * than the CPU takes (docs/log/scf.md, "Many molecules"). */
+ * (fmo_scf_is_quick_on_cpu), otherwise, if there are at least two per thread, those whose cubed
+ * number of functions is at most this times the number of threads: a GPU would wait for their plans
+ * longer than the CPU takes (docs/log/scf.md, "Many molecules"). */
 enum { CPU_CUBE = 1600 };
 
 /* Sets b->cpu_most and b->soon. */
 static void find_small(batch *b)
 {
-    const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
+    const double threads = (double)fmo_fock_threads(b->options->fock.threads);
     const double most = CPU_CUBE * threads;
     double small = 0.0, cubes = 0.0, largest = 0.0;
     for (size_t k = 0; k < b->count; k++) {
@@ -177,12 +178,13 @@ static void find_small(batch *b)
         small += own <= most;
         if (own > largest) largest = own;
     }
-    if (!b->asked->deal && fmo_scf_soon_done(&b->asked->fock, cubes)) {
+    if (!b->options->deal && fmo_scf_is_quick_on_cpu(&b->options->fock, cubes)) {
         b->cpu_most = largest;
-        b->soon = 1;
+        b->all_quick = 1;
         return;
     }
-    if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
+    if (b->options->fock.mode != FMO_MODE_AUTO || b->options->deal ||
+        fmo_gpu_available(NULL) != FMO_OK)
         return;
     if (small >= 2.0 * threads) b->cpu_most = most;
 }
@@ -193,17 +195,18 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     fmo_scf_sized *all = malloc(b->count * sizeof *all);
     size_t num = 0;
     b->order = malloc(b->count * sizeof *b->order);
-    b->again = calloc(b->count, 1);
-    if (!all || !b->order || !b->again) {
+    b->rerun = calloc(b->count, 1);
+    if (!all || !b->order || !b->rerun) {
         free(all);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
     }
     find_small(b);
     for (size_t k = 0; k < b->count; k++) {
         if (b->done[k]) continue;
-        const int elsewhere = cube(&b->jobs[k]) > b->cpu_most && runs_elsewhere(b, &b->jobs[k]);
-        all[num++] = (fmo_scf_sized){elsewhere, fmo_scf_job_functions(&b->jobs[k]), k};
-        b->deal.elsewhere += (size_t)elsewhere;
+        const int other_mode =
+            cube(&b->jobs[k]) > b->cpu_most && runs_in_other_mode(b, &b->jobs[k]);
+        all[num++] = (fmo_scf_sized){other_mode, fmo_scf_job_functions(&b->jobs[k]), k};
+        b->deal.other_mode += (size_t)other_mode;
     }
     b->deal.count = num;
     fmo_scf_batch_sort(all, num);
@@ -243,14 +246,14 @@ static void run_one_by_one(batch *b, const fmo_scf_options *options, size_t end)
 }
 
 /* Runs all jobs that are not in mode cpu: large ones one by one, small ones in lockstep. */
-static void run_elsewhere(batch *b, const fmo_scf_options *options)
+static void run_other_modes(batch *b, const fmo_scf_options *options)
 {
     const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
     const size_t single_num = fmo_lockstep_single_num(b);
     run_one_by_one(b, options, single_num);
-    if (b->next == b->deal.elsewhere) return;
+    if (b->next == b->deal.other_mode) return;
     size_t most = 0;
-    const size_t jobs = b->deal.elsewhere - single_num;
+    const size_t jobs = b->deal.other_mode - single_num;
     const int lockstep_batches = fmo_lockstep_batch_count(jobs, gpus, &most);
     const size_t first = fmo_scf_job_functions(&b->jobs[b->order[single_num]]); /* the largest */
     fmo_lockstep_batches_mix(b->order + single_num, jobs, lockstep_batches,
@@ -262,46 +265,47 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
  * with one thread each, and finally those that found too little memory. */
 static void run(batch *b)
 {
-    const fmo_ranks *ranks = b->asked->deal;
-    fmo_scf_options alone = *b->asked;
+    const fmo_ranks *ranks = b->options->deal;
+    fmo_scf_options alone = *b->options;
     alone.begun = NULL; /* the callback would not know which job it is about */
-    if (b->soon) alone.fock.mode = FMO_MODE_CPU;
+    if (b->all_quick) alone.fock.mode = FMO_MODE_CPU;
     /* Half of the free memory is left to other programs, as a single SCF does with stored
      * integrals; ranks of a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
     const size_t memory = alone.fock.memory ? alone.fock.memory : free_memory;
-    if (ranks && b->deal.elsewhere == 0)
+    if (ranks && b->deal.other_mode == 0)
         alone.fock.memory = memory; /* otherwise it may mean GPU memory */
     if (alone.callback) {
         alone.callback = take_cycle;
         alone.user = b;
     }
-    if (!ranks && b->deal.elsewhere) run_elsewhere(b, &alone);
+    if (!ranks && b->deal.other_mode) run_other_modes(b, &alone);
     if (b->deal.lockstep_batch) {
         run_alone(b, &alone, b->deal.large);
         fmo_lockstep_batches_run(b, &alone, LOCKSTEP_BATCHES, b->deal.lockstep_batch);
     }
     const int threads = fmo_fock_threads(alone.fock.threads);
-    if (threads < 2 || b->deal.elsewhere == b->deal.count) {
+    if (threads < 2 || b->deal.other_mode == b->deal.count) {
         run_alone(b, &alone, b->deal.count);
-        run_again(b, &alone);
+        rerun_alone(b, &alone);
         return;
     }
     run_alone(b, &alone, count_large(b, threads));
     const size_t small =
-        b->held_num ? b->deal.count -
-                          work_items_place_of_one(&b->deal, b->held[fmo_scf_batch_first_held(b)])
-                    : 0;
+        b->returned_num
+            ? b->deal.count -
+                  work_items_place_of_one(&b->deal, b->returned[fmo_scf_batch_first_returned(b)])
+            : 0;
     int workers = small < (size_t)threads ? (int)small : threads;
     while (workers > 1 && !fmo_memory_for_blas(workers)) workers /= 2;
-    b->aside = alone;
-    b->aside.fock.threads = 1;
+    b->concurrent = alone;
+    b->concurrent.fock.threads = 1;
     if (b->cpu_most > 0.0)
-        b->aside.fock.mode = FMO_MODE_CPU; /* all remaining jobs are in mode cpu */
-    b->aside.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
-    b->aside.fock.progress = NULL; /* the callback would not know which job it is about */
-    if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, b->deal.count);
-    run_again(b, &alone);
+        b->concurrent.fock.mode = FMO_MODE_CPU; /* all remaining jobs are in mode cpu */
+    b->concurrent.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
+    b->concurrent.fock.progress = NULL; /* the callback would not know which job it is about */
+    if (workers > 0 && !run_concurrently(b, workers)) run_alone(b, &alone, b->deal.count);
+    rerun_alone(b, &alone);
 }
 
 static fmo_status no_network(fmo_error *err)
@@ -313,7 +317,7 @@ static fmo_status no_network(fmo_error *err)
  * resets the counter. */
 static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
 {
-    const fmo_ranks *const ranks = b->asked->deal;
+    const fmo_ranks *const ranks = b->options->deal;
     const int fault = ranks->rank == 0 ? ranks->restart(ranks->user) : 0;
     if (fault) status = no_network(err);
     status = fmo_ranks_agree(ranks, status, err);
@@ -321,12 +325,12 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     /* A rank without a GPU would take all lockstep batches at once and run their jobs one by
      * one. */
     const int gpus = fmo_gpu_num();
-    int64_t without = gpus == 0 || b->asked->fock.device >= gpus;
+    int64_t without = gpus == 0 || b->options->fock.device >= gpus;
     if (ranks->sum(ranks->user, &without, 1, 1) != 0) return no_network(err);
     b->deal.large = fmo_lockstep_single_num(b);
-    if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's numbers are used by all */
+    if (b->deal.large < b->deal.other_mode && !without) { /* rank 0's numbers are used by all */
         const size_t first = fmo_scf_job_functions(&b->jobs[b->order[b->deal.large]]);
-        const size_t jobs = b->deal.elsewhere - b->deal.large;
+        const size_t jobs = b->deal.other_mode - b->deal.large;
         const int lockstep_batches =
             fmo_lockstep_batch_count(jobs, ranks->size, &b->deal.lockstep_batch);
         b->deal.lockstep_batch =
@@ -334,9 +338,10 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
         fmo_lockstep_batches_mix(b->order + b->deal.large, jobs, lockstep_batches,
                                  b->deal.lockstep_batch);
     }
-    size_t numbers[] = {b->deal.elsewhere, b->deal.large, b->deal.lockstep_batch};
+    size_t numbers[] = {b->deal.other_mode, b->deal.large, b->deal.lockstep_batch};
     status = fmo_ranks_broadcast(ranks, numbers, sizeof numbers, err);
-    b->deal.elsewhere = numbers[0], b->deal.large = numbers[1], b->deal.lockstep_batch = numbers[2];
+    b->deal.other_mode = numbers[0], b->deal.large = numbers[1],
+    b->deal.lockstep_batch = numbers[2];
     if (status == FMO_OK)
         status = fmo_ranks_broadcast(ranks, b->order, b->deal.count * sizeof *b->order, err);
     return status;
@@ -358,8 +363,8 @@ static uint64_t call_digest(const fmo_scf_job *jobs, size_t count, const fmo_scf
     uint64_t sum = fmo_scf_options_digest(o);
     driver_hash(&sum, &count, sizeof count);
     for (size_t k = 0; k < count; k++) {
-        const int64_t one[] = {(int64_t)fmo_scf_job_functions(&jobs[k]),
-                               jobs[k].input.electron_num};
+        const int64_t one[] = {(int64_t)fmo_scf_job_functions(&jobs[k]), jobs[k].input.electron_num,
+                               jobs[k].input.multiplicity};
         driver_hash(&sum, one, sizeof one);
     }
     return sum;
@@ -393,7 +398,7 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
 /* Runs a batch: thread blocks first, then the other jobs; restores the caller's inputs and returns
  * the status of the first failed job. */
 fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
-                                const fmo_batch_callbacks *callbacks, fmo_batch_cache *kept,
+                                const fmo_batch_callbacks *callbacks, fmo_batch_cache *cache,
                                 fmo_error *err)
 {
     fmo_scf_options defaults;
@@ -402,10 +407,10 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     fmo_status status;
     batch b = {.jobs = jobs,
                .count = count,
-               .asked = options ? options : &defaults,
+               .options = options ? options : &defaults,
                .callbacks = callbacks,
-               .kept = kept};
-    const fmo_ranks *const ranks = b.asked->deal;
+               .cache = cache};
+    const fmo_ranks *const ranks = b.options->deal;
     fmo_error own = {FMO_OK, ""};
     for (size_t k = 0; k < count; k++) {
         jobs[k].result = NULL;
@@ -419,7 +424,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     if (status == FMO_OK && !b.done)
         status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for %zu jobs", count);
     if (status == FMO_OK) status = normalise_jobs(&b, &own);
-    if (status == FMO_OK) fmo_blocks_run(&b);
+    if (status == FMO_OK && count >= FMO_BLOCKS_LEAST) fmo_blocks_run(&b);
     if (status == FMO_OK) status = sort_jobs(&b, &own);
     if (ranks) status = begin_deal(&b, status, &own);
     if (status == FMO_OK)
@@ -434,7 +439,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     pthread_mutex_destroy(&b.lock);
     pthread_mutex_destroy(&b.plans);
     free(b.order);
-    free(b.again);
+    free(b.rerun);
     free(b.done);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         if (jobs[k].status != FMO_OK)

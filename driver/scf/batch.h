@@ -39,14 +39,14 @@ typedef struct fmo_batch_cache fmo_batch_cache;
  * no memory, which callers may ignore. */
 FMO_INNER fmo_batch_cache *fmo_batch_cache_create(int fused);
 /* Call it in the thread that ran the batches, and with the same current GPU. NULL is allowed. */
-FMO_INNER void fmo_batch_cache_destroy(fmo_batch_cache *kept);
+FMO_INNER void fmo_batch_cache_destroy(fmo_batch_cache *cache);
 /* Returns the number of plans that the last batch reused from the one before. */
-size_t fmo_batch_cache_reused(const fmo_batch_cache *kept);
+size_t fmo_batch_cache_reused(const fmo_batch_cache *cache);
 
 /* Runs fmo_scf_run_batch. callbacks: NULL if all jobs are complete; kept: NULL for no cache. */
 FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
                                           const fmo_scf_options *options,
                                           const fmo_batch_callbacks *callbacks,
-                                          fmo_batch_cache *kept, fmo_error *err);
+                                          fmo_batch_cache *cache, fmo_error *err);
 
 #endif

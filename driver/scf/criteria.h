@@ -10,11 +10,15 @@
 #define FMO_SCF_ENERGY_RISE 1e-4
 #define FMO_SCF_EDIIS_UNTIL 0.1
 
+/* EDIIS also replaces DIIS if the gradient has not fallen by a tenth in this many cycles, until it
+ * does: DIIS may go on for ever, as in CN, at energies that rise and fall. */
+enum { FMO_SCF_IDLE_MOST = 12 };
+
 /* Convergence requires that the density did not change abruptly in the last step: |tr dD dF| of
  * that step must be below this (hartree). block/ requires instead that fewer electrons than this
  * are outside the lowest orbitals of F. If all electrons move from one centre to an equivalent one
  * and back in alternate cycles, gradient and energy change vanish, but these quantities do not. */
-#define FMO_SCF_JUMP 0.1
+#define FMO_SCF_ABRUPT 0.1
 
 /* If the gap between the highest occupied and the lowest virtual orbital is below this (hartree), a
  * stationary state may be a saddle point far above the solution, as in F2 at 7 angstrom, whose gap
@@ -23,43 +27,44 @@
 #define FMO_SCF_SMALL_GAP 0.05
 
 /* The error of the energy is estimated as c g^2 for a gradient of norm g. c is determined from
- * cycles with gradients between LEARN_FROM thresholds (below, errors of loose cutoffs interfere)
- * and LEARN_TO hartree (above, the energy is not quadratic); it is at least LEAST_SHARE and
- * multiplied by SAFETY. */
-#define FMO_SCF_LEARN_FROM  30.0
-#define FMO_SCF_LEARN_TO    0.1
-#define FMO_SCF_LEAST_SHARE 0.5
-#define FMO_SCF_SAFETY      2.0
+ * cycles with gradients between RATIO_FROM thresholds (below, errors of loose cutoffs interfere)
+ * and RATIO_TO hartree (above, the energy is not quadratic); it is at least RATIO_LEAST and
+ * multiplied by RATIO_SAFETY. */
+#define FMO_SCF_RATIO_FROM   30.0
+#define FMO_SCF_RATIO_TO     0.1
+#define FMO_SCF_RATIO_LEAST  0.5
+#define FMO_SCF_RATIO_SAFETY 2.0
 
 /* The ratio of the energy error to the squared gradient, determined during a run. */
-typedef struct fmo_scf_fall {
+typedef struct fmo_scf_error_ratio {
     double from, to; /* range of gradients that are used, hartree */
-    double share;    /* c of E - E_end = c g^2, 1/hartree; 0: not known */
-} fmo_scf_fall;
+    double ratio;    /* c of E - E_end = c g^2, 1/hartree; 0: not known */
+} fmo_scf_error_ratio;
 
-FMO_HD fmo_scf_fall fmo_scf_fall_begin(double gradient_convergence)
+FMO_HD fmo_scf_error_ratio fmo_scf_error_ratio_begin(double gradient_convergence)
 {
-    const fmo_scf_fall f = {FMO_SCF_LEARN_FROM * gradient_convergence, FMO_SCF_LEARN_TO, 0.0};
+    const fmo_scf_error_ratio f = {FMO_SCF_RATIO_FROM * gradient_convergence, FMO_SCF_RATIO_TO,
+                                   0.0};
     return f;
 }
 
 /* Updates c from a gradient and the energy change of the following cycle. */
-FMO_HD void fmo_scf_learn(fmo_scf_fall *f, double gradient, double change)
+FMO_HD void fmo_scf_error_ratio_update(fmo_scf_error_ratio *f, double gradient, double change)
 {
     if (gradient > f->from && gradient < f->to)
-        f->share = fmax(f->share, fmax(FMO_SCF_LEAST_SHARE, fabs(change) / (gradient * gradient)));
+        f->ratio = fmax(f->ratio, fmax(FMO_SCF_RATIO_LEAST, fabs(change) / (gradient * gradient)));
 }
 
 /* Returns the estimated error of the energy, hartree; NaN if c is not known. */
-FMO_HD double fmo_scf_still_to_fall(const fmo_scf_fall *f, double gradient)
+FMO_HD double fmo_scf_energy_error(const fmo_scf_error_ratio *f, double gradient)
 {
-    return f->share > 0.0 ? FMO_SCF_SAFETY * f->share * gradient * gradient : (double)NAN;
+    return f->ratio > 0.0 ? FMO_SCF_RATIO_SAFETY * f->ratio * gradient * gradient : (double)NAN;
 }
 
 /* Returns 1 if gradient and energy are within their thresholds; `error` is the estimate of
- * fmo_scf_still_to_fall. */
-FMO_HD int fmo_scf_is_still(double energy, double change, double error, double gradient,
-                            double energy_convergence, double gradient_convergence)
+ * fmo_scf_energy_error. */
+FMO_HD int fmo_scf_within_thresholds(double energy, double change, double error, double gradient,
+                                     double energy_convergence, double gradient_convergence)
 {
     /* The energy cannot converge beyond its rounding error. */
     const double noise = 1e-15 * fabs(energy) * 4.0;

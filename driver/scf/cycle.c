@@ -41,7 +41,7 @@ void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
 
 /* Purifies P = (high - F) / (high - low) by SP2 (purify.h), followed by one McWeeny step 3x^2 -
  * 2x^3. @return 0 if it does not converge */
-static int purify(fmo_scf_state *s, const double *fock_o, double *P)
+static int purify(fmo_scf_state *s, int occupied, const double *fock_o, double *P)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->m * (size_t)s->m;
@@ -56,7 +56,7 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     op->add_to_diagonal(s->la, s->m, high / width, P);
     if (projected) fmo_scf_shift_projected(s, -high / width, P);
     trace = ((s->m - projected) * high - trace) / width;
-    if (!op->purify(s->la, s->m, s->occupied, trace, P, s->work)) return 0;
+    if (!op->purify(s->la, s->m, occupied, trace, P, s->work)) return 0;
     if (projected) fmo_scf_restore_projected(s, P);
     op->multiply(s->la, 1.0, fmo_matrix_of(P, s->m, s->m), fmo_matrix_of(P, s->m, s->m), 0.0,
                  s->work);
@@ -68,47 +68,80 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     return s->la->error.status == FMO_OK;
 }
 
-/* Diagonalises a Fock matrix [m][m], which is overwritten by its orbitals. */
-static void diagonalise(fmo_scf_state *s, double *fock_o)
+/* Diagonalises the Fock matrix [m][m] of a channel, which is overwritten by its orbitals. */
+static void diagonalise(fmo_scf_state *s, int channel, double *fock_o)
 {
-    s->la->ops->eigen(s->la, s->m, fock_o, s->orbital_energy);
-    if (s->occupied < s->m)
-        s->gap = s->orbital_energy[s->occupied] - s->orbital_energy[s->occupied - 1];
+    double *const energy = s->orbital_energy + (size_t)channel * (size_t)s->n;
+    const int occupied = s->occupied[channel];
+    s->la->ops->eigen(s->la, s->m, fock_o, energy);
+    if (occupied > 0 && occupied < s->m)
+        s->gap = fmin(s->gap, energy[occupied] - energy[occupied - 1]);
 }
 
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
     s->gap = INFINITY;
-    if (s->solver != FMO_SCF_SOLVER_PURIFY || !purify(s, fock_o, density_o)) {
-        diagonalise(s, fock_o);
-        op->multiply(s->la, 2.0, fmo_matrix_of(fock_o, s->m, s->occupied),
-                     fmo_transpose_of(fock_o, s->m, s->occupied), 0.0, density_o);
-        op->fold(s->la, s->m, 0.5, 1.0, density_o);
+    for (int c = 0; c < s->channels; c++) {
+        double *const F = fock_o + (size_t)c * size, *const D = density_o + (size_t)c * size;
+        const int occupied = s->occupied[c];
+        if (s->solver == FMO_SCF_SOLVER_PURIFY && occupied > 0 && purify(s, occupied, F, D))
+            continue;
+        diagonalise(s, c, F);
+        if (occupied > 0)
+            op->multiply(s->la, 2.0, fmo_matrix_of(F, s->m, occupied),
+                         fmo_transpose_of(F, s->m, occupied), 0.0, D);
+        else
+            op->add(s->la, size, 0.0, F, 0.0, D);
+        op->fold(s->la, s->m, 0.5, 1.0, D);
     }
     op->finish(s->la);
     s->solve_seconds += driver_seconds() - start;
 }
 
+void fmo_scf_density_from_orthogonal(fmo_scf_state *s)
+{
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
+    for (size_t c = 0; c < (size_t)s->channels; c++)
+        fmo_scf_from_orthogonal(s, s->density_o + c * mm, s->density + c * nn);
+}
+
 void fmo_scf_canonical_orbitals(fmo_scf_state *s)
 {
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
-    fmo_scf_fock_to_orthogonal(s, s->fock, s->orbitals);
-    diagonalise(s, s->orbitals);
+    s->gap = INFINITY;
+    for (int c = 0; c < s->channels; c++) {
+        double *const orbitals = s->orbitals + (size_t)c * mm;
+        fmo_scf_fock_to_orthogonal(s, s->fock + (size_t)c * nn, orbitals);
+        diagonalise(s, c, orbitals);
+    }
     s->solve_seconds += driver_seconds() - start;
 }
 
 /* ---- from a density to a Fock matrix --------------------------------------------------------- */
 
+/* J is that of the mean of the densities, which are twice those of the spins. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     const fmo_status status = fmo_fock_plan_loosen(s->plan, s->cutoff, &s->la->error);
-    if (status == FMO_OK) op->fock(s->la, s->plan, density, s->coulomb, s->exchange);
-    op->add(s->la, size, 1.0, s->coulomb, 0.0, out);
-    op->add(s->la, size, -0.5, s->exchange, 1.0, out);
+    if (s->channels > 1) {
+        op->add(s->la, size, 0.5, density, 0.0, s->work2);
+        op->add(s->la, size, 0.5, density + size, 1.0, s->work2);
+        if (status == FMO_OK)
+            op->fock_of_spins(s->la, s->plan, s->n, s->work2, density, s->coulomb, s->exchange);
+    } else if (status == FMO_OK) {
+        op->fock(s->la, s->plan, density, s->coulomb, s->exchange);
+    }
+    for (int c = 0; c < s->channels; c++) {
+        double *const G = fmo_scf_of_channel(s, out, c);
+        op->add(s->la, size, 1.0, s->coulomb, 0.0, G);
+        op->add(s->la, size, -0.5, s->exchange + (size_t)c * size, 1.0, G);
+    }
 }
 
 /* Arguments of fit. */
@@ -146,41 +179,60 @@ int fmo_scf_fit_plan(fmo_scf_state *s, const double *density)
     return f.fitted;
 }
 
+/* Returns the means over channels of tr D H, tr D G and, of three terms, tr D G of the change. */
+static void expectations(fmo_scf_state *s, int terms, const double *density, double *sum)
+{
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    double of_c[3];
+    for (int k = 0; k < terms; k++) sum[k] = 0.0;
+    for (int c = 0; c < s->channels; c++) {
+        s->la->ops->dots(s->la, size, terms, fmo_scf_of_channel(s, s->core, c),
+                         density + (size_t)c * size, of_c);
+        for (int k = 0; k < terms; k++) sum[k] += of_c[k] / s->channels;
+    }
+}
+
 /* The energy of a changed density is updated: with the change d, Tr D G(D) / 2 changes by Tr d (G +
  * G(d) / 2). Errors of builds then contribute in proportion to d and not to D. If the result is
  * NaN, the plan is adapted to the density and the build repeated once. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t size = (size_t)s->n * (size_t)s->n;
+    const size_t size = (size_t)s->n * (size_t)s->n, all = (size_t)s->channels * size;
     double start = driver_seconds();
     const int terms = how == FMO_SCF_CHANGE ? 3 : 2;
-    const double *const built = how == FMO_SCF_CHANGE ? s->built : s->density;
+    const double *const built_density = how == FMO_SCF_CHANGE ? s->built_density : s->density;
+    double *const G = how == FMO_SCF_CHANGE ? s->change : s->fock_2e;
     double sum[3];
-    if (how == FMO_SCF_CHANGE) op->add(s->la, size, 1.0, s->density, -1.0, s->built);
+    if (how == FMO_SCF_CHANGE) op->add(s->la, all, 1.0, s->density, -1.0, s->built_density);
     for (int again = 0; again < 2; again++) {
-        if (how != FMO_SCF_KNOWN)
-            fmo_scf_two_electron(s, built, how == FMO_SCF_CHANGE ? s->change : s->fock_2e);
+        if (how != FMO_SCF_REUSED) fmo_scf_two_electron(s, built_density, G);
         op->finish(s->la);
         s->fock_seconds += driver_seconds() - start;
         start = driver_seconds();
-        op->dots(s->la, size, terms, s->core, built, sum);
-        if (again || !isnan(sum[terms - 1]) || !fmo_scf_fit_plan(s, built)) break;
+        expectations(s, terms, built_density, sum);
+        if (again || !isnan(sum[terms - 1]) || !fmo_scf_fit_plan(s, built_density)) break;
     }
     if (how == FMO_SCF_CHANGE) {
         s->one_electron_energy += sum[0];
         s->two_electron_energy += sum[1] + 0.5 * sum[2];
-        op->add(s->la, size, 1.0, s->change, 1.0, s->fock_2e);
     } else {
         s->one_electron_energy = sum[0];
         if (how == FMO_SCF_FULL) s->two_electron_energy = 0.5 * sum[1];
     }
-    op->add(s->la, size, 1.0, s->density, 0.0, s->built);
-    op->add(s->la, size, 1.0, s->core, 0.0, s->fock);
-    op->add(s->la, size, 1.0, s->fock_2e, 1.0, s->fock);
-    s->changes = how == FMO_SCF_FULL ? 0 : s->changes + (how == FMO_SCF_CHANGE);
-    if (how != FMO_SCF_KNOWN)
-        s->widest = how == FMO_SCF_FULL ? s->cutoff : fmax(s->widest, s->cutoff);
+    op->add(s->la, all, 1.0, s->density, 0.0, s->built_density);
+    for (int c = 0; c < s->channels; c++) {
+        double *const of_c = fmo_scf_of_channel(s, s->fock_2e, c);
+        double *const fock = s->fock + (size_t)c * size;
+        if (how == FMO_SCF_CHANGE)
+            op->add(s->la, size, 1.0, fmo_scf_of_channel(s, s->change, c), 1.0, of_c);
+        op->add(s->la, size, 1.0, fmo_scf_of_channel(s, s->core, c), 0.0, fock);
+        op->add(s->la, size, 1.0, of_c, 1.0, fock);
+    }
+    s->incremental_builds =
+        how == FMO_SCF_FULL ? 0 : s->incremental_builds + (how == FMO_SCF_CHANGE);
+    if (how != FMO_SCF_REUSED)
+        s->largest_cutoff = how == FMO_SCF_FULL ? s->cutoff : fmax(s->largest_cutoff, s->cutoff);
     return s->nuclear_repulsion + s->one_electron_energy + s->two_electron_energy +
            fmo_scf_projected_energy(s);
 }
@@ -189,7 +241,7 @@ double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
 
 /* The final phase starts at the latest when the gradient is below this many times the threshold. It
  * starts with a full build and uses the requested cutoff; usually it is one cycle. */
-static const double nearly = 5.0;
+static const double final_phase_gradient = 5.0;
 
 /* Factor of the looser cutoff before the final phase: cutoff = factor * (gradient at which the
  * final phase starts / 5) / sqrt(number of functions), because the norm of the neglected part of a
@@ -198,89 +250,93 @@ static const double loose_share = 0.003;
 
 /* The final phase may use incremental builds after its first one if the error of a build is below
  * this share of the energy threshold. */
-static const double little = 0.3;
+static const double incremental_error_share = 0.3;
 
 /* The error of an incremental build affects later density changes as well: a full build follows
  * when they are this many times larger than assumed for its cutoff. */
-static const double rises_most = 4.0;
+static const double change_growth_most = 4.0;
 
 /* If G is cached for later SCFs, which need it to be more accurate, incremental builds use this
  * share of the looser cutoff. */
-static const double keeps_share = 0.1;
+static const double cached_cutoff_share = 0.1;
 
 /* A density that was read is assumed to have a gradient of at most this (hartree): no looser builds
  * if the final phase starts at a larger gradient. */
-static const double given_is_near = 1e-2;
+static const double read_density_gradient = 1e-2;
 
 /* Cycles towards gradient_aim continue while the gradient is at most this fraction of the previous
  * one. */
-static const double falls_enough = 0.5;
+static const double gradient_ratio_most = 0.5;
 
 /* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
-typedef struct past {
-    int size, held, newest;
+typedef struct history {
+    int size, num, newest;
     int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
                 */
     double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
-} past;
+} history;
 
 /* Lists the slots from the oldest to the newest. */
-static void order_of(const past *p, int slot[])
+static void slots_by_age(const history *h, int slot[])
 {
-    for (int i = 0; i < p->held; i++) slot[i] = (p->newest + 1 + i + (p->size - p->held)) % p->size;
+    for (int i = 0; i < h->num; i++) slot[i] = (h->newest + 1 + i + (h->size - h->num)) % h->size;
 }
 
 /* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F, whose norm is sqrt
  * 2 times that of the gradient 2 F_ai. @return the norm of the gradient, hartree */
-static double remember(fmo_scf_state *s, past *p, double energy)
+static double add_to_history(fmo_scf_state *s, history *h, double energy)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t size = (size_t)s->m * (size_t)s->m;
-    p->newest = (p->newest + 1) % p->size;
-    if (p->newest == p->guess) p->guess = -1; /* overwritten */
-    if (p->held < p->size) p->held++;
-    const size_t at = (size_t)p->newest * size;
-    double *fock = s->past_fock + at, *error = s->past_error + at, *density = s->past_density + at;
-    fmo_scf_fock_to_orthogonal(s, s->fock, fock);
-    op->multiply(s->la, 1.0, fmo_matrix_of(fock, s->m, s->m),
-                 fmo_matrix_of(s->density_o, s->m, s->m), 0.0, error);
-    op->fold(s->la, s->m, 1.0, -1.0, error);
-    op->add(s->la, size, 1.0, s->density_o, 0.0, density);
-    p->energy[p->newest] = energy;
-    double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
-    op->dots(s->la, size, p->held, s->past_error, error, errors);
-    op->dots(s->la, size, p->held, s->past_fock, density, row);    /* tr D_new F_v */
-    op->dots(s->la, size, p->held, s->past_density, fock, column); /* tr D_v F_new */
-    for (int v = 0; v < p->held; v++) {
-        p->B[p->newest][v] = p->B[v][p->newest] = errors[v];
-        p->T[p->newest][v] = row[v];
-        p->T[v][p->newest] = column[v];
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
+    const size_t size = (size_t)s->channels * mm;
+    h->newest = (h->newest + 1) % h->size;
+    if (h->newest == h->guess) h->guess = -1; /* overwritten */
+    if (h->num < h->size) h->num++;
+    const size_t at = (size_t)h->newest * size;
+    double *fock = s->history_fock + at, *error = s->history_error + at,
+           *density = s->history_density + at;
+    for (size_t c = 0; c < (size_t)s->channels; c++) {
+        fmo_scf_fock_to_orthogonal(s, s->fock + c * nn, fock + c * mm);
+        op->multiply(s->la, 1.0, fmo_matrix_of(fock + c * mm, s->m, s->m),
+                     fmo_matrix_of(s->density_o + c * mm, s->m, s->m), 0.0, error + c * mm);
+        op->fold(s->la, s->m, 1.0, -1.0, error + c * mm);
     }
-    return sqrt(0.5 * p->B[p->newest][p->newest]);
+    op->add(s->la, size, 1.0, s->density_o, 0.0, density);
+    h->energy[h->newest] = energy;
+    double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
+    op->dots(s->la, size, h->num, s->history_error, error, errors);
+    op->dots(s->la, size, h->num, s->history_fock, density, row);    /* tr D_new F_v */
+    op->dots(s->la, size, h->num, s->history_density, fock, column); /* tr D_v F_new */
+    for (int v = 0; v < h->num; v++) {
+        h->B[h->newest][v] = h->B[v][h->newest] = errors[v] / s->channels;
+        h->T[h->newest][v] = row[v] / s->channels;
+        h->T[v][h->newest] = column[v] / s->channels;
+    }
+    return sqrt(0.5 * h->B[h->newest][h->newest]);
 }
 
 /* Returns 1 if the last density differs much from the one before (criteria.h). */
-static int has_jumped(const past *p)
+static int changed_abruptly(const history *h)
 {
-    const int a = p->newest, b = (a + p->size - 1) % p->size;
-    return p->held > 1 && fabs(p->T[a][a] - p->T[a][b] - p->T[b][a] + p->T[b][b]) > FMO_SCF_JUMP;
+    const int a = h->newest, b = (a + h->size - 1) % h->size;
+    return h->num > 1 && fabs(h->T[a][a] - h->T[a][b] - h->T[b][a] + h->T[b][b]) > FMO_SCF_ABRUPT;
 }
 
 /* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
  * extrapolation. */
-static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, double *fock_o)
+static void extrapolate(fmo_scf_state *s, const history *h, int ediis, int plain, double *fock_o)
 {
     int slot[FMO_DIIS_MAX], m = 0;
     double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
     double c[FMO_DIIS_MAX] = {0.0}, by_slot[FMO_DIIS_MAX] = {0.0};
-    order_of(p, slot);
-    for (int i = 0; i < p->held; i++)
-        if (p->held == 1 || !ediis || slot[i] != p->guess) slot[m++] = slot[i];
+    slots_by_age(h, slot);
+    for (int i = 0; i < h->num; i++)
+        if (h->num == 1 || !ediis || slot[i] != h->guess) slot[m++] = slot[i];
     for (int i = 0; i < m; i++) {
-        E[i] = p->energy[slot[i]];
+        E[i] = h->energy[slot[i]];
         for (int j = 0; j < m; j++) {
-            B[i][j] = p->B[slot[i]][slot[j]];
-            T[i][j] = p->T[slot[i]][slot[j]];
+            B[i][j] = h->B[slot[i]][slot[j]];
+            T[i][j] = h->T[slot[i]][slot[j]];
         }
     }
     if (plain)
@@ -290,19 +346,22 @@ static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, d
     else
         fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
     for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
-    s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, p->held, s->past_fock, by_slot, fock_o);
+    s->la->ops->combine(s->la, (size_t)s->channels * (size_t)s->m * (size_t)s->m, h->num,
+                        s->history_fock, by_slot, fock_o);
 }
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
  * the density changes (build.c). If the Fock matrix may be less accurate, incremental builds
- * therefore use a cutoff that is larger in the ratio of density to change, up to `loose`, and the
+ * therefore use a cutoff that is larger in the ratio of density to change, up to `loosest`, and the
  * final phase starts as soon as that is possible. */
 typedef struct cutoffs {
-    double asked, loose, before; /* before: the final phase */
-    double begin, near; /* gradients at which the final phase starts, and starts at the latest */
-    double density;     /* norm of the density over the norm of changes at a gradient of 1 */
-    int last;           /* 1: the final phase has started */
-    int changes; /* 1: builds of the final phase after the first, full one may be incremental */
+    double requested, loosest;
+    double early;                /* before the final phase */
+    double final_from, final_at; /* gradients at which the final phase may start, and starts at the
+                                    latest, hartree */
+    double density;  /* norm of the density over the norm of changes at a gradient of 1 */
+    int final;       /* 1: the final phase has started */
+    int incremental; /* 1: builds of the final phase after the first, full one may be incremental */
 } cutoffs;
 
 /* Returns the cutoff that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
@@ -314,33 +373,35 @@ static double loose_cutoff(const fmo_scf_state *s, double gradient)
 /* Chooses the cutoffs of an SCF from its options. */
 static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
 {
-    cutoffs c = {.asked = o->fock.cutoff, .loose = loose_cutoff(s, o->gradient_convergence)};
-    const int loosened = c.asked > 0.0 && c.loose > c.asked; /* cutoff 0: no screening */
+    cutoffs c = {.requested = o->fock.cutoff, .loosest = loose_cutoff(s, o->gradient_convergence)};
+    const int loosened = c.requested > 0.0 && c.loosest > c.requested; /* cutoff 0: no screening */
     /* In the orthogonal basis changes are up to four times their gradient. */
-    c.density = 0.25 * sqrt((double)s->occupied);
-    c.changes = loosened && FMO_SCF_CUTOFF_ERROR * c.asked * s->n <= little * o->energy_convergence;
-    c.begin = c.near = nearly * o->gradient_convergence;
-    if (c.changes && o->loose_fock)
-        c.begin = fmax(c.near, c.density * c.asked / c.loose);
+    c.density = 0.25 * sqrt((double)s->occupied[0]);
+    c.incremental = loosened && FMO_SCF_CUTOFF_ERROR * c.requested * s->n <=
+                                    incremental_error_share * o->energy_convergence;
+    c.final_from = c.final_at = final_phase_gradient * o->gradient_convergence;
+    if (c.incremental && o->loose_fock)
+        c.final_from = fmax(c.final_at, c.density * c.requested / c.loosest);
     else
-        c.loose = c.asked;
-    c.before = loose_cutoff(s, c.begin / nearly);
-    c.last = !loosened || s->known || (o->guess == FMO_SCF_GUESS_READ && c.begin > given_is_near);
-    if (s->keeps) c.loose *= keeps_share;
+        c.loosest = c.requested;
+    c.early = loose_cutoff(s, c.final_from / final_phase_gradient);
+    c.final = !loosened || s->fock_2e_known ||
+              (o->guess == FMO_SCF_GUESS_READ && c.final_from > read_density_gradient);
+    if (s->caches_fock_2e) c.loosest *= cached_cutoff_share;
     return c;
 }
 
 /* Chooses the next build, and sets its cutoff in the state. */
 static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, int rebuild)
 {
-    const int begins = !c->last && gradient < c->begin;
-    const int rises = c->last && s->widest > c->asked &&
-                      s->widest * gradient > rises_most * c->asked * c->density;
-    const int full = rebuild || begins || rises || (gradient < c->near && !c->changes);
-    c->last |= begins;
-    s->cutoff = !c->last ? c->before
-                : full   ? c->asked
-                         : fmax(c->asked, fmin(c->loose, c->asked * c->density / gradient));
+    const int begins = !c->final && gradient < c->final_from;
+    const int rises = c->final && s->largest_cutoff > c->requested &&
+                      s->largest_cutoff * gradient > change_growth_most * c->requested * c->density;
+    const int full = rebuild || begins || rises || (gradient < c->final_at && !c->incremental);
+    c->final |= begins;
+    s->cutoff = !c->final ? c->early
+                : full    ? c->requested
+                       : fmax(c->requested, fmin(c->loosest, c->requested * c->density / gradient));
     return full ? FMO_SCF_FULL : FMO_SCF_CHANGE;
 }
 
@@ -369,9 +430,9 @@ typedef struct iteration {
     fmo_scf_state *s;
     const fmo_scf_options *o;
     fmo_scf_result *r;
-    past p;
+    history history;
     cutoffs c;
-    fmo_scf_fall falls;
+    fmo_scf_error_ratio error_ratio;
     fmo_scf_how how; /* how the next G is obtained */
     double lowest;   /* lowest energy of the cycles so far, hartree, without an initial density that
                         does not come from doubly occupied orbitals */
@@ -379,32 +440,38 @@ typedef struct iteration {
     int is_guess;    /* 1: the density of this cycle is such an initial density */
     int alone;       /* 1: no extrapolation */
     int ediis;       /* 1: EDIIS replaces DIIS */
-    int still;       /* 1: gradient and energy of this cycle are within their thresholds */
-    int jumps;       /* 1: they are, but the density has changed abruptly */
-    int doubt;       /* 1: this happened in a cycle so far */
+    int within;      /* 1: gradient and energy of this cycle are within their thresholds */
+    int abrupt;      /* 1: they are, but the density has changed abruptly */
+    int was_abrupt;  /* 1: this happened in a cycle so far */
     int plain;       /* 1: the last step used its own Fock matrix without extrapolation */
+    double nearest;  /* smallest gradient so far, hartree */
+    int idle;        /* cycles since it fell by a tenth */
+    int stuck;       /* 1: EDIIS because of that, until it falls */
 } iteration;
 
 /* Starts an iteration from the density of the state. */
 static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
 {
-    const int alone = o->diis_size < FMO_SCF_PAST_LEAST;
+    const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
     /* A cached G must be as accurate as this SCF's own would be. */
-    s->known &= s->changes < o->rebuild_cycles &&
-                (s->widest <= o->fock.cutoff ||
-                 (o->loose_fock && s->widest <= loose_cutoff(s, o->gradient_convergence)));
-    const iteration it = {
-        .s = s,
-        .o = o,
-        .r = r,
-        .p = {.size = alone ? FMO_SCF_PAST_LEAST : o->diis_size, .newest = -1, .guess = -1},
-        .c = begin_cutoffs(s, o),
-        .falls = fmo_scf_fall_begin(o->gradient_convergence),
-        .how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL,
-        .lowest = INFINITY,
-        .alone = alone};
-    s->cutoff = it.c.last ? it.c.asked : it.c.before;
-    s->known = 0;
+    s->fock_2e_known &=
+        s->incremental_builds < o->rebuild_cycles &&
+        (s->largest_cutoff <= o->fock.cutoff ||
+         (o->loose_fock && s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
+    const iteration it = {.s = s,
+                          .o = o,
+                          .r = r,
+                          .history = {.size = alone ? FMO_SCF_HISTORY_LEAST : o->diis_size,
+                                      .newest = -1,
+                                      .guess = -1},
+                          .c = begin_cutoffs(s, o),
+                          .error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence),
+                          .how = s->fock_2e_known ? FMO_SCF_REUSED : FMO_SCF_FULL,
+                          .lowest = INFINITY,
+                          .nearest = INFINITY,
+                          .alone = alone};
+    s->cutoff = it.c.final ? it.c.requested : it.c.early;
+    s->fock_2e_known = 0;
     r->converged = 0;
     return it;
 }
@@ -417,23 +484,24 @@ static void judge(iteration *it, double energy, double gradient)
     const double change = it->first ? NAN : energy - r->energy;
     const double before = it->first ? INFINITY : r->gradient;
     it->is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
-    if (it->is_guess) it->p.guess = it->p.newest;
+    if (it->is_guess) it->history.guess = it->history.newest;
     /* with a level shift the energy falls more slowly */
-    if (!(o->level_shift > 0.0)) fmo_scf_learn(&it->falls, before, change);
+    if (!(o->level_shift > 0.0)) fmo_scf_error_ratio_update(&it->error_ratio, before, change);
     r->cycles++;
     r->full_builds += it->how == FMO_SCF_FULL;
     r->energy = energy;
     r->energy_change = change;
     r->gradient = gradient;
-    r->energy_error = fmo_scf_still_to_fall(&it->falls, gradient);
-    it->still = fmo_scf_is_still(energy, change, r->energy_error, gradient, o->energy_convergence,
-                                 o->gradient_convergence);
-    const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
+    r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
+    it->within = fmo_scf_within_thresholds(energy, change, r->energy_error, gradient,
+                                           o->energy_convergence, o->gradient_convergence);
+    const int no_better = gradient > gradient_ratio_most * before || gradient < o->gradient_aim ||
                           r->cycles == o->max_cycles;
-    it->jumps = it->still && has_jumped(&it->p); /* a state that may not be stationary */
-    it->doubt |= it->jumps;
-    r->converged = it->still && (!it->doubt || (it->plain && !it->jumps)) && it->c.last &&
-                   (it->how == FMO_SCF_FULL || it->c.changes) &&
+    it->abrupt =
+        it->within && changed_abruptly(&it->history); /* a state that may not be stationary */
+    it->was_abrupt |= it->abrupt;
+    r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
+                   (it->how == FMO_SCF_FULL || it->c.incremental) &&
                    (o->gradient_aim <= 0.0 || no_better);
 }
 
@@ -446,22 +514,30 @@ static void next_density(iteration *it)
     const double energy = it->r->energy, gradient = it->r->gradient;
     if (energy > it->lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !it->first)
         it->ediis = 1;
-    const int again = it->plain && it->jumps;
-    if (gradient < FMO_SCF_EDIIS_UNTIL)
+    const int again = it->plain && it->abrupt;
+    const int nearer = gradient < 0.9 * it->nearest;
+    it->nearest = nearer ? gradient : it->nearest;
+    it->idle = nearer ? 0 : it->idle + 1;
+    it->stuck = it->idle >= FMO_SCF_IDLE_MOST || (it->stuck && !nearer);
+    if (it->stuck)
+        it->ediis = 1;
+    else if (gradient < FMO_SCF_EDIIS_UNTIL)
         it->ediis = again; /* states between the two have a lower energy */
-    it->plain = it->doubt && it->still && !again;
+    it->plain = it->was_abrupt && it->within && !again;
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
-    extrapolate(s, &it->p, it->ediis, it->plain || it->alone, s->orbitals);
+    extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
     if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */
-        op->add(s->la, (size_t)s->m * (size_t)s->m, -0.5 * o->level_shift, s->density_o, 1.0,
+        const size_t mm = (size_t)s->m * (size_t)s->m;
+        op->add(s->la, (size_t)s->channels * mm, -0.5 * o->level_shift, s->density_o, 1.0,
                 s->orbitals);
-        op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals);
+        for (size_t c = 0; c < (size_t)s->channels; c++)
+            op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals + c * mm);
     }
     if (it->r->cycles < o->max_cycles) {
         fmo_scf_solve(s, s->orbitals, s->density_o);
-        fmo_scf_from_orthogonal(s, s->density_o, s->density);
+        fmo_scf_density_from_orthogonal(s);
     }
-    it->how = choose_build(s, &it->c, gradient, s->changes >= o->rebuild_cycles);
+    it->how = choose_build(s, &it->c, gradient, s->incremental_builds >= o->rebuild_cycles);
 }
 
 /* Calls the callback. `cycle` has what was known before the cycle began, with the seconds of the
@@ -496,7 +572,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                                      .fock_seconds = s->fock_seconds,
                                      .solve_seconds = s->solve_seconds};
         const double energy = fmo_scf_build(s, it.how);
-        const double gradient = remember(s, &it.p, energy);
+        const double gradient = add_to_history(s, &it.history, energy);
         const int finite = isfinite(energy) && isfinite(gradient);
         if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
         judge(&it, energy, gradient);

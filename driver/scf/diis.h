@@ -1,4 +1,4 @@
-/* Coefficients of past Fock matrices for DIIS and EDIIS. Used by iterate.c, sad.c and
+/* Coefficients of past Fock matrices for DIIS and EDIIS. Used by cycle.c, sad.c and
  * ../fmo/mix.c. */
 #ifndef FMO_SCF_DIIS_H
 #define FMO_SCF_DIIS_H

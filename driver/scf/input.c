@@ -62,6 +62,8 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
     } whole[] = {{"guess", o->guess, 0, FMO_SCF_GUESS_COUNT - 1},
                  {"solver", o->solver, 0, FMO_SCF_SOLVER_COUNT - 1},
                  {"stability", o->stability, 0, FMO_SCF_STABILITY_COUNT - 1},
+                 {"unrestricted", o->unrestricted, 0, 1},
+                 {"guess_mix", o->guess_mix, 0, 1},
                  {"max_cycles", o->max_cycles, 1, INT_MAX},
                  {"diis_size", o->diis_size, 1, FMO_DIIS_MAX},
                  {"rebuild_cycles", o->rebuild_cycles, 0, INT_MAX}};
@@ -116,10 +118,39 @@ uint64_t fmo_scf_options_digest(const fmo_scf_options *o)
                               o->stability,
                               o->orbitals,
                               o->auto_in_fused,
-                              o->loose_fock};
+                              o->loose_fock,
+                              o->unrestricted,
+                              o->guess_mix};
     uint64_t sum = driver_hash_of_nothing;
     driver_hash(&sum, numbers, sizeof numbers);
     return sum;
+}
+
+/* Checks that the multiplicity is one that the electrons can have, and that UHF does what is
+ * requested. */
+static fmo_status check_spin(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err)
+{
+    const int multiplicity = in->multiplicity > 0 ? in->multiplicity : 1;
+    if (in->multiplicity < 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "multiplicity = %d: expected 1 or more",
+                             in->multiplicity);
+    if (multiplicity == 1 && in->electron_num % 2)
+        return fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%d electrons: RHF needs an even number; choose another --charge, or a "
+            "multiplicity of 2 or more (UHF)",
+            in->electron_num);
+    if (multiplicity - 1 > in->electron_num || (in->electron_num - multiplicity + 1) % 2)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%d electrons cannot have multiplicity %d: expected %s of at most %d",
+                             in->electron_num, multiplicity,
+                             in->electron_num % 2 ? "an even number" : "an odd number",
+                             in->electron_num + 1);
+    if (fmo_scf_channels(in, o) == 1) return FMO_OK;
+    if (in->projector)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "a projector with open shells: only RHF has projectors");
+    return FMO_OK;
 }
 
 /* Checks options, number of electrons, nuclear repulsion, field and projector of an input. */
@@ -135,15 +166,13 @@ fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o
         return fmo_error_set(err, FMO_ERR_INPUT, "the number of electrons is not known");
     if (in->electron_num == 0)
         return fmo_error_set(err, FMO_ERR_INPUT, "no electrons: choose a lower --charge");
-    if (in->electron_num % 2)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "%d electrons: RHF needs an even number; choose another --charge",
-                             in->electron_num);
-    if (in->electron_num > 2 * n)
+    const fmo_status spin = check_spin(in, o, err);
+    if (spin != FMO_OK) return spin;
+    if (in->electron_num + in->multiplicity - (in->multiplicity > 0) > 2 * n)
         return fmo_error_set(
             err, FMO_ERR_INPUT,
-            "%d electrons do not fit into %d functions: choose a larger basis or a "
-            "higher --charge",
+            "%d electrons do not fit into %d functions with this multiplicity: choose a larger "
+            "basis or a higher --charge",
             in->electron_num, n);
     if (!isfinite(in->nuclear_repulsion))
         return fmo_error_set(err, FMO_ERR_INPUT,
@@ -208,7 +237,9 @@ fmo_status fmo_scf_normalise(const fmo_scf_input *input, const fmo_scf_options *
                     &to->input.core_hamiltonian) &&
         copy_matrix(n, to->norm, -1, input->field, &to->field, &to->input.field) &&
         copy_matrix(n, to->norm, -1, input->projector, &to->projector, &to->input.projector) &&
-        copy_matrix(n, to->norm, 1, density, &to->density, &to->input.density)) {
+        copy_matrix(n, to->norm, 1, density, &to->density, &to->input.density) &&
+        copy_matrix(n, to->norm, 1, input->spin_density, &to->spin_density,
+                    &to->input.spin_density)) {
         to->input.basis = to->basis;
         return FMO_OK;
     }
@@ -225,8 +256,15 @@ void fmo_scf_from_normal(const fmo_scf_normal *from, fmo_scf_result *r)
     scale_matrix(n, norm, 1, r->fock);
     scale_matrix(n, norm, 1, r->overlap);
     scale_matrix(n, norm, 1, r->core_hamiltonian);
+    if (r->unrestricted) {
+        scale_matrix(n, norm, -1, r->spin_density);
+        scale_matrix(n, norm, 1, r->fock_beta);
+    }
     for (size_t k = 0; k < n; k++)
-        for (size_t i = 0; i < n; i++) r->coefficient[k * n + i] /= norm[i];
+        for (size_t i = 0; i < n; i++) {
+            r->coefficient[k * n + i] /= norm[i];
+            if (r->unrestricted) r->coefficient_beta[k * n + i] /= norm[i];
+        }
 }
 
 void fmo_scf_normal_free(fmo_scf_normal *normal)
@@ -237,6 +275,7 @@ void fmo_scf_normal_free(fmo_scf_normal *normal)
     free(normal->field);
     free(normal->projector);
     free(normal->density);
+    free(normal->spin_density);
     *normal = (fmo_scf_normal){0};
 }
 

@@ -21,6 +21,12 @@ FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
 /* Returns FMO_OK, or FMO_ERR_ARGUMENT or FMO_ERR_INPUT with the cure in err. */
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err);
 
+/* Number of channels of an SCF: 2 for UHF. */
+static inline int fmo_scf_channels(const fmo_scf_input *in, const fmo_scf_options *o)
+{
+    return in->multiplicity > 1 || o->unrestricted ? 2 : 1;
+}
+
 /* ---- functions of norm 1 ----
  * SCFs use functions of norm 1, whatever the norms of the caller's functions, so that thresholds do
  * not depend on the normalisation: chi_i = norm_i times the normalised function i. */
@@ -30,7 +36,7 @@ typedef struct fmo_scf_normal {
     fmo_scf_input input; /* the caller's, if its functions have norm 1 or it is not valid */
     double *norm;        /* [nao] norms of the caller's functions; NULL: nothing was changed */
     fmo_basis *basis;
-    double *core, *field, *projector, *density;
+    double *core, *field, *projector, *density, *spin_density;
 } fmo_scf_normal;
 
 /* Converts a molecule. An invalid input stays as it is: the SCF will report its error.

@@ -18,15 +18,15 @@ void fmo_scf_batch_give_back(const batch *b, size_t k)
     fmo_scf_normal_free(&b->normal[k]);
 }
 
-void fmo_scf_batch_note_end(batch *b, size_t k, int aside)
+void fmo_scf_batch_note_end(batch *b, size_t k, int concurrent)
 {
     fmo_scf_job *const job = &b->jobs[k];
-    if (!aside || job->status != FMO_ERR_MEMORY) fmo_scf_batch_give_back(b, k);
+    if (!concurrent || job->status != FMO_ERR_MEMORY) fmo_scf_batch_give_back(b, k);
     pthread_mutex_lock(&b->lock);
-    if (aside && job->status == FMO_ERR_MEMORY)
-        b->again[k] = 1;
-    else if (b->asked->finished)
-        b->asked->finished(k, job, b->asked->user);
+    if (concurrent && job->status == FMO_ERR_MEMORY)
+        b->rerun[k] = 1;
+    else if (b->options->finished)
+        b->options->finished(k, job, b->options->user);
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -48,26 +48,26 @@ const double *fmo_scf_batch_overlap(const batch *b, size_t job)
 }
 
 /* Returns the index of the smallest returned work item. */
-int fmo_scf_batch_first_held(const batch *b)
+int fmo_scf_batch_first_returned(const batch *b)
 {
     int first = 0;
-    for (int k = 1; k < b->held_num; k++)
-        if (b->held[k] < b->held[first]) first = k;
+    for (int k = 1; k < b->returned_num; k++)
+        if (b->returned[k] < b->returned[first]) first = k;
     return first;
 }
 
 /* Takes a work item: one that was returned, the next of this process, or the next of the ranks'
  * counter. */
-size_t fmo_scf_batch_take(batch *b)
+size_t fmo_scf_batch_take_item(batch *b)
 {
-    const fmo_ranks *ranks = b->asked->deal;
+    const fmo_ranks *ranks = b->options->deal;
     const size_t all = work_items_num(&b->deal);
     size_t at = all;
     pthread_mutex_lock(&b->lock);
-    if (b->held_num) {
-        const int k = fmo_scf_batch_first_held(b);
-        at = b->held[k];
-        b->held[k] = b->held[--b->held_num];
+    if (b->returned_num) {
+        const int k = fmo_scf_batch_first_returned(b);
+        at = b->returned[k];
+        b->returned[k] = b->returned[--b->returned_num];
     } else if (!ranks) {
         at = b->next < all ? b->next++ : all;
     } else if (!b->fault) {
@@ -79,22 +79,22 @@ size_t fmo_scf_batch_take(batch *b)
     return at;
 }
 
-void fmo_scf_batch_hold(batch *b, size_t work_item)
+void fmo_scf_batch_return_item(batch *b, size_t work_item)
 {
     pthread_mutex_lock(&b->lock);
-    if (work_item < work_items_num(&b->deal)) b->held[b->held_num++] = work_item;
+    if (work_item < work_items_num(&b->deal)) b->returned[b->returned_num++] = work_item;
     pthread_mutex_unlock(&b->lock);
 }
 
 double fmo_scf_batch_bytes(const batch *b, size_t n)
 {
-    return 8.0 * (19.0 + 3.0 * b->asked->diis_size) * (double)n * (double)n;
+    return 8.0 * (19.0 + 3.0 * b->options->diis_size) * (double)n * (double)n;
 }
 
 static int by_size(const void *left, const void *right)
 {
     const fmo_scf_sized *a = left, *b = right;
-    if (a->elsewhere != b->elsewhere) return b->elsewhere - a->elsewhere;
+    if (a->other_mode != b->other_mode) return b->other_mode - a->other_mode;
     if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
     return a->job < b->job ? -1 : 1;
 }

@@ -15,20 +15,21 @@
 #include "driver/scf/scf_internal.h"
 
 typedef struct work_items {
-    size_t count, elsewhere;      /* number of jobs; how many of them are not in mode cpu */
+    size_t count, other_mode;     /* number of jobs; how many of them are not in mode cpu */
     size_t large, lockstep_batch; /* jobs that run one after the other; jobs per lockstep batch, 0
                                      if a work item is always one job */
 } work_items;
 
 static inline size_t work_items_lockstep(const work_items *t)
 {
-    return t->lockstep_batch ? (t->elsewhere - t->large + t->lockstep_batch - 1) / t->lockstep_batch
-                             : 0;
+    return t->lockstep_batch
+               ? (t->other_mode - t->large + t->lockstep_batch - 1) / t->lockstep_batch
+               : 0;
 }
 
 static inline size_t work_items_num(const work_items *t)
 {
-    return t->lockstep_batch ? t->large + work_items_lockstep(t) + (t->count - t->elsewhere)
+    return t->lockstep_batch ? t->large + work_items_lockstep(t) + (t->count - t->other_mode)
                              : t->count;
 }
 
@@ -39,8 +40,8 @@ static inline size_t work_items_place(const work_items *t, size_t work_item, siz
     if (!t->lockstep_batch || work_item < t->large) return work_item;
     const size_t k = work_item - t->large, lockstep_batches = work_items_lockstep(t),
                  at = t->large + k * t->lockstep_batch;
-    if (k >= lockstep_batches) return t->elsewhere + (k - lockstep_batches);
-    *num = t->elsewhere - at < t->lockstep_batch ? t->elsewhere - at : t->lockstep_batch;
+    if (k >= lockstep_batches) return t->other_mode + (k - lockstep_batches);
+    *num = t->other_mode - at < t->lockstep_batch ? t->other_mode - at : t->lockstep_batch;
     return at;
 }
 
@@ -51,35 +52,36 @@ static inline size_t work_items_place_of_one(const work_items *t, size_t work_it
 }
 
 /* Lockstep batches per GPU: one computes while the host prepares the other. */
-enum { LOCKSTEP_BATCHES = 2, HELD_MAX = LOCKSTEP_BATCHES + 1 };
+enum { LOCKSTEP_BATCHES = 2, RETURNED_MAX = LOCKSTEP_BATCHES + 1 };
 
 typedef struct batch {
     fmo_scf_job *jobs;
     size_t count;
-    const fmo_scf_options *asked;         /* options of the caller, or the defaults */
+    const fmo_scf_options *options;       /* options of the caller, or the defaults */
     const fmo_batch_callbacks *callbacks; /* or NULL */
-    fmo_batch_cache *kept;                /* or NULL */
+    fmo_batch_cache *cache;               /* or NULL */
     fmo_atoms *atoms;
     fmo_scf_normal *normal; /* [count] molecules in functions of norm 1; NULL: all had norm 1 */
-    pthread_mutex_t lock;   /* protects the user's callbacks, `next`, `held`, `fault` and `again` */
-    pthread_mutex_t plans;  /* one lockstep batch makes plans at a time, while others compute */
-    char *done;             /* [count] by job: 1 if it ran in a thread block of a GPU (block/) */
+    pthread_mutex_t
+        lock; /* protects the user's callbacks, `next`, `returned`, `fault` and `rerun` */
+    pthread_mutex_t plans; /* one lockstep batch makes plans at a time, while others compute */
+    char *done;            /* [count] by job: 1 if it ran in a thread block of a GPU (block/) */
     size_t *order;   /* [deal.count] the other jobs: those not in mode cpu first, then by size */
     work_items deal; /* how `order` is divided into work items */
     size_t next;     /* next work item if one process runs them all */
-    size_t held[HELD_MAX]; /* work items that were taken and returned */
-    int held_num;
-    int fault;             /* 1 after an error of the ranks' network */
-    fmo_scf_options aside; /* options of jobs that run concurrently */
-    char *again;           /* [count] by job: 1 if it found too little memory beside others */
-    int soon;              /* 1: all jobs finish on the CPU before a GPU would have started */
+    size_t returned[RETURNED_MAX]; /* work items that were taken and returned */
+    int returned_num;
+    int fault;                  /* 1 after an error of the ranks' network */
+    fmo_scf_options concurrent; /* options of jobs that run concurrently */
+    char *rerun;                /* [count] by job: 1 if it found too little memory beside others */
+    int all_quick;              /* 1: all jobs finish on the CPU before a GPU would have started */
     double cpu_most; /* molecules with a cube of their number of functions up to this stay on the
                         CPU; 0: none */
 } batch;
 
 /* A job to be sorted by size. */
 typedef struct fmo_scf_sized {
-    int elsewhere; /* 1: not in mode cpu */
+    int other_mode; /* 1: not in mode cpu */
     size_t functions, job;
 } fmo_scf_sized;
 /* Sorts as in `order`: jobs not in mode cpu first, then the largest; jobs of equal size keep their
@@ -96,14 +98,14 @@ void fmo_scf_batch_release(const batch *b, size_t job);
 const double *fmo_scf_batch_overlap(const batch *b, size_t job); /* NULL: not known */
 /* Restores the caller's input of job k, and converts its result to the caller's functions. */
 void fmo_scf_batch_give_back(const batch *b, size_t k);
-/* Records the end of job k. `aside`: it ran concurrently with others, so that too little memory is
- * a reason to run it again alone. */
-void fmo_scf_batch_note_end(batch *b, size_t k, int aside);
+/* Records the end of job k. `concurrent`: it ran concurrently with others, so that too little
+ * memory is a reason to run it again alone. */
+void fmo_scf_batch_note_end(batch *b, size_t k, int concurrent);
 /* Take returns the next work item, or work_items_num(&b->deal) if there is none; hold returns a
  * work item, which is then taken first. */
-size_t fmo_scf_batch_take(batch *b);
-void fmo_scf_batch_hold(batch *b, size_t work_item);
+size_t fmo_scf_batch_take_item(batch *b);
+void fmo_scf_batch_return_item(batch *b, size_t work_item);
 /* Returns the index of the smallest work item that was returned. */
-int fmo_scf_batch_first_held(const batch *b);
+int fmo_scf_batch_first_returned(const batch *b);
 
 #endif

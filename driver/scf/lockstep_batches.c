@@ -49,15 +49,15 @@ struct fmo_batch_cache {
 
 fmo_batch_cache *fmo_batch_cache_create(int fused)
 {
-    fmo_batch_cache *const kept = calloc(1, sizeof *kept);
-    if (kept && fused) kept->loading = fmo_batch_linalg_begin_loading();
-    return kept;
+    fmo_batch_cache *const cache = calloc(1, sizeof *cache);
+    if (cache && fused) cache->loading = fmo_batch_linalg_begin_loading();
+    return cache;
 }
 
 /* Destroys a cached plan and the cached state of its SCF. */
-static void forget_plan(fmo_batch_cache *kept, struct cached_plan *at)
+static void forget_plan(fmo_batch_cache *cache, struct cached_plan *at)
 {
-    fmo_batch_linalg *const executor = kept->executor[at->lockstep_batch];
+    fmo_batch_linalg *const executor = cache->executor[at->lockstep_batch];
     double *const memory[] = {at->scf.state.memory, at->scf.state.projected.memory};
     for (int k = 0; k < 2 && at->scf.host; k++) {
         const fmo_request release = {.kind = FMO_REQUEST_RELEASE, .C = memory[k]}, *one = &release;
@@ -69,26 +69,26 @@ static void forget_plan(fmo_batch_cache *kept, struct cached_plan *at)
 }
 
 /* Empties the cache. */
-static void forget(fmo_batch_cache *kept)
+static void forget(fmo_batch_cache *cache)
 {
-    for (size_t k = 0; k < kept->count; k++) forget_plan(kept, &kept->plan[k]);
-    for (int c = kept->lockstep_batches - 1; c >= 0; c--)
-        if (kept->executor[c]) kept->executor[c]->ops->close(kept->executor[c]);
-    free(kept->plan);
-    *kept = (fmo_batch_cache){.loading = kept->loading};
+    for (size_t k = 0; k < cache->count; k++) forget_plan(cache, &cache->plan[k]);
+    for (int c = cache->lockstep_batches - 1; c >= 0; c--)
+        if (cache->executor[c]) cache->executor[c]->ops->close(cache->executor[c]);
+    free(cache->plan);
+    *cache = (fmo_batch_cache){.loading = cache->loading};
 }
 
-void fmo_batch_cache_destroy(fmo_batch_cache *kept)
+void fmo_batch_cache_destroy(fmo_batch_cache *cache)
 {
-    if (!kept) return;
-    forget(kept);
-    fmo_batch_linalg_end_loading(kept->loading);
-    free(kept);
+    if (!cache) return;
+    forget(cache);
+    fmo_batch_linalg_end_loading(cache->loading);
+    free(cache);
 }
 
-size_t fmo_batch_cache_reused(const fmo_batch_cache *kept)
+size_t fmo_batch_cache_reused(const fmo_batch_cache *cache)
 {
-    return kept->reused;
+    return cache->reused;
 }
 
 static void end_together(fmo_lockstep_job *from, void *user)
@@ -131,12 +131,12 @@ static void *make_plans(void *user)
 {
     making *const m = user;
     batch *const b = m->w->b;
-    struct cached_plan *const kept = m->w->given ? b->kept->plan : NULL;
+    struct cached_plan *const cache = m->w->given ? b->cache->plan : NULL;
     fmo_fock_plan **const made = calloc(m->num, sizeof *made);
     size_t missing = 0;
     if (!made) return NULL;
     for (size_t k = 0; k < m->num; k++) {
-        struct cached_plan *const at = kept ? &kept[m->number[k]] : NULL;
+        struct cached_plan *const at = cache ? &cache[m->number[k]] : NULL;
         if (at && at->plan && at->basis == m->basis[k] && at->lockstep_batch == m->w->number)
             m->plan[k] = at->plan;
         else
@@ -147,15 +147,15 @@ static void *make_plans(void *user)
     const double start = driver_seconds();
     if (missing) (void)fmo_fock_plan_create_batch(m->basis, missing, &m->fock, made, NULL);
     m->seconds = (driver_seconds() - start) / (double)m->num;
-    if (kept) b->kept->reused += m->num - missing;
+    if (cache) b->cache->reused += m->num - missing;
     pthread_mutex_unlock(&b->plans);
     for (size_t k = 0, n = 0; k < m->num && n < missing; k++) {
         if (m->plan[k]) continue;
         const fmo_basis *const basis = m->basis[n];
         m->plan[k] = made[n++];
-        if (!kept) continue;
-        forget_plan(b->kept, &kept[m->number[k]]);
-        kept[m->number[k]] = (struct cached_plan){m->plan[k], basis, m->w->number, {0}};
+        if (!cache) continue;
+        forget_plan(b->cache, &cache[m->number[k]]);
+        cache[m->number[k]] = (struct cached_plan){m->plan[k], basis, m->w->number, {0}};
     }
     free(made);
     return NULL;
@@ -209,7 +209,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     const int ready = m.basis && m.plan && jobs && make_ready(&m);
     for (size_t k = 0; k < num; k++) {
         if (!ready || !m.plan[k]) {
-            b->again[number[k]] = 1; /* the later run reports the error */
+            b->rerun[number[k]] = 1; /* the later run reports the error */
             if (ready) fmo_scf_batch_release(b, number[k]);
             continue;
         }
@@ -219,7 +219,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
                                        .plan = m.plan[k],
                                        .plan_seconds = m.seconds,
                                        .plan_cached = w->given != NULL,
-                                       .kept = w->given ? &b->kept->plan[number[k]].scf : NULL};
+                                       .cache = w->given ? &b->cache->plan[number[k]].scf : NULL};
         jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
                                               .options = w->options,
                                               .shared = shared,
@@ -248,20 +248,20 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
     batch *const b = w->b;
     size_t num = 0;
     if (b->deal.lockstep_batch) { /* ranks have agreed on the number */
-        const size_t t = fmo_scf_batch_take(b), at = work_items_place(&b->deal, t, &num);
+        const size_t t = fmo_scf_batch_take_item(b), at = work_items_place(&b->deal, t, &num);
         if (t < b->deal.large + work_items_lockstep(&b->deal)) {
             *number = &b->order[at];
             return num;
         }
-        fmo_scf_batch_hold(b, t);
+        fmo_scf_batch_return_item(b, t);
         return 0;
     }
     pthread_mutex_lock(&b->lock);
     *number = &b->order[b->next];
-    if (b->next < b->deal.elsewhere) {
+    if (b->next < b->deal.other_mode) {
         num = fmo_lockstep_batch_size(b, fmo_scf_job_functions(&b->jobs[b->order[b->next]]),
                                       w->most, w->lockstep_batches);
-        if (num > b->deal.elsewhere - b->next) num = b->deal.elsewhere - b->next;
+        if (num > b->deal.other_mode - b->next) num = b->deal.other_mode - b->next;
         b->next += num;
     }
     pthread_mutex_unlock(&b->lock);
@@ -274,7 +274,7 @@ static void run_or_leave(const gpu_worker *w, const size_t *number, size_t num)
     if (w->executor)
         run_together(w, number, num);
     else
-        for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
+        for (size_t k = 0; k < num; k++) w->b->rerun[number[k]] = 1;
 }
 
 static void *work_together(void *user)
@@ -297,17 +297,17 @@ static void *work_together(void *user)
 
 size_t fmo_lockstep_single_num(const batch *b)
 {
-    const fmo_fock_options *const fock = &b->asked->fock;
+    const fmo_fock_options *const fock = &b->options->fock;
     size_t large = 0;
-    while (large < b->deal.elsewhere &&
+    while (large < b->deal.other_mode &&
            fmo_scf_job_functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
         large++;
     const int single = fock->stream ||
                        fmo_scatter_sums_integers(
                            fock->scatter) || /* integer sums must be reproducible bit for bit */
                        fock->mode == FMO_MODE_SPLIT ||
-                       fock->mode == FMO_MODE_REFERENCE || b->deal.elsewhere - large < 2;
-    return single ? b->deal.elsewhere : large;
+                       fock->mode == FMO_MODE_REFERENCE || b->deal.other_mode - large < 2;
+    return single ? b->deal.other_mode : large;
 }
 
 /* Chooses the number of lockstep batches: if there are many jobs, each GPU has LOCKSTEP_BATCHES of
@@ -343,7 +343,7 @@ void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, 
 static double kept_bytes(const batch *b)
 {
     double bytes = 0.0;
-    for (size_t at = b->next; at < b->deal.elsewhere; at++) {
+    for (size_t at = b->next; at < b->deal.other_mode; at++) {
         const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[at]]);
         bytes += 0.3 * n * n * n * n + fmo_scf_batch_bytes(b, (size_t)n);
     }
@@ -354,20 +354,21 @@ static double kept_bytes(const batch *b)
  * and enough memory is left. Empties the cache if it belongs to other jobs. */
 static int keep_all(const batch *b, int lockstep_batches, size_t most)
 {
-    fmo_batch_cache *const kept = b->kept;
-    const size_t jobs = b->deal.elsewhere - b->next;
-    if (kept) kept->reused = 0;
-    if (!kept || b->deal.lockstep_batch || b->next || !jobs) return 0;
+    fmo_batch_cache *const cache = b->cache;
+    const size_t jobs = b->deal.other_mode - b->next;
+    if (cache) cache->reused = 0;
+    if (!cache || b->deal.lockstep_batch || b->next || !jobs) return 0;
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
     const int fit = most * (size_t)lockstep_batches >= jobs &&
                     fmo_lockstep_batch_size(b, largest, most, lockstep_batches) >= most &&
                     kept_bytes(b) <= together_bytes;
-    if (kept->count != b->count || kept->lockstep_batches != lockstep_batches || !fit) forget(kept);
+    if (cache->count != b->count || cache->lockstep_batches != lockstep_batches || !fit)
+        forget(cache);
     if (!fit) return 0;
-    if (!kept->plan) kept->plan = calloc(b->count, sizeof *kept->plan);
-    if (!kept->plan) return 0;
-    kept->count = b->count;
-    kept->lockstep_batches = lockstep_batches;
+    if (!cache->plan) cache->plan = calloc(b->count, sizeof *cache->plan);
+    if (!cache->plan) return 0;
+    cache->count = b->count;
+    cache->lockstep_batches = lockstep_batches;
     return 1;
 }
 
@@ -377,20 +378,20 @@ static void limit_cache(const batch *b, double bytes)
 {
     double memory = 0.0;
     int short_of_it = 0;
-    for (int c = 0; c < b->kept->lockstep_batches; c++)
-        if (b->kept->executor[c]) memory = fmax(memory, b->kept->executor[c]->memory);
-    for (size_t k = 0; k < b->count; k++) short_of_it |= b->again[k];
-    if (short_of_it || bytes > 0.25 * memory) forget(b->kept);
+    for (int c = 0; c < b->cache->lockstep_batches; c++)
+        if (b->cache->executor[c]) memory = fmax(memory, b->cache->executor[c]->memory);
+    for (size_t k = 0; k < b->count; k++) short_of_it |= b->rerun[k];
+    if (short_of_it || bytes > 0.25 * memory) forget(b->cache);
 }
 
 /* Assigns a worker its share of the jobs; with cached plans it is the same in every batch. */
 static void give_share(gpu_worker *w)
 {
     batch *const b = w->b;
-    const size_t left = b->deal.elsewhere - b->next;
+    const size_t left = b->deal.other_mode - b->next;
     w->given = &b->order[b->next];
     w->given_num = left < w->most ? left : w->most;
-    w->executor = b->kept->executor[w->number];
+    w->executor = b->cache->executor[w->number];
     b->next += w->given_num;
 }
 
@@ -399,13 +400,13 @@ static void give_share(gpu_worker *w)
  * while another computes), or if plans are cached (all batches compute at once), the batches
  * together use no more threads than there are processors: waiting OpenMP threads spin unless their
  * own process has too many (docs/log/several.md). */
-void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockstep_batches,
+void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *of_batch, int lockstep_batches,
                               size_t most)
 {
-    const fmo_ranks *const ranks = b->asked->deal;
-    fmo_scf_options own = *asked;
+    const fmo_ranks *const ranks = b->options->deal;
+    fmo_scf_options own = *of_batch;
     const fmo_scf_options *const options = &own;
-    const int threads = fmo_fock_threads(asked->fock.threads);
+    const int threads = fmo_fock_threads(options->fock.threads);
     const int keeps = keep_all(b, lockstep_batches, most);
     if (b->callbacks || keeps || (ranks && ranks->node_size > 1))
         own.fock.threads = threads > lockstep_batches ? threads / lockstep_batches : 1;
@@ -434,7 +435,7 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockst
         else if (keeps) /* no other thread runs its share */
             (void)work_together(&worker[c]);
     for (int c = 0; c < lockstep_batches && keeps; c++) {
-        b->kept->executor[c] = worker[c].executor;
+        b->cache->executor[c] = worker[c].executor;
         worker[c].executor = NULL;
     }
     if (keeps) limit_cache(b, bytes);

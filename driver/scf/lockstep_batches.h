@@ -19,7 +19,7 @@ void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, 
 size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockstep_batches);
 /* Runs lockstep batches of this process, `lockstep_batches` at a time, until no jobs are left for
  * them. */
-void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockstep_batches,
+void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *options, int lockstep_batches,
                               size_t most);
 
 #endif

@@ -1,5 +1,5 @@
-/* Runs one RHF calculation on the matrices of a backend (linalg.h), and makes its result. The steps
- * are in start.c, cycle.c and stability.c. */
+/* Runs one RHF or UHF calculation on the matrices of a backend (linalg.h), and makes its result.
+ * The steps are in start.c, cycle.c and stability.c. */
 #include "base/arguments.h"
 #include "driver/base/clock.h"
 #include "driver/scf/criteria.h"
@@ -23,30 +23,48 @@ void fmo_scf_result_destroy(fmo_scf_result *r)
     free(r->fock);
     free(r->overlap);
     free(r->core_hamiltonian);
+    free(r->coefficient_beta);
+    free(r->orbital_energy_beta);
+    free(r->occupation_beta);
+    free(r->spin_density);
+    free(r->fock_beta);
     free(r);
 }
 
 /* Allocates a result with zeros in its arrays and NaN in its energies. */
-fmo_scf_result *fmo_scf_new_result(int nao)
+fmo_scf_result *fmo_scf_new_result(int nao, int channels)
 {
     const size_t n = (size_t)nao;
     fmo_scf_result *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->nao = nao;
+    r->unrestricted = channels > 1;
     r->energy = r->two_electron_energy = r->energy_change = r->gradient = r->energy_error =
         r->homo = r->lumo = r->hessian_lowest = NAN;
-    r->coefficient = calloc(n * n, sizeof(double));
-    r->orbital_energy = calloc(n, sizeof(double));
-    r->occupation = calloc(n, sizeof(double));
-    r->density = calloc(n * n, sizeof(double));
-    r->fock = calloc(n * n, sizeof(double));
-    r->overlap = calloc(n * n, sizeof(double));
-    r->core_hamiltonian = calloc(n * n, sizeof(double));
-    if (r->coefficient && r->orbital_energy && r->occupation && r->density && r->fock &&
-        r->overlap && r->core_hamiltonian)
-        return r;
-    fmo_scf_result_destroy(r);
-    return NULL;
+    const struct {
+        double **array;
+        size_t size;
+        int always;
+    } all[] = {{&r->coefficient, n * n, 1},
+               {&r->orbital_energy, n, 1},
+               {&r->occupation, n, 1},
+               {&r->density, n * n, 1},
+               {&r->fock, n * n, 1},
+               {&r->overlap, n * n, 1},
+               {&r->core_hamiltonian, n * n, 1},
+               {&r->coefficient_beta, n * n, 0},
+               {&r->orbital_energy_beta, n, 0},
+               {&r->occupation_beta, n, 0},
+               {&r->spin_density, n * n, 0},
+               {&r->fock_beta, n * n, 0}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        if (!all[k].always && !r->unrestricted) continue;
+        *all[k].array = calloc(all[k].size, sizeof(double));
+        if (*all[k].array) continue;
+        fmo_scf_result_destroy(r);
+        return NULL;
+    }
+    return r;
 }
 
 int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
@@ -121,19 +139,35 @@ double fmo_scf_expectation(size_t size, const double *density, const double *M)
     return sum;
 }
 
-/* Copies the orbitals, their energies and occupations into the result. */
-static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
+/* Copies the orbitals of a channel, their energies and occupations into arrays of the result. */
+static void collect_channel(fmo_scf_state *s, int channel, double *coefficient, double *energy,
+                            double *occupation)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m),
-                 fmo_matrix_of(s->orbitals, s->m, s->m), 0.0, s->work);
-    op->download(s->la, (size_t)s->n * (size_t)s->m, s->work, r->coefficient);
+    const size_t mm = (size_t)s->m * (size_t)s->m;
+    const double *const C = s->orbitals + (size_t)channel * mm;
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(C, s->m, s->m), 0.0,
+                 s->work);
+    op->download(s->la, (size_t)s->n * (size_t)s->m, s->work, coefficient);
     for (int k = 0; k < s->m; k++) {
-        r->orbital_energy[k] = s->orbital_energy[k];
-        r->occupation[k] = k < s->occupied ? 2.0 : 0.0;
+        energy[k] = s->orbital_energy[(size_t)channel * (size_t)s->n + (size_t)k];
+        occupation[k] = k < s->occupied[channel] ? 2.0 / s->channels : 0.0;
     }
-    r->homo = s->orbital_energy[s->occupied - 1];
-    r->lumo = s->occupied < s->m ? s->orbital_energy[s->occupied] : NAN;
+}
+
+/* Copies all orbitals, and finds the highest occupied and the lowest virtual one. */
+static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
+{
+    collect_channel(s, 0, r->coefficient, r->orbital_energy, r->occupation);
+    if (s->channels > 1)
+        collect_channel(s, 1, r->coefficient_beta, r->orbital_energy_beta, r->occupation_beta);
+    r->homo = r->lumo = NAN;
+    for (int c = 0; c < s->channels; c++) {
+        const double *const energy = s->orbital_energy + (size_t)c * (size_t)s->n;
+        const int occupied = s->occupied[c];
+        if (occupied > 0) r->homo = fmax(r->homo, energy[occupied - 1]); /* of NaN: the other */
+        if (occupied < s->m) r->lumo = fmin(r->lumo, energy[occupied]);
+    }
 }
 
 /* Arguments of weigh, which sums energies and matrices on the host. */
@@ -148,6 +182,11 @@ static void weigh(void *user)
     const weighing *const w = user;
     fmo_scf_result *const r = w->r;
     const size_t n = (size_t)r->nao;
+    for (size_t k = 0; k < n * n && r->unrestricted; k++) { /* D of either spin, times 2 */
+        const double alpha = r->density[k], beta = r->spin_density[k];
+        r->density[k] = 0.5 * (alpha + beta);
+        r->spin_density[k] = 0.5 * (alpha - beta);
+    }
     r->field_energy = fmo_scf_expectation(n * n, r->density, w->in->field);
     if (w->projected) {
         fmo_scf_add_matrix(n, w->in->projector, r->core_hamiltonian);
@@ -155,6 +194,17 @@ static void weigh(void *user)
     } else {
         r->projector_energy = fmo_scf_expectation(n * n, r->density, w->in->projector);
     }
+}
+
+/* Returns <S^2> of UHF: S_z (S_z + 1) + N_beta - tr D_alpha S D_beta S (Szabo and Ostlund, Modern
+ * Quantum Chemistry, eq. 2.271). */
+static double spin_square(fmo_scf_state *s)
+{
+    const size_t mm = (size_t)s->m * (size_t)s->m;
+    const double S_z = 0.5 * (s->occupied[0] - s->occupied[1]);
+    double common = 0.0;
+    s->la->ops->dots(s->la, mm, 1, s->density_o, s->density_o + mm, &common);
+    return S_z * (S_z + 1.0) + s->occupied[1] - 0.25 * common;
 }
 
 void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
@@ -166,6 +216,11 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_op
     if (fmo_scf_wants_orbitals(o)) collect_orbitals(s, r);
     op->download(s->la, n * n, s->density, r->density);
     op->download(s->la, n * n, s->fock, r->fock);
+    if (s->channels > 1) {
+        op->download(s->la, n * n, s->density + n * n, r->spin_density);
+        op->download(s->la, n * n, s->fock + n * n, r->fock_beta);
+        r->spin_square = spin_square(s);
+    }
     weighing w = {in, r, s->projected.num > 0};
     r->projector_energy = fmo_scf_projected_energy(s);
     op->on_host(s->la, weigh, &w);
@@ -195,8 +250,9 @@ static void check(void *user)
     c->status = fmo_scf_check_input(c->input, c->options, &c->err);
     if (c->status != FMO_OK) return;
     const int n = fmo_basis_ao_num(c->input->basis);
-    c->r = fmo_scf_new_result(n);
-    c->s.orbital_energy = malloc((size_t)n * sizeof *c->s.orbital_energy);
+    const int channels = fmo_scf_channels(c->input, c->options);
+    c->r = fmo_scf_new_result(n, channels);
+    c->s.orbital_energy = calloc((size_t)(n * channels), sizeof *c->s.orbital_energy);
     if (!c->r || !c->s.orbital_energy)
         c->status =
             fmo_error_set(&c->err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
@@ -215,7 +271,12 @@ static fmo_status begin(running *c, fmo_error *err)
     if (s->la && s->la->error.status != FMO_OK)
         return s->la->error.status; /* there was no memory for the request itself */
     s->n = fmo_basis_ao_num(c->input->basis);
-    s->occupied = c->r->occupied_num = c->input->electron_num / 2;
+    s->channels = fmo_scf_channels(c->input, o);
+    c->r->multiplicity = c->input->multiplicity > 0 ? c->input->multiplicity : 1;
+    s->occupied[0] = (c->input->electron_num + c->r->multiplicity - 1) / 2;
+    s->occupied[1] = c->input->electron_num - s->occupied[0];
+    c->r->occupied_num = s->occupied[0];
+    c->r->occupied_beta_num = s->channels > 1 ? s->occupied[1] : 0;
     s->nuclear_repulsion = c->input->nuclear_repulsion;
     fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, s->n, o->energy_convergence,
                         c->r->notice, sizeof c->r->notice);
@@ -232,27 +293,27 @@ static fmo_status begin(running *c, fmo_error *err)
 static void take_cached(void *user)
 {
     running *const c = user;
-    c->cached = fmo_scf_take_cached(&c->s, c->input, c->options, c->shared->kept, c->r);
+    c->cached = fmo_scf_take_cached(&c->s, c->input, c->options, c->shared->cache, c->r);
 }
 
 static void cache(void *user)
 {
     running *const c = user;
-    c->cached = fmo_scf_cache_state(&c->s, c->input, c->options, c->r, c->shared->kept);
+    c->cached = fmo_scf_cache_state(&c->s, c->input, c->options, c->r, c->shared->cache);
 }
 
 /* Takes the cached state, or empties the cache if it belongs to another input. */
 static void open_cache(running *c)
 {
     fmo_linalg *const la = c->s.la;
-    fmo_scf_cache *const kept = c->shared->kept;
-    if (!kept) return;
+    fmo_scf_cache *const cache = c->shared->cache;
+    if (!cache) return;
     la->ops->on_host(la, take_cached, c);
-    c->s.keeps = 1;
+    c->s.caches_fock_2e = 1;
     if (c->cached) return;
-    la->ops->release(la, kept->state.memory);
-    la->ops->release(la, kept->state.projected.memory);
-    fmo_scf_forget_cached(kept);
+    la->ops->release(la, cache->state.memory);
+    la->ops->release(la, cache->state.projected.memory);
+    fmo_scf_forget_cached(cache);
 }
 
 /* Allocates the arrays and computes orthogonal functions. */
@@ -281,15 +342,17 @@ static fmo_status prepare(running *c, fmo_error *err)
     r->one_electron_seconds = driver_seconds() - start;
     if (!c->cached)
         status = make_functions(c, err);
-    else if (!s->known)
+    else if (!s->fock_2e_known)
         s->la->ops->upload(s->la, size, r->overlap, s->exchange);
     if (status != FMO_OK) return status;
     if (!s->projected.num) fmo_scf_add_matrix((size_t)s->n, in->projector, r->core_hamiltonian);
     if (in->projector && !s->projected.separate) s->solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s->solver;
-    s->la->ops->upload(s->la, size, r->core_hamiltonian, s->core);
+    for (int k = 0; k < s->channels; k++)
+        s->la->ops->upload(s->la, size, r->core_hamiltonian, fmo_scf_of_channel(s, s->core, k));
     start = driver_seconds();
-    if (!s->known) status = fmo_scf_first_density(s, in, c->options, c->shared->atoms, r, err);
+    if (!s->fock_2e_known)
+        status = fmo_scf_first_density(s, in, c->options, c->shared->atoms, r, err);
     r->guess_seconds = driver_seconds() - start;
     s->solve_seconds = 0.0;
     return status == FMO_OK ? s->la->error.status : status;
@@ -333,7 +396,7 @@ static void end(running *c, fmo_status status)
     fmo_scf_state *const s = &c->s;
     if (s->la) s->la->ops->finish(s->la); /* waits for builds of the plan */
     c->cached = 0;
-    if (c->shared->kept && status == FMO_OK && s->la->error.status == FMO_OK &&
+    if (c->shared->cache && s->channels == 1 && status == FMO_OK && s->la->error.status == FMO_OK &&
         c->options->stability == FMO_SCF_STABILITY_NONE)
         s->la->ops->on_host(s->la, cache, c);
     if (c->cached) s->memory = s->projected.memory = NULL; /* they now belong to the cache */

@@ -1,4 +1,4 @@
-/* Closed-shell self-consistent field (RHF) on top of Fock plans: initial guess, DIIS, incremental
+/* Self-consistent field, RHF and UHF, on top of Fock plans: initial guess, DIIS, incremental
  * builds, canonical orthogonalisation, stability analysis. The algorithm is the same on the CPU and
  * the GPU; in mode fused all matrices stay in GPU memory during a cycle. The method is described in
  * docs/explanation/scf-method.md. Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J.
@@ -95,10 +95,15 @@ typedef struct fmo_scf_options {
      * auto_in_fused). Its stream is used in mode fused. */
     fmo_fock_options fock;
     fmo_scf_guess guess; /**< default FMO_SCF_GUESS_SAD */
-    int guess_is_fixed;  /**< 1: users cannot choose another guess, so the verdict does not suggest
-                            one; default 0 */
-    int max_cycles;      /**< largest number of Fock builds, default 100; a few more are allowed for
-                            returning from a descent that does not converge */
+    int unrestricted;    /**< 1: UHF also for multiplicity 1; 0, the default: UHF for open shells
+                            alone. UHF runs in modes cpu, split and reference; auto becomes cpu */
+    int guess_mix; /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
+                      the lowest virtual orbital are rotated by 45 degrees, in opposite
+                      directions for the two spins; default 0 */
+    int guess_is_fixed; /**< 1: users cannot choose another guess, so the verdict does not suggest
+                           one; default 0 */
+    int max_cycles;     /**< largest number of Fock builds, default 100; a few more are allowed for
+                           returning from a descent that does not converge */
     double energy_convergence; /**< hartree, default 1e-9: limit of the energy change between cycles
                                   or of the estimated error of the energy */
     double gradient_convergence; /**< hartree, default 3e-5: limit of the norm of the orbital
@@ -158,7 +163,7 @@ FMO_API void fmo_scf_options_init(fmo_scf_options *options);
  * fields added in later versions get their defaults. */
 typedef struct fmo_scf_input {
     const fmo_basis *basis;         /**< of the molecule */
-    int electron_num;               /**< even, at least 2 */
+    int electron_num;               /**< at least 1; with multiplicity 1 even */
     const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: computed from the basis */
     double nuclear_repulsion;       /**< hartree; usually fmo_basis_nuclear_repulsion(basis) */
     const double *density;          /**< [nao][nao] for FMO_SCF_GUESS_READ; otherwise ignored */
@@ -166,7 +171,11 @@ typedef struct fmo_scf_input {
      * added to the core Hamiltonian, such as that of other molecules. */
     const double *field;
     const double *projector; /**< P, likewise, such as B S|phi><phi|S, which keeps the orbital phi
-                                out of the occupied space */
+                                out of the occupied space; RHF only */
+    /** 2S + 1, the number of unpaired electrons plus 1; 0 means 1. Above 1: UHF. */
+    int multiplicity;
+    const double *spin_density; /**< UHF with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
+                                   NULL: the density is divided among the spins in proportion */
 } fmo_scf_input;
 
 /** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
@@ -174,7 +183,7 @@ typedef struct fmo_scf_input {
 typedef struct fmo_scf_result {
     int nao;                 /**< number of basis functions */
     int mo_num;              /**< number of orbitals, nao - dropped */
-    int occupied_num;        /**< number of doubly occupied orbitals */
+    int occupied_num;        /**< number of doubly occupied orbitals; UHF: of alpha orbitals */
     int dropped;             /**< number of dropped eigenvectors of the overlap */
     double overlap_smallest; /**< smallest eigenvalue of the overlap of normalised functions; a
                                 lower bound if the overlap is well conditioned */
@@ -194,18 +203,31 @@ typedef struct fmo_scf_result {
     double gradient;      /**< norm of the orbital gradient in the last cycle, hartree */
     double energy_error;  /**< estimate of how far the energy is above its limit, hartree, from the
                              gradient and the energy changes of this run; NaN if it is not known */
-    double homo; /**< energy of the highest occupied orbital, hartree; NaN without orbitals */
+    double homo; /**< energy of the highest occupied orbital of either spin, hartree; NaN without
+                    orbitals */
     double lumo; /**< energy of the lowest virtual orbital, hartree; NaN without one */
     double *coefficient;      /**< [mo_num][nao], in ascending order of energy */
     double *orbital_energy;   /**< [mo_num] eigenvalues of the last Fock matrix, hartree, without
                                  level shift */
-    double *occupation;       /**< [mo_num], 2 or 0 */
+    double *occupation;       /**< [mo_num], 2 or 0; UHF: 1 or 0 */
     double *density;          /**< [nao][nao], the density to which the energy belongs */
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
     double *core_hamiltonian; /**< [nao][nao], including field and projector */
-    /** Lowest eigenvalue of the real singlet orbital Hessian (A + B), hartree; NaN if the stability
-     * was not checked or there are no virtual orbitals. */
+    /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
+     * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
+    int unrestricted;
+    int multiplicity;            /**< 2S + 1 of the input */
+    int occupied_beta_num;       /**< number of occupied beta orbitals */
+    double spin_square;          /**< <S^2>; S(S + 1) without contamination by higher spins */
+    double *coefficient_beta;    /**< [mo_num][nao] */
+    double *orbital_energy_beta; /**< [mo_num], hartree */
+    double *occupation_beta;     /**< [mo_num], 1 or 0 */
+    double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
+    double *fock_beta;           /**< [nao][nao], hartree */
+    /** Lowest eigenvalue of the real orbital Hessian (A + B), hartree: of RHF that of singlets, of
+     * UHF that of rotations of both spins. NaN if the stability was not checked or there are no
+     * virtual orbitals. */
     double hessian_lowest;
     /** "", or one line that says that the cutoff is too loose for energy_convergence, how large the
      * error of the energy may be, and the cure. */
@@ -233,7 +255,8 @@ typedef struct fmo_scf_result {
  *   with fmo_scf_result_destroy
  * @return FMO_OK, FMO_ERR_CHECK (not converged, stopped by the caller or by a number that is not
  *   finite: err has the verdict and *result the last state if there is one), FMO_ERR_ARGUMENT,
- *   FMO_ERR_INPUT (odd or too many electrons, coinciding nuclei, a field or projector that is not
+ *   FMO_ERR_INPUT (a number of electrons that the
+ *   multiplicity or the basis cannot have, coinciding nuclei, a field or projector that is not
  *   finite or not symmetric to 1e-10 of its largest element), and the errors of
  *   fmo_fock_plan_create and fmo_fock_build */
 FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,

@@ -11,6 +11,8 @@
 #include "driver/scf/linalg.h"
 #include "driver/scf/sad.h"
 
+enum { FMO_SCF_CHANNELS = 2 };
+
 #define FMO_SCF_CUTOFF 1e-12 /* default cutoff: docs/reference/scf.md */
 
 /* Orbitals that a projector projects out (projected.c): the last `num` orthogonal functions if the
@@ -27,44 +29,58 @@ typedef struct fmo_projected {
     double *little; /* scratch: num x num */
 } fmo_projected;
 
-/* n basis functions; m orthogonal functions and orbitals, the lowest `occupied` of them doubly
- * occupied. Matrices are in the memory of la: [n][n] in the AO basis, [m][m] in the orthogonal
- * basis ("_o"). */
+/* n basis functions; m orthogonal functions and orbitals. RHF has one channel, whose `occupied`
+ * lowest orbitals are doubly occupied; UHF has one for each spin, alpha first. The density of a
+ * channel is twice that of its orbitals, D_c = 2 C C^T, so that each channel of two looks like one
+ * of RHF: F_c = H + J(D) - K(D_c)/2 with D the mean of the channels, and energy, gradient, and the
+ * products that DIIS and EDIIS need are means over channels. Matrices are in the memory of la:
+ * [n][n] in the AO basis, [m][m] in the orthogonal basis ("_o"), one for each channel where it is
+ * said. */
 typedef struct fmo_scf_state {
     fmo_linalg *la;
     fmo_fock_plan *plan;
-    size_t job;            /* index of the molecule in a batch */
-    fmo_scf_solver solver; /* never AUTO */
-    char mode_reason[160]; /* why auto chose the mode, or "" */
-    double cutoff;         /* cutoff of the next build */
-    int changes;           /* number of incremental builds of G since the last full one */
-    double widest;         /* largest cutoff of the builds that G consists of */
-    int known;             /* 1: G of the initial density is known */
-    int keeps;             /* 1: G is cached for later SCFs */
-    int threads;           /* threads of the host */
-    int devices;           /* number of GPUs that share builds; 0: builds run on the CPU */
-    int n, m, occupied;
+    size_t job;             /* index of the molecule in a batch */
+    fmo_scf_solver solver;  /* never AUTO */
+    char mode_reason[160];  /* why auto chose the mode, or "" */
+    double cutoff;          /* cutoff of the next build */
+    int incremental_builds; /* number of incremental builds of G since the last full one */
+    double largest_cutoff;  /* largest cutoff of the builds that G consists of */
+    int fock_2e_known;      /* 1: G of the initial density is known */
+    int caches_fock_2e;     /* 1: G is cached for later SCFs */
+    int threads;            /* threads of the host */
+    int devices;            /* number of GPUs that share builds; 0: builds run on the CPU */
+    int n, m, channels, occupied[FMO_SCF_CHANNELS];
     double nuclear_repulsion;
 
-    double *memory;                  /* one allocation that contains all backend arrays below */
-    double *core, *fock_2e, *change; /* H, G, and G of the last change of the density; contiguous */
-    double *fock;                    /* H + G; H and G are without P of projected-out orbitals */
-    double *X;                       /* n x m: orthogonal functions as columns */
-    double *density, *built;         /* D, and the density to which fock_2e belongs */
-    double *coulomb, *exchange, *work, *work2; /* [n][n] */
-    double *density_o;                         /* X^-1 D X^-T, with trace 2 occupied */
+    double *memory; /* one allocation that contains all backend arrays below */
+    /* H, G, and G of the last change of the density; contiguous, and so are the three of each
+     * channel (fmo_scf_of_channel) */
+    double *core, *fock_2e, *change;
+    double *fock; /* [channel] H + G; H and G are without P of projected-out orbitals */
+    double *X;    /* n x m: orthogonal functions as columns */
+    double *density, *built_density; /* [channel] D, and the density to which fock_2e belongs */
+    double *coulomb, *exchange, *work, *work2; /* [n][n]; exchange [channel] */
+    double *density_o;                         /* [channel] X^-1 D X^-T, with trace 2 occupied */
 
-    double *past_fock, *past_error, *past_density; /* [size][m][m] in the orthogonal basis */
+    double *history_fock, *history_error,
+        *history_density; /* [size][channel][m][m] in the orthogonal basis */
 
-    double *orbitals;       /* m x m: eigenvectors of the last Fock matrix as columns */
-    double *orbital_energy; /* [m], in host memory */
-    double gap; /* lowest virtual minus highest occupied energy of the last diagonalisation,
-                   hartree; infinite without virtual orbitals or after a purification */
+    double *orbitals;       /* [channel] m x m: eigenvectors of the last Fock matrix as columns */
+    double *orbital_energy; /* [channel][n], m of them used, in host memory */
+    double gap; /* lowest virtual minus highest occupied energy of the last diagonalisation, the
+                   smaller one of two channels, hartree; infinite without virtual orbitals or after
+                   a purification */
     fmo_projected projected;
     double one_electron_energy,
         two_electron_energy; /* of the last build: Tr D H, Tr D G / 2, hartree */
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
+
+/* Returns the place of a channel in core, fock_2e or change. */
+static inline double *fmo_scf_of_channel(const fmo_scf_state *s, double *array, int channel)
+{
+    return array + 3 * (size_t)channel * (size_t)s->n * (size_t)s->n;
+}
 
 /* Returns how integrals are treated in a mode other than auto. In mode fused, builds take
  * milliseconds, so auto does not store integrals unless auto_in_fused is set. */
@@ -76,8 +92,8 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
 }
 /* Returns whether `auto` leaves SCFs with this total of cubed numbers of functions to the CPU,
  * which finishes them before a GPU has started. */
-int fmo_scf_soon_done(const fmo_fock_options *fock, double cubes);
-extern const char fmo_scf_soon_reason[]; /* reason for the report */
+int fmo_scf_is_quick_on_cpu(const fmo_fock_options *fock, double cubes);
+extern const char fmo_scf_quick_on_cpu_reason[]; /* reason for the report */
 /* Returns 1 if orbitals are requested or needed for the stability analysis. */
 static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 {
@@ -103,9 +119,9 @@ typedef struct fmo_scf_shared {
     /* Backend and plan of an SCF in a lockstep batch (lockstep.h); NULL: the SCF opens its own. */
     fmo_linalg *la;
     fmo_fock_plan *plan;
-    double plan_seconds; /* time that the plan took */
-    int plan_cached;     /* 1: the plan is cached and must not be destroyed */
-    fmo_scf_cache *kept; /* cache of this molecule, with this backend; NULL: nothing is cached */
+    double plan_seconds;  /* time that the plan took */
+    int plan_cached;      /* 1: the plan is cached and must not be destroyed */
+    fmo_scf_cache *cache; /* cache of this molecule, with this backend; NULL: nothing is cached */
 } fmo_scf_shared;
 
 /* Runs fmo_scf_run; error messages name the function `call`. */
@@ -113,7 +129,8 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err);
 
-fmo_scf_result *fmo_scf_new_result(int nao); /* NULL if there is no memory */
+/* NULL if there is no memory. channels: 2 for UHF */
+fmo_scf_result *fmo_scf_new_result(int nao, int channels);
 /* Fills in orbitals, matrices, energies of field and projector, and the profile of the last
  * state. */
 void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
@@ -132,8 +149,8 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
                         fmo_error *err);
 /* Allocates all arrays of the state; errors are recorded in the backend. The history has diis_size
- * entries, but at least FMO_SCF_PAST_LEAST: the current and the previous one. */
-enum { FMO_SCF_PAST_LEAST = 2 };
+ * entries, but at least FMO_SCF_HISTORY_LEAST: the current and the previous one. */
+enum { FMO_SCF_HISTORY_LEAST = 2 };
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* does nothing without a backend */
 /* H += the symmetric part of M, [n][n] in host memory; NULL: no change. */
@@ -151,18 +168,18 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
                                  const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
                                  fmo_error *err);
 
-/* Restores the cached state and the fields of the result that belong to it; s->known tells whether
- * the cached G is that of the input density.
+/* Restores the cached state and the fields of the result that belong to it; s->fock_2e_known tells
+ * whether the cached G is that of the input density.
  * @return 0 if nothing is cached for this input and these options */
 int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        fmo_scf_cache *kept, fmo_scf_result *r);
+                        fmo_scf_cache *cache, fmo_scf_result *r);
 /* Caches the state of a converged SCF, whose backend arrays must then not be released.
  * @return 0 if there is no host memory */
 int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        const fmo_scf_result *r, fmo_scf_cache *kept);
+                        const fmo_scf_result *r, fmo_scf_cache *cache);
 /* Empties the cache. The caller releases the two backend arrays state.memory and
  * state.projected.memory. */
-void fmo_scf_forget_cached(fmo_scf_cache *kept);
+void fmo_scf_forget_cached(fmo_scf_cache *cache);
 
 /* ---- projected.c ---- */
 
@@ -195,22 +212,25 @@ void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out);
 /* out = X A X^T: from [m][m] to [n][n], exactly symmetric. */
 void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out);
 
-/* Computes the density of the lowest orbitals of a Fock matrix, both [m][m]; overwrites work and
- * work2, and fock_o if it diagonalises. */
+/* Computes the densities of the lowest orbitals of the Fock matrices of all channels, both
+ * [channel][m][m]; overwrites work and work2, and fock_o if it diagonalises. */
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o);
+/* Transforms the densities of all channels from density_o to density. */
+void fmo_scf_density_from_orthogonal(fmo_scf_state *s);
 
-/* Computes the canonical orbitals of the last Fock matrix, neither extrapolated nor shifted. */
+/* Computes the canonical orbitals of the last Fock matrices, neither extrapolated nor shifted. */
 void fmo_scf_canonical_orbitals(fmo_scf_state *s);
 
-/* out = J - K/2 of a density [n][n]; overwrites coulomb and exchange. In GPU memory the result is
- * NaN if elements of the density are larger than the plan expects. */
+/* out = J - K/2 of a density [channel][n][n]; out: fock_2e or change. Overwrites coulomb, exchange
+ * and with two channels work2. In GPU memory the result is NaN if elements of the density are
+ * larger than the plan expects. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
 /* After a build that gave NaN: adapts the plan to the elements of this density. @return 0 if they
  * were not the cause */
 int fmo_scf_fit_plan(fmo_scf_state *s, const double *density);
 
 /* How G is obtained: from the whole density, from its change, or reused. */
-typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_KNOWN } fmo_scf_how;
+typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_REUSED } fmo_scf_how;
 
 /* Computes F of the density, and returns the energy in hartree. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how);
@@ -226,9 +246,10 @@ void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
 
 /* ---- stability.c ---- */
 
-/* Returns the lowest eigenvalue (hartree) of the real singlet orbital Hessian A + B at the orbitals
- * of the state, and its eigenvector in `direction`, a backend array [m - occupied][occupied]
- * (virtual, occupied) of norm 1. NaN without virtual orbitals. */
+/* Returns the lowest eigenvalue (hartree) of the real orbital Hessian A + B, of RHF that of
+ * singlets, at the orbitals of the state, and its eigenvector in `direction`, a backend array of
+ * norm 1 with [m - occupied][occupied] (virtual, occupied) for each channel. NaN without virtual
+ * orbitals. */
 double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction);
 
 /* Checks the stability of the converged state; if it is unstable and options.stability is FOLLOW,

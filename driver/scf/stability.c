@@ -1,10 +1,12 @@
-/* Internal stability of an RHF solution: the lowest eigenvalue of the real singlet orbital Hessian
+/* Internal stability of a solution: the lowest eigenvalue of the real orbital Hessian, of RHF that
+ * of singlets
  *
  *     (A + B)_ai,bj = (e_a - e_i) d_ab d_ij + 4 (ai|bj) - (ab|ij) - (aj|bi)
  *
- * by the Davidson method; each product with it is one Fock build of a symmetric transition density.
- * R. Seeger, J. A. Pople, J. Chem. Phys. 66, 3045 (1977); E. R. Davidson, J. Comput. Phys. 17, 87
- * (1975). Called by descent.c. */
+ * and of UHF with pairs of both spins, where pairs of unlike spin have 2 (ai|bj) alone, and those
+ * of like spin 2 (ai|bj) - (ab|ij) - (aj|bi); by the Davidson method. Each product with it is one
+ * Fock build of a symmetric transition density. R. Seeger, J. A. Pople, J. Chem. Phys. 66, 3045
+ * (1977); E. R. Davidson, J. Comput. Phys. 17, 87 (1975). Called by scf.c. */
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
@@ -21,19 +23,43 @@ static const double residual_wanted =
 
 typedef struct davidson {
     fmo_scf_state *s;
-    int nocc, nvir, held;
-    size_t size;             /* nvir nocc */
-    double *V, *AV;          /* [SPACE][size] trial vectors and their products */
-    double *ritz, *residual; /* [size] */
-    double *transition;      /* [n][n] */
+    int nocc[FMO_SCF_CHANNELS], nvir[FMO_SCF_CHANNELS], held;
+    size_t begin[FMO_SCF_CHANNELS + 1]; /* of each channel's pairs in a vector */
+    size_t size;                        /* of a vector: pairs of all channels */
+    double *V, *AV;                     /* [SPACE][size] trial vectors and their products */
+    double *ritz, *residual;            /* [size] */
+    double *transition;                 /* [channel][n][n] */
     double matrix[SPACE][SPACE];
 } davidson;
 
-/* Returns the orbital energies, with a shift of their differences. */
-static fmo_orbital_gaps gaps_of(const davidson *d, double shift)
+/* Sets the sizes of the vectors of a state. */
+static void count_pairs(davidson *d)
 {
-    const double *const energy = d->s->orbital_energy;
-    return (fmo_orbital_gaps){energy + d->nocc, energy, d->nvir, d->nocc, shift};
+    const fmo_scf_state *const s = d->s;
+    for (int c = 0; c < s->channels; c++) {
+        d->nocc[c] = s->occupied[c];
+        d->nvir[c] = s->m - s->occupied[c];
+        d->begin[c + 1] = d->begin[c] + (size_t)d->nocc[c] * (size_t)d->nvir[c];
+    }
+    d->size = d->begin[s->channels];
+}
+
+/* y = x times, or divided by, the differences of orbital energies with a shift. */
+static void apply_gaps(const davidson *d, double shift, int divide, const double *x, double *y)
+{
+    const fmo_scf_state *const s = d->s;
+    for (int c = 0; c < s->channels; c++) {
+        const double *const energy = s->orbital_energy + (size_t)c * (size_t)s->n;
+        const fmo_orbital_gaps gaps = {energy + d->nocc[c], energy, d->nvir[c], d->nocc[c], shift};
+        if (d->begin[c + 1] > d->begin[c])
+            s->la->ops->gaps(s->la, &gaps, divide, x + d->begin[c], y + d->begin[c]);
+    }
+}
+
+/* Returns the occupied orbitals of a channel; its virtual ones follow. */
+static const double *orbitals_of(const fmo_scf_state *s, int channel)
+{
+    return s->orbitals + (size_t)channel * (size_t)s->m * (size_t)s->m;
 }
 
 /* out = (A + B) V: with d = C_vir V C_occ^T + transpose, (e_a - e_i) V + 2 C_vir^T G[d] C_occ. */
@@ -41,26 +67,41 @@ static void product(davidson *d, const double *V, double *out)
 {
     fmo_scf_state *s = d->s;
     const fmo_linalg_ops *op = s->la->ops;
-    const double *occupied = s->orbitals, *virtuals = s->orbitals + (size_t)s->m * (size_t)d->nocc;
-    /* work2 = C_vir V C_occ^T in the orthogonal basis */
-    op->multiply(s->la, 1.0, fmo_matrix_of(virtuals, s->m, d->nvir),
-                 fmo_matrix_of(V, d->nvir, d->nocc), 0.0, s->work);
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->m, d->nocc),
-                 fmo_transpose_of(occupied, s->m, d->nocc), 0.0, s->work2);
-    op->fold(s->la, s->m, 1.0, 1.0, s->work2);
-    fmo_scf_from_orthogonal(s, s->work2, d->transition);
-    fmo_scf_two_electron(s, d->transition, s->work2);
+    const size_t nn = (size_t)s->n * (size_t)s->n;
+    for (int c = 0; c < s->channels; c++) {
+        const int nocc = d->nocc[c], nvir = d->nvir[c];
+        const double *const occupied = orbitals_of(s, c);
+        const double *const virtuals = occupied + (size_t)s->m * (size_t)nocc;
+        double *const transition = d->transition + (size_t)c * nn;
+        if (nocc == 0 || nvir == 0) {
+            op->add(s->la, nn, 0.0, transition, 0.0, transition);
+            continue;
+        }
+        /* work2 = C_vir V C_occ^T in the orthogonal basis */
+        op->multiply(s->la, 1.0, fmo_matrix_of(virtuals, s->m, nvir),
+                     fmo_matrix_of(V + d->begin[c], nvir, nocc), 0.0, s->work);
+        op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->m, nocc),
+                     fmo_transpose_of(occupied, s->m, nocc), 0.0, s->work2);
+        op->fold(s->la, s->m, 1.0, 1.0, s->work2);
+        fmo_scf_from_orthogonal(s, s->work2, transition);
+    }
+    fmo_scf_two_electron(s, d->transition, s->change);
     double trace = 0.0; /* NaN if the plan has to be adapted to larger elements */
-    op->dots(s->la, (size_t)s->n * (size_t)s->n, 1, d->transition, s->work2, &trace);
+    op->dots(s->la, nn, 1, d->transition, s->change, &trace);
     if (isnan(trace) && fmo_scf_fit_plan(s, d->transition))
-        fmo_scf_two_electron(s, d->transition, s->work2);
-    fmo_scf_to_orthogonal(s, s->work2, d->transition);
-    const fmo_orbital_gaps gaps = gaps_of(d, 0.0);
-    op->gaps(s->la, &gaps, 0, V, out);
-    op->multiply(s->la, 1.0, fmo_matrix_of(d->transition, s->m, s->m),
-                 fmo_matrix_of(occupied, s->m, d->nocc), 0.0, s->work);
-    op->multiply(s->la, 2.0, fmo_transpose_of(virtuals, s->m, d->nvir),
-                 fmo_matrix_of(s->work, s->m, d->nocc), 1.0, out);
+        fmo_scf_two_electron(s, d->transition, s->change);
+    apply_gaps(d, 0.0, 0, V, out);
+    for (int c = 0; c < s->channels; c++) {
+        const int nocc = d->nocc[c], nvir = d->nvir[c];
+        const double *const occupied = orbitals_of(s, c);
+        const double *const virtuals = occupied + (size_t)s->m * (size_t)nocc;
+        if (nocc == 0 || nvir == 0) continue;
+        fmo_scf_to_orthogonal(s, fmo_scf_of_channel(s, s->change, c), d->transition);
+        op->multiply(s->la, 1.0, fmo_matrix_of(d->transition, s->m, s->m),
+                     fmo_matrix_of(occupied, s->m, nocc), 0.0, s->work);
+        op->multiply(s->la, 2.0, fmo_transpose_of(virtuals, s->m, nvir),
+                     fmo_matrix_of(s->work, s->m, nocc), 1.0, out + d->begin[c]);
+    }
 }
 
 /* Orthogonalises x against the subspace twice, and adds it with its product. @return 0 if nothing
@@ -99,12 +140,20 @@ static double lowest_of(davidson *d, double *coefficient)
     return value[0];
 }
 
+/* Returns the difference of orbital energies of pair `at` of a vector. */
+static double gap_of(const davidson *d, size_t at)
+{
+    const int c = d->s->channels > 1 && at >= d->begin[1];
+    const double *const energy = d->s->orbital_energy + (size_t)c * (size_t)d->s->n;
+    const size_t pair = at - d->begin[c], nvir = (size_t)d->nvir[c];
+    return energy[(size_t)d->nocc[c] + pair % nvir] - energy[pair / nvir];
+}
+
 /* Adds start vectors: the pairs of smallest orbital energy differences, and a vector with
  * components in all pairs, so that every symmetry is represented. */
 static int start(davidson *d)
 {
     const fmo_scf_state *s = d->s;
-    const double *e_i = s->orbital_energy, *e_a = s->orbital_energy + d->nocc;
     const int starts = d->size < START ? (int)d->size : START;
     double *x = malloc(d->size * sizeof *x), last = -INFINITY;
     size_t last_at = 0;
@@ -115,15 +164,13 @@ static int start(davidson *d)
     for (int k = 0; k < starts; k++) { /* the next larger gap; ties are ordered by position */
         size_t best = 0;
         double gap = INFINITY;
-        for (size_t i = 0; i < (size_t)d->nocc; i++)
-            for (size_t a = 0; a < (size_t)d->nvir; a++) {
-                const double g = e_a[a] - e_i[i];
-                const size_t at = a + i * (size_t)d->nvir;
-                if ((g > last || (g == last && k > 0 && at > last_at)) && g < gap) {
-                    gap = g;
-                    best = at;
-                }
+        for (size_t at = 0; at < d->size; at++) {
+            const double g = gap_of(d, at);
+            if ((g > last || (g == last && k > 0 && at > last_at)) && g < gap) {
+                gap = g;
+                best = at;
             }
+        }
         last = gap;
         last_at = best;
         memset(x, 0, d->size * sizeof *x);
@@ -134,7 +181,7 @@ static int start(davidson *d)
     unsigned long long random = 1;
     for (size_t at = 0; at < d->size; at++) {
         random = random * 6364136223846793005ULL + 1442695040888963407ULL;
-        const double gap = e_a[at % (size_t)d->nvir] - e_i[at / (size_t)d->nvir];
+        const double gap = gap_of(d, at);
         x[at] = ((double)(random >> 11) * 0x1p-53 - 0.5) / (0.1 + gap * gap);
     }
     s->la->ops->upload(s->la, d->size, x, d->residual);
@@ -158,14 +205,14 @@ static void restart(davidson *d, const double *coefficient, double value)
 double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    davidson d = {.s = s, .nocc = s->occupied, .nvir = s->m - s->occupied};
+    davidson d = {.s = s};
     double value = NAN, coefficient[SPACE];
-    d.size = (size_t)d.nocc * (size_t)d.nvir;
+    count_pairs(&d);
     if (d.size == 0) return NAN;
     d.V = op->allocate(s->la, SPACE * d.size);
     d.AV = op->allocate(s->la, SPACE * d.size);
     d.residual = op->allocate(s->la, d.size);
-    d.transition = op->allocate(s->la, (size_t)s->n * (size_t)s->n);
+    d.transition = op->allocate(s->la, (size_t)s->channels * (size_t)s->n * (size_t)s->n);
     d.ritz = direction;
     if (start(&d)) {
         for (int step = 0; step < STEPS && s->la->error.status == FMO_OK; step++) {
@@ -179,8 +226,7 @@ double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
             op->add(s->la, d.size, -value, d.ritz, 1.0, d.residual);
             op->dots(s->la, d.size, 1, d.residual, d.residual, &square);
             if (!(square > residual_wanted * residual_wanted)) break;
-            const fmo_orbital_gaps gaps = gaps_of(&d, value);
-            op->gaps(s->la, &gaps, 1, d.residual, d.residual);
+            apply_gaps(&d, value, 1, d.residual, d.residual);
             if (!take(&d, d.residual)) break;
         }
     }
@@ -193,22 +239,31 @@ double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
 
 /* ---- descent --------------------------------------------------------------------------------- */
 
-/* Rotates the occupied orbitals by `angle` along a direction [virtual][occupied]. The new density
- * is that of the space spanned by Y = C_occ + angle C_vir V, the lowest eigenvectors of -Y Y^T. */
+/* Rotates the occupied orbitals by `angle` along a direction [virtual][occupied] of each channel.
+ * The new density is that of the space spanned by Y = C_occ + angle C_vir V, the lowest
+ * eigenvectors of -Y Y^T. */
 static void turn_orbitals(fmo_scf_state *s, const double *direction, double angle)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const int nocc = s->occupied, nvir = s->m - nocc;
-    const double *virtuals = s->orbitals + (size_t)s->m * (size_t)nocc;
-    double *Y = s->work2, *M = s->past_fock;
-    op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, s->orbitals, 0.0, Y);
-    op->multiply(s->la, angle, fmo_matrix_of(virtuals, s->m, nvir),
-                 fmo_matrix_of(direction, nvir, nocc), 1.0, Y);
-    op->multiply(s->la, -1.0, fmo_matrix_of(Y, s->m, nocc), fmo_transpose_of(Y, s->m, nocc), 0.0,
-                 M);
-    op->fold(s->la, s->m, 0.5, 1.0, M);
-    fmo_scf_solve(s, M, s->density_o);
-    fmo_scf_from_orthogonal(s, s->density_o, s->density);
+    const size_t mm = (size_t)s->m * (size_t)s->m;
+    for (int c = 0; c < s->channels; c++) {
+        const int nocc = s->occupied[c], nvir = s->m - nocc;
+        const double *const occupied = orbitals_of(s, c);
+        double *const Y = s->work2, *const M = s->history_fock + (size_t)c * mm;
+        op->add(s->la, mm, 0.0, M, 0.0, M);
+        if (nocc == 0) continue;
+        op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, occupied, 0.0, Y);
+        if (nvir > 0)
+            op->multiply(s->la, angle,
+                         fmo_matrix_of(occupied + (size_t)s->m * (size_t)nocc, s->m, nvir),
+                         fmo_matrix_of(direction, nvir, nocc), 1.0, Y);
+        op->multiply(s->la, -1.0, fmo_matrix_of(Y, s->m, nocc), fmo_transpose_of(Y, s->m, nocc),
+                     0.0, M);
+        op->fold(s->la, s->m, 0.5, 1.0, M);
+        direction += (size_t)nocc * (size_t)nvir;
+    }
+    fmo_scf_solve(s, s->history_fock, s->density_o);
+    fmo_scf_density_from_orthogonal(s);
 }
 
 /* Returns to a converged density in a few more cycles. */
@@ -218,8 +273,9 @@ static fmo_status go_back(fmo_scf_state *s, const double *density, const fmo_scf
     enum { CYCLES = 5 };
     fmo_scf_options few = *o;
     few.max_cycles = r->cycles + CYCLES;
-    s->la->ops->add(s->la, (size_t)s->m * (size_t)s->m, 1.0, density, 0.0, s->density_o);
-    fmo_scf_from_orthogonal(s, s->density_o, s->density);
+    s->la->ops->add(s->la, (size_t)s->channels * (size_t)s->m * (size_t)s->m, 1.0, density, 0.0,
+                    s->density_o);
+    fmo_scf_density_from_orthogonal(s);
     return fmo_scf_converge(s, &few, 0, r, err);
 }
 
@@ -229,11 +285,12 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
                              fmo_error *err)
 {
     enum { DESCENTS = 10 };
-    const int nocc = s->occupied, nvir = s->m - nocc;
+    davidson d = {.s = s};
     fmo_status status = FMO_OK;
-    if (nvir == 0) return FMO_OK;
-    const size_t size = (size_t)s->m * (size_t)s->m;
-    double *direction = s->la->ops->allocate(s->la, (size_t)nvir * (size_t)nocc);
+    count_pairs(&d);
+    if (d.size == 0) return FMO_OK;
+    const size_t size = (size_t)s->channels * (size_t)s->m * (size_t)s->m;
+    double *direction = s->la->ops->allocate(s->la, d.size);
     double *stood = s->la->ops->allocate(s->la, size); /* the density before a descent */
     while (r->converged && s->la->error.status == FMO_OK && status == FMO_OK) {
         const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;

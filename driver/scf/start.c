@@ -18,15 +18,15 @@ enum { PURIFY_FROM = 48 };
 /* Cubed number of functions per thread that take 0.1 s: an SCF of n functions takes one thread
  * about 0.5 us n^3. CUDA takes 0.3 s to start, and for so few functions an SCF takes as long on a
  * GPU as on the CPU (docs/log/scf.md, "Few functions"). */
-static const double soon_cubes = 2e5;
+static const double quick_cubes = 2e5;
 
-const char fmo_scf_soon_reason[] = "too few functions for a GPU";
+const char fmo_scf_quick_on_cpu_reason[] = "too few functions for a GPU";
 
-int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
+int fmo_scf_is_quick_on_cpu(const fmo_fock_options *f, double cubes)
 {
     return f->mode == FMO_MODE_AUTO && f->device < 0 && !f->device_num && !f->stream && !f->ranks &&
            f->scatter == FMO_SCATTER_AUTO && f->commit == FMO_COMMIT_NATIVE &&
-           cubes <= soon_cubes * (double)fmo_fock_threads(f->threads);
+           cubes <= quick_cubes * (double)fmo_fock_threads(f->threads);
 }
 
 /* Chooses the mode and records the reason. alone: 1 for a single SCF; a batch has already decided
@@ -36,9 +36,9 @@ static fmo_status choose_mode(const fmo_scf_input *in, int alone, fmo_fock_optio
 {
     const double n = (double)fmo_basis_ao_num(in->basis), cube = n * n * n;
     fmo_status status = FMO_OK;
-    if (alone && fmo_scf_soon_done(fock, cube)) {
+    if (alone && fmo_scf_is_quick_on_cpu(fock, cube)) {
         fock->mode = FMO_MODE_CPU;
-        snprintf(s->mode_reason, sizeof s->mode_reason, "%s", fmo_scf_soon_reason);
+        snprintf(s->mode_reason, sizeof s->mode_reason, "%s", fmo_scf_quick_on_cpu_reason);
     } else {
         status = fmo_fock_choose_mode(in->basis, fock, &fock->mode, s->mode_reason, err);
     }
@@ -77,6 +77,10 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     fmo_fock_options fock = o->fock;
     fmo_status status = choose_mode(in, !shared->atoms, &fock, s, err);
     if (status != FMO_OK) return status;
+    if (s->channels > 1 && fock.mode == FMO_MODE_FUSED && o->fock.mode == FMO_MODE_AUTO) {
+        fock.mode = FMO_MODE_CPU;
+        snprintf(s->mode_reason, sizeof s->mode_reason, "open shells");
+    }
     fock.integrals = fmo_scf_integrals(o, fock.mode);
     if (shared->la)
         r->plan_seconds = shared->plan_seconds;
@@ -86,6 +90,10 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     s->threads = fmo_fock_threads(fock.threads);
     s->devices = fock.mode != FMO_MODE_FUSED ? 0 : fock.device_num > 1 ? fock.device_num : 1;
     if (status != FMO_OK) return status;
+    if (s->channels > 1 && !s->la->ops->fock_of_spins)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "mode %s has no SCF of open shells; use mode cpu",
+                             fmo_mode_name(fock.mode));
     r->device = s->la->ops->on_device;
     s->solver = o->solver;
     if (s->solver == FMO_SCF_SOLVER_AUTO)
@@ -104,16 +112,26 @@ static size_t padded(size_t count)
 /* Allocates all arrays of the state at once. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
 {
-    if (diis_size < FMO_SCF_PAST_LEAST) diis_size = FMO_SCF_PAST_LEAST;
-    const size_t size = (size_t)s->n * (size_t)s->n, past = (size_t)diis_size * size;
+    if (diis_size < FMO_SCF_HISTORY_LEAST) diis_size = FMO_SCF_HISTORY_LEAST;
+    const size_t size = (size_t)s->n * (size_t)s->n, all_of = (size_t)s->channels * size;
+    const size_t past = (size_t)diis_size * all_of;
     const struct {
         double **array;
         size_t count;
-    } all[] = {{&s->X, size},          {&s->density, size},     {&s->built, size},
-               {&s->fock, size},       {&s->coulomb, size},     {&s->work, size},
-               {&s->work2, size},      {&s->exchange, size},    {&s->density_o, size},
-               {&s->orbitals, size},   {&s->core, 3 * size},    {&s->past_fock, past},
-               {&s->past_error, past}, {&s->past_density, past}};
+    } all[] = {{&s->X, size},
+               {&s->density, all_of},
+               {&s->built_density, all_of},
+               {&s->fock, all_of},
+               {&s->coulomb, size},
+               {&s->work, size},
+               {&s->work2, size},
+               {&s->exchange, all_of},
+               {&s->density_o, all_of},
+               {&s->orbitals, all_of},
+               {&s->core, 3 * all_of},
+               {&s->history_fock, past},
+               {&s->history_error, past},
+               {&s->history_density, past}};
     size_t total = 0, at = 0;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) total += padded(all[k].count);
     s->memory = s->la->ops->allocate(s->la, total);
@@ -221,12 +239,87 @@ fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double thr
         op->scale_columns(s->la, s->n, s->m, value + r->dropped, s->X);
     }
     free(value);
-    if (s->la->error.status == FMO_OK && s->occupied > s->m)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "%d electrons do not fit into the %d linearly independent functions "
-                             "of %d: choose a larger basis",
-                             2 * s->occupied, s->m, s->n);
+    if (s->la->error.status == FMO_OK && s->occupied[0] > s->m)
+        return fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%d electrons do not fit into the %d linearly independent functions "
+            "of %d: choose a larger basis or a lower multiplicity",
+            s->channels == 1 ? 2 * s->occupied[0] : s->occupied[0] + s->occupied[1], s->m, s->n);
     return FMO_OK;
+}
+
+/* Transforms the densities of all channels from density to density_o: X^-1 D X^-T = X^T S D S X; S
+ * was left in s->exchange by fmo_scf_orthogonalise. */
+static void density_to_orthogonal(fmo_scf_state *s)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
+    for (size_t c = 0; c < (size_t)s->channels; c++) {
+        op->fold(s->la, s->n, 0.5, 1.0, s->density + c * nn);
+        op->multiply(s->la, 1.0, fmo_matrix_of(s->density + c * nn, s->n, s->n),
+                     fmo_matrix_of(s->exchange, s->n, s->n), 0.0, s->work2);
+        op->multiply(s->la, 1.0, fmo_matrix_of(s->exchange, s->n, s->n),
+                     fmo_matrix_of(s->work2, s->n, s->n), 0.0, s->coulomb);
+        fmo_scf_to_orthogonal(s, s->coulomb, s->density_o + c * mm);
+    }
+}
+
+/* Rotates the highest occupied and the lowest virtual orbital of each channel by 45 degrees into
+ * each other, with opposite signs for the two spins, where both spins have the same orbitals. The
+ * orbitals are those of the last diagonalisation. */
+static void mix_frontier(fmo_scf_state *s)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t m = (size_t)s->m, mm = m * m;
+    for (size_t c = 0; c < (size_t)s->channels; c++) {
+        const size_t occupied = (size_t)s->occupied[c];
+        double *const C = s->history_fock + c * mm, *const homo = C + (occupied - 1) * m;
+        if (occupied == 0 || occupied == m) continue;
+        op->add(s->la, m, c == 0 ? 1.0 : -1.0, homo + m, 1.0, homo);
+        op->add(s->la, m, 0.0, homo, sqrt(0.5), homo);
+        op->multiply(s->la, 2.0, fmo_matrix_of(C, s->m, (int)occupied),
+                     fmo_transpose_of(C, s->m, (int)occupied), 0.0, s->density_o + c * mm);
+        op->fold(s->la, s->m, 0.5, 1.0, s->density_o + c * mm);
+    }
+    fmo_scf_density_from_orthogonal(s);
+}
+
+/* Computes the first density from the orbitals of Fock matrices, those of H or of the density of
+ * atoms, and breaks its symmetry if that is requested. */
+static void density_of_orbitals(fmo_scf_state *s, const fmo_scf_options *o)
+{
+    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
+    const fmo_scf_solver solver = s->solver;
+    const double *const F = o->guess == FMO_SCF_GUESS_CORE ? NULL : s->fock;
+    if (o->guess_mix) s->solver = FMO_SCF_SOLVER_DIAGONALISE; /* orbitals are needed */
+    for (size_t c = 0; c < (size_t)s->channels; c++)
+        fmo_scf_fock_to_orthogonal(s, F ? F + c * nn : s->core, s->history_fock + c * mm);
+    fmo_scf_solve(s, s->history_fock, s->density_o);
+    fmo_scf_density_from_orthogonal(s);
+    if (o->guess_mix) mix_frontier(s);
+    s->solver = solver;
+}
+
+/* Splits the density among two channels: each spin has its share of that of the atoms, or D + S and
+ * D - S of the input's density and spin density. */
+static void split_by_spin(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                          fmo_scf_result *r)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    const double electrons = s->occupied[0] + s->occupied[1];
+    const double *const S = o->guess == FMO_SCF_GUESS_READ ? in->spin_density : NULL;
+    if (S) memcpy(r->spin_density, S, size * sizeof *S);
+    for (int c = 0; c < s->channels; c++) {
+        double *const D = s->density + (size_t)c * size;
+        op->upload(s->la, size, r->density, D);
+        if (S) {
+            op->upload(s->la, size, r->spin_density, s->work);
+            op->add(s->la, size, c == 0 ? 1.0 : -1.0, s->work, 1.0, D);
+        } else {
+            op->add(s->la, size, 0.0, D, 2.0 * s->occupied[c] / electrons, D);
+        }
+    }
 }
 
 /* Computes the initial density in the AO basis and in the orthogonal basis. */
@@ -237,9 +330,7 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     if (o->guess == FMO_SCF_GUESS_CORE) {
-        fmo_scf_fock_to_orthogonal(s, s->core, s->past_fock);
-        fmo_scf_solve(s, s->past_fock, s->density_o);
-        fmo_scf_from_orthogonal(s, s->density_o, s->density);
+        density_of_orbitals(s, o);
         return FMO_OK;
     }
     host_work w = {.in = in, .atoms = atoms, .r = r};
@@ -248,14 +339,16 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     else
         memcpy(r->density, in->density, size * sizeof *r->density);
     if (w.status != FMO_OK) return fmo_error_set(err, w.status, "%s", w.err.message);
-    op->upload(s->la, size, r->density, s->density);
-    op->fold(s->la, s->n, 0.5, 1.0, s->density);
-    /* X^-1 D X^-T = X^T S D S X; S was left in s->exchange by fmo_scf_orthogonalise */
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->density, s->n, s->n),
-                 fmo_matrix_of(s->exchange, s->n, s->n), 0.0, s->work2);
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->exchange, s->n, s->n),
-                 fmo_matrix_of(s->work2, s->n, s->n), 0.0, s->coulomb);
-    fmo_scf_to_orthogonal(s, s->coulomb, s->density_o);
+    if (s->channels == 1)
+        op->upload(s->la, size, r->density, s->density);
+    else
+        split_by_spin(s, in, o, r);
+    density_to_orthogonal(s);
+    if (o->guess_mix && s->channels > 1) {
+        s->cutoff = o->fock.cutoff;
+        (void)fmo_scf_build(s, FMO_SCF_FULL);
+        density_of_orbitals(s, o);
+    }
     return FMO_OK;
 }
 
@@ -268,9 +361,9 @@ static size_t matrix_bytes(int n)
     return (size_t)n * (size_t)n * sizeof(double);
 }
 
-static double *matrix(const fmo_scf_cache *kept, int which)
+static double *matrix(const fmo_scf_cache *cache, int which)
 {
-    return kept->host + (size_t)which * (size_t)kept->state.n * (size_t)kept->state.n;
+    return cache->host + (size_t)which * (size_t)cache->state.n * (size_t)cache->state.n;
 }
 
 /* 1 if a matrix is equal to the cached one, bit for bit. */
@@ -279,26 +372,26 @@ static int is_same(const double *now, const double *before, size_t bytes)
     return now && memcmp(now, before, bytes) == 0;
 }
 
-void fmo_scf_forget_cached(fmo_scf_cache *kept)
+void fmo_scf_forget_cached(fmo_scf_cache *cache)
 {
-    free(kept->host);
-    *kept = (fmo_scf_cache){0};
+    free(cache->host);
+    *cache = (fmo_scf_cache){0};
 }
 
 /* Moves the cached state into *s if molecule, projector and the relevant options are the same. */
 int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        fmo_scf_cache *kept, fmo_scf_result *r)
+                        fmo_scf_cache *cache, fmo_scf_result *r)
 {
-    const fmo_scf_state *const from = &kept->state;
+    const fmo_scf_state *const from = &cache->state;
     const size_t bytes = matrix_bytes(s->n);
-    if (!kept->host || from->n != s->n || from->occupied != s->occupied ||
-        kept->diis_size != o->diis_size || kept->linear_dependence != o->linear_dependence ||
-        (in->projector ? !is_same(in->projector, matrix(kept, PROJECTOR), bytes)
+    if (!cache->host || from->n != s->n || s->channels > 1 || from->occupied[0] != s->occupied[0] ||
+        cache->diis_size != o->diis_size || cache->linear_dependence != o->linear_dependence ||
+        (in->projector ? !is_same(in->projector, matrix(cache, PROJECTOR), bytes)
                        : from->projected.num > 0))
         return 0;
-    memcpy(r->overlap, matrix(kept, OVERLAP), bytes);
-    r->dropped = kept->dropped;
-    r->overlap_smallest = kept->overlap_smallest;
+    memcpy(r->overlap, matrix(cache, OVERLAP), bytes);
+    r->dropped = cache->dropped;
+    r->overlap_smallest = cache->overlap_smallest;
     fmo_scf_state now = *from;
     now.la = s->la;
     now.plan = s->plan;
@@ -309,35 +402,35 @@ int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf
     now.nuclear_repulsion = s->nuclear_repulsion;
     now.orbital_energy = s->orbital_energy;
     now.fock_seconds = now.solve_seconds = 0.0;
-    now.known =
-        o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(kept, DENSITY), bytes);
+    now.fock_2e_known =
+        o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(cache, DENSITY), bytes);
     *s = now;
-    kept->state.memory = kept->state.projected.memory =
+    cache->state.memory = cache->state.projected.memory =
         NULL; /* the arrays belong to the SCF again */
-    fmo_scf_forget_cached(kept);
+    fmo_scf_forget_cached(cache);
     return 1;
 }
 
 /* Copies the state and the matrices that identify it into the cache. */
 int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                        const fmo_scf_result *r, fmo_scf_cache *kept)
+                        const fmo_scf_result *r, fmo_scf_cache *cache)
 {
     const size_t bytes = matrix_bytes(s->n);
-    *kept = (fmo_scf_cache){.host = malloc(MATRICES * bytes),
-                            .state = *s,
-                            .diis_size = o->diis_size,
-                            .dropped = r->dropped,
-                            .linear_dependence = o->linear_dependence,
-                            .overlap_smallest = r->overlap_smallest};
-    if (!kept->host) {
-        *kept = (fmo_scf_cache){0};
+    *cache = (fmo_scf_cache){.host = malloc(MATRICES * bytes),
+                             .state = *s,
+                             .diis_size = o->diis_size,
+                             .dropped = r->dropped,
+                             .linear_dependence = o->linear_dependence,
+                             .overlap_smallest = r->overlap_smallest};
+    if (!cache->host) {
+        *cache = (fmo_scf_cache){0};
         return 0;
     }
-    memcpy(matrix(kept, OVERLAP), r->overlap, bytes);
+    memcpy(matrix(cache, OVERLAP), r->overlap, bytes);
     if (in->projector)
-        memcpy(matrix(kept, PROJECTOR), in->projector, bytes);
+        memcpy(matrix(cache, PROJECTOR), in->projector, bytes);
     else
-        memset(matrix(kept, PROJECTOR), 0, bytes);
-    memcpy(matrix(kept, DENSITY), r->density, bytes);
+        memset(matrix(cache, PROJECTOR), 0, bytes);
+    memcpy(matrix(cache, DENSITY), r->density, bytes);
     return 1;
 }

@@ -1,8 +1,9 @@
-/* Overlap, kinetic energy and attraction by point charges over contracted shells, computed over
- * Cartesian functions. Overlap and kinetic energy: products of one-dimensional integrals, by the
- * recursions of Obara and Saika (1986), equations (A2) and (A12). Attraction: sums over charges for
- * each product of two primitives (charge_sums.h) and one Hermite expansion for all charges together
- * (hermite.h). Products and their neglect: centres.h. Equations: docs/explanation/one-electron.md.
+/* Overlap, dipole moment, kinetic energy and attraction by point charges over contracted shells,
+ * computed over Cartesian functions. The first three: products of one-dimensional integrals, by the
+ * recursions of Obara and Saika (1986), equations (A2), (A6) and (A12). Attraction: sums over
+ * charges for each product of two primitives (charge_sums.h) and one Hermite expansion for all
+ * charges together (hermite.h). Products and their neglect: centres.h. Equations:
+ * docs/explanation/one-electron.md.
  */
 #include <fmo/one_electron.h>
 
@@ -53,6 +54,8 @@ struct one_electron {
     product_function *function;
     const charge_list *charges; /* NULL: none */
     const fmo_charge_kernels *kernels;
+    int axis;      /* of a dipole moment: x 0, y 1, z 2 */
+    double origin; /* its coordinate on this axis */
     int parts;
     double *out[PARTS]; /* [bra functions][ket functions] in the caller's order */
 };
@@ -67,12 +70,13 @@ typedef struct seen_charges {
 struct worker {
     const one_electron *job;
     double *memory;
-    seen_charges seen[2]; /* relative to bra and ket */
-    size_t begin, num;    /* current piece of the charges */
-    double *block;        /* [bra functions][ket functions] of a pair of centres */
+    const fmo_centre *ket; /* of the current pair */
+    seen_charges seen[2];  /* relative to bra and ket */
+    size_t begin, num;     /* current piece of the charges */
+    double *block;         /* [bra functions][ket functions] of a pair of centres */
 };
 
-/* ---- overlap and kinetic energy ------------------------------------------------------------- */
+/* ---- overlap, dipole moment and kinetic energy ----------------------------------------------- */
 
 /* One-dimensional integrals by the powers of x, y or z at A and at B. */
 typedef double table_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT];
@@ -94,6 +98,21 @@ FMO_HD void overlap_1d(int la, int lb, const fmo_product *z, int x, table_1d s)
                 s[i][0] = z->PA[x] * s[i - 1][0];
                 if (i > 1) s[i][0] += z->half * (i - 1) * s[i - 2][0];
             }
+        }
+    }
+}
+
+/* Integrals of x - O from the overlaps s, as those of x - B and, times BO = B - O, of 1. */
+FMO_HD void dipole_1d(int la, int lb, const fmo_product *z, int x, double BO, table_1d s,
+                      table_1d d)
+{
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++) {
+            d[i][j] = (z->PB[x] + BO) * s[i][j];
+            if (i > 0) d[i][j] += z->half * i * s[i - 1][j];
+            if (j > 0) d[i][j] += z->half * j * s[i][j - 1];
         }
     }
 }
@@ -143,7 +162,19 @@ FMO_HD void block_of(int la, int lb, int kinetic, double scale, table_1d *s, tab
     }
 }
 
-/* Computes all blocks of a product with these largest angular momenta. */
+/* Computes the blocks that a product uses, with these largest angular momenta. */
+FMO_HD void blocks_of(int la, int lb, int kinetic, const fmo_product *z, table_1d *s, table_1d *t,
+                      fmo_product_blocks out)
+{
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++)
+            if ((z->kinds_a >> i & 1) && (z->kinds_b >> j & 1))
+                block_of(i, j, kinetic, z->scale, s, t, out[i][j]);
+    }
+}
+
 FMO_HD void overlap_of(int la, int lb, int kinetic, const fmo_product *z, fmo_product_blocks out)
 {
     table_1d s[3], t[3];
@@ -152,13 +183,21 @@ FMO_HD void overlap_of(int la, int lb, int kinetic, const fmo_product *z, fmo_pr
         overlap_1d(la, lb, z, x, s[x]);
         if (kinetic) kinetic_1d(la, lb, z, x, s[x], t[x]);
     }
+    blocks_of(la, lb, kinetic, z, s, t, out);
+}
+
+/* The moment along an axis: overlaps, with those of this axis replaced. */
+FMO_HD void dipole_of(int la, int lb, const worker *w, const fmo_product *z, fmo_product_blocks out)
+{
+    table_1d s[3], d[3];
+    const int axis = w->job->axis;
     FMO_UNROLL
-    for (int i = 0; i <= la; i++) {
-        FMO_UNROLL
-        for (int j = 0; j <= lb; j++)
-            if ((z->kinds_a >> i & 1) && (z->kinds_b >> j & 1))
-                block_of(i, j, kinetic, z->scale, s, t, out[i][j]);
+    for (int x = 0; x < 3; x++) {
+        overlap_1d(la, lb, z, x, s[x]);
+        memcpy(d[x], s[x], sizeof d[x]);
     }
+    dipole_1d(la, lb, z, axis, w->ket->at[axis] - w->job->origin, s[axis], d[axis]);
+    blocks_of(la, lb, 0, z, d, NULL, out);
 }
 
 static void overlap_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
@@ -173,6 +212,13 @@ static void kinetic_product(const worker *w, const fmo_product *z, fmo_product_b
 {
     (void)w;
 #define CALL(la, lb) overlap_of(la, lb, 1, z, out);
+    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+#undef CALL
+}
+
+static void dipole_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
+{
+#define CALL(la, lb) dipole_of(la, lb, w, z, out);
     FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
 }
@@ -246,7 +292,7 @@ static void run_task(worker *w, int part, int bra, int begin, int end)
         to = groups * (size_t)(part + 1) / parts * FMO_CHARGE_GROUP;
     }
     for (int ket = begin; ket < end; ket++) {
-        const fmo_centre *const B = &job->ket->centre[ket];
+        const fmo_centre *const B = w->ket = &job->ket->centre[ket];
         for (w->begin = from; w->begin < to; w->begin += CHARGE_PIECE) {
             w->num = to - w->begin < CHARGE_PIECE ? to - w->begin : CHARGE_PIECE;
             centre_pair pair = {w, A, B, 0};
@@ -462,6 +508,32 @@ fmo_status fmo_kinetic(const fmo_basis *basis, double *T, fmo_error *err)
     const fmo_status status =
         FMO_CHECK_ARGUMENTS("fmo_kinetic", err, FMO_GIVEN(basis), FMO_GIVEN(T));
     return status == FMO_OK ? run_symmetric(basis, kinetic_product, NULL, T, err) : status;
+}
+
+fmo_status fmo_dipole(const fmo_basis *basis, const double *origin, double *D, fmo_error *err)
+{
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_dipole", err, FMO_GIVEN(basis), FMO_GIVEN(origin), FMO_GIVEN(D));
+    for (int x = 0; status == FMO_OK && x < 3; x++)
+        if (!(fabs(origin[x]) <= 1e6))
+            status = fmo_error_set(err, FMO_ERR_INPUT,
+                                   "fmo_dipole: origin[%d] = %g: expected a finite coordinate in "
+                                   "bohr, at most 1e6 in size",
+                                   x, origin[x]);
+    if (status != FMO_OK) return status;
+    const size_t n = (size_t)basis->ao_num;
+    fmo_centres centres;
+    status = fmo_centres_make(basis, &centres, err);
+    for (int x = 0; status == FMO_OK && x < 3; x++) {
+        one_electron job = {.bra = &centres,
+                            .ket = &centres,
+                            .function = dipole_product,
+                            .axis = x,
+                            .origin = origin[x]};
+        status = run(&job, D + (size_t)x * n * n, err);
+    }
+    fmo_centres_free(&centres);
+    return status;
 }
 
 fmo_status fmo_nuclear_attraction(const fmo_basis *basis, double *V, fmo_error *err)

@@ -1,7 +1,8 @@
-/* One-electron integrals over contracted shells: overlap, also between two bases, kinetic energy,
- * attraction by the nuclei and by point charges. Overlap and kinetic energy after Obara and Saika,
- * J. Chem. Phys. 84, 3963 (1986), attraction after McMurchie and Davidson, J. Comput. Phys. 26, 218
- * (1978). Computed by OpenMP threads; results are bitwise the same for any number of them. */
+/* One-electron integrals over contracted shells: overlap, also between two bases, dipole moment,
+ * kinetic energy, attraction by the nuclei and by point charges. The first three after Obara and
+ * Saika, J. Chem. Phys. 84, 3963 (1986), attraction after McMurchie and Davidson, J. Comput. Phys.
+ * 26, 218 (1978). Computed by OpenMP threads; results are bitwise the same for any number of them.
+ */
 #ifndef FMO_ONE_ELECTRON_H
 #define FMO_ONE_ELECTRON_H
 
@@ -22,6 +23,15 @@ FMO_API fmo_status fmo_overlap(const fmo_basis *basis, double *S, fmo_error *err
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY; S is untouched on error */
 FMO_API fmo_status fmo_overlap_between(const fmo_basis *a, const fmo_basis *b, double *S,
                                        fmo_error *err);
+
+/** Dipole moment matrices D_xij = <i| x - O_x |j>, and the same for y and z, in bohr. The electrons
+ *  of a density P contribute -sum_ij P_ij D_xij to the dipole moment.
+ *  @param[in]  origin O, [3] bohr, at most 1e6 in size
+ *  @param[out] D  [3][nao][nao], each symmetric, row-major, in the caller's AO order
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (origin), FMO_ERR_MEMORY; D is undefined after
+ *          FMO_ERR_MEMORY and untouched on other errors */
+FMO_API fmo_status fmo_dipole(const fmo_basis *basis, const double *origin, double *D,
+                              fmo_error *err);
 
 /** Kinetic energy matrix T_ij = <i| -1/2 nabla^2 |j>, hartree; arguments as for fmo_overlap. */
 FMO_API fmo_status fmo_kinetic(const fmo_basis *basis, double *T, fmo_error *err);

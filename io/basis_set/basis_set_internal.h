@@ -51,13 +51,20 @@ char fmo_ang_mom_letter(int ang_mom);
 enum { FMO_TYPE_LETTERS = 8 };
 int fmo_basis_shell_type(fmo_word word, int ang_mom[FMO_TYPE_LETTERS]);
 
-/* Adds one contracted shell, given the coefficients of normalised primitives; primitives with
- * coefficient 0 are left out and not counted. where: location for messages ("line 7",
- * "elements/8/electron_shells[0]"). Returns FMO_OK, FMO_ERR_INPUT (values out of range) or
- * FMO_ERR_MEMORY. */
+/* A contracted shell of an element as a file has it. */
+typedef struct fmo_file_shell {
+    int number; /* atomic number */
+    int ang_mom;
+    fmo_set_form form;
+    int prim_num;
+    const double *exponent, *coefficient; /* [prim_num] of normalised primitives */
+} fmo_file_shell;
+
+/* Adds a shell; primitives with coefficient 0 are left out and not counted. where: location for
+ * messages ("line 7", "elements/8/electron_shells[0]"). Returns FMO_OK, FMO_ERR_INPUT (values out
+ * of range) or FMO_ERR_MEMORY. */
 fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
-                                   int number, int ang_mom, fmo_set_form form, int n,
-                                   const double *exponent, const double *coefficient);
+                                   const fmo_file_shell *from);
 
 /* Adds a copy of shell s for another element. Returns FMO_OK, FMO_ERR_INPUT (too many) or
  * FMO_ERR_MEMORY. */

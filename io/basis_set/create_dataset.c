@@ -129,6 +129,7 @@ static bool is_ghost(const maker *m, int i)
     return m->molecule->ghost && m->molecule->ghost[i];
 }
 
+/* Counts the electrons. Their number is odd only with a multiplicity for it. */
 static fmo_status count_electrons(maker *m, int charge)
 {
     long long n = -(long long)charge;
@@ -137,11 +138,17 @@ static fmo_status count_electrons(maker *m, int charge)
     if (n < 1 || n > INT_MAX)
         return INPUT(m, "%s: a charge of %d leaves %lld electrons; choose another charge", m->label,
                      charge, n);
-    if (n % 2)
+    const int multiplicity = m->molecule->multiplicity;
+    if (multiplicity <= 1 && n % 2)
         return INPUT(m,
                      "%s: %lld electron%s with charge %d, an odd number: only closed shells are "
                      "supported; choose another charge",
                      m->label, n, n == 1 ? "" : "s", charge);
+    if (multiplicity > 1 && ((n - multiplicity + 1) % 2 || multiplicity - 1 > n))
+        return INPUT(m,
+                     "%s: %lld electron%s with charge %d cannot have multiplicity %d; choose "
+                     "another one, or another charge",
+                     m->label, n, n == 1 ? "" : "s", charge, multiplicity);
     m->d->electron_num = (int)n;
     return FMO_OK;
 }

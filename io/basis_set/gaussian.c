@@ -133,8 +133,9 @@ static fmo_status read_shell(parser *p, fmo_word type)
     }
     snprintf(where, sizeof where, "line %d", line);
     for (int c = 0; status == FMO_OK && c < columns; c++)
-        status = fmo_basis_set_add_shell(p->set, p->text, where, p->element[0], ang_mom[c], p->form,
-                                         (int)n, exponent, values + (1 + c) * n);
+        status = fmo_basis_set_add_shell(p->set, p->text, where,
+                                         &(fmo_file_shell){p->element[0], ang_mom[c], p->form,
+                                                           (int)n, exponent, values + (1 + c) * n});
     free(values);
     return status;
 }

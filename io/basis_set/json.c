@@ -112,9 +112,10 @@ static fmo_status read_shell(parser *p, const json_t *shell)
         snprintf(name, sizeof name, "coefficients[%zu]", row);
         status = read_reals(p, name, json_array_get(coefficients, row), (int)n, coefficient);
         if (status == FMO_OK)
-            status = fmo_basis_set_add_shell(p->set, p->text, p->where, p->number,
-                                             ang_mom[shared > 1 ? row : 0], form, (int)n, exponent,
-                                             coefficient);
+            status =
+                fmo_basis_set_add_shell(p->set, p->text, p->where,
+                                        &(fmo_file_shell){p->number, ang_mom[shared > 1 ? row : 0],
+                                                          form, (int)n, exponent, coefficient});
     }
     free(exponent);
     return status;

@@ -84,9 +84,9 @@ static fmo_status end_shell(parser *p)
             values[k] = p->primitive[(size_t)k * (1 + COLUMNS_MOST)];
             values[p->n + k] = p->primitive[(size_t)k * (1 + COLUMNS_MOST) + 1 + (size_t)c];
         }
-        status = fmo_basis_set_add_shell(p->set, p->text, where, p->number,
-                                         p->ang_mom[p->types > 1 ? c : 0], p->form, p->n, values,
-                                         values + p->n);
+        const fmo_file_shell shell = {
+            p->number, p->ang_mom[p->types > 1 ? c : 0], p->form, p->n, values, values + p->n};
+        status = fmo_basis_set_add_shell(p->set, p->text, where, &shell);
     }
     free(values);
     p->number = 0;

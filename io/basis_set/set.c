@@ -66,15 +66,16 @@ static fmo_status make_capacity(fmo_basis_set *set, const fmo_text *text, int n)
 /* Checks the primitives, drops those with coefficient 0, normalises the contraction and stores
  * it. */
 fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
-                                   int number, int ang_mom, fmo_set_form form, int n,
-                                   const double *exponent, const double *coefficient)
+                                   const fmo_file_shell *from)
 {
+    const double *const exponent = from->exponent, *const coefficient = from->coefficient;
+    const int number = from->number, ang_mom = from->ang_mom;
     const char *symbol = fmo_element_symbol(number);
     const char letter = fmo_ang_mom_letter(ang_mom);
     double squares = 0.0;
     double used_exponent[FMO_SHELL_PRIMITIVES], used_coefficient[FMO_SHELL_PRIMITIVES];
     int used = 0;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < from->prim_num; k++) {
         if (!(exponent[k] >= FMO_EXPONENT_LEAST && exponent[k] <= FMO_EXPONENT_MOST))
             return fmo_text_fail(text, 0, FMO_ERR_INPUT,
                                  "%s: exponent %d of a shell of %s (%c) is %g: expected %g to %g "
@@ -99,7 +100,7 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
     }
     fmo_status status = make_capacity(set, text, used);
     if (status != FMO_OK) return status;
-    fmo_set_shell shell = {number, ang_mom, form, set->prim_num, 0};
+    fmo_set_shell shell = {number, ang_mom, from->form, set->prim_num, 0};
     double norm = ang_mom <= FMO_ANG_MOM_MAX
                       ? fmo_contraction_overlap(ang_mom, used, used_exponent, used_coefficient)
                       : 1.0;

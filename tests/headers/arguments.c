@@ -128,6 +128,9 @@ static void check_basis(const fmo_basis *basis)
     FINE(fmo_eri_matrices_on_gpu, "stream",
          fmo_eri_matrices_on_gpu(bases, 0, 0.0, matrices, NULL, NULL, -1, NULL, NULL) == FMO_OK);
     const double point[4] = {1.0};
+    REFUSED(fmo_dipole, "basis", NULL, point, S, &err);
+    REFUSED(fmo_dipole, "origin", basis, NULL, S, &err);
+    REFUSED(fmo_dipole, "D", basis, point, NULL, &err);
     REFUSED(fmo_charge_attraction, "basis", NULL, 1, point, point + 1, S, &err);
     REFUSED(fmo_charge_attraction, "charge", basis, 1, NULL, point, S, &err);
     REFUSED(fmo_charge_attraction, "coord", basis, 1, point, NULL, S, &err);

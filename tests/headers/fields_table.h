@@ -95,6 +95,8 @@ typedef enum kind {
     X(fmo_scf_options, fock, LEFT, 1)                   \
     X(fmo_scf_options, guess, WHOLE, 1)                 \
     X(fmo_scf_options, guess_is_fixed, WHOLE, 1)        \
+    X(fmo_scf_options, unrestricted, WHOLE, 1)        \
+    X(fmo_scf_options, guess_mix, WHOLE, 1)           \
     X(fmo_scf_options, stop, LEFT, 1)                   \
     X(fmo_scf_options, max_cycles, WHOLE, 1)            \
     X(fmo_scf_options, energy_convergence, REAL, 1)     \
@@ -199,6 +201,8 @@ typedef enum kind {
     X(fmo_scf_input, density, REALS, 4)               \
     X(fmo_scf_input, field, REALS, 4)                 \
     X(fmo_scf_input, projector, REALS, 4)             \
+    X(fmo_scf_input, multiplicity, WHOLE, 1)          \
+    X(fmo_scf_input, spin_density, REALS, 4)          \
     X(fmo_scf_job, input, LEFT, 1)                    \
     X(fmo_scf_job, result, WRITTEN, 1)                \
     X(fmo_scf_job, status, WRITTEN, 1)                \

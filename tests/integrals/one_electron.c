@@ -41,10 +41,10 @@ static void make_quadrature(void)
 }
 
 typedef struct values {
-    real S, T, V; /* integrals */
+    real S, T, V, D[3]; /* integrals */
     /* What errors are measured against: sums of absolute values, each times 1 + ab/p |AB|^2, the
      * condition number of the exponential; for T the size of ab/p (3 - 2 ab/p |AB|^2) S. */
-    real size_S, size_T, size_V;
+    real size_S, size_T, size_V, size_D[3];
 } values;
 
 /* Point charges of a potential. */
@@ -70,6 +70,8 @@ static real second(real x, int l, real b, real *size)
 }
 
 /* One pair of primitives, components i of A and j of B. */
+static const double origin[3] = {0.4, -1.5, 2.2}; /* of dipole moments */
+
 static void add_primitive(const charges *field, const double *A, int la, int i, real a,
                           const double *B, int lb, int j, real b, real factor, values *v)
 {
@@ -105,6 +107,12 @@ static void add_primitive(const charges *field, const double *A, int la, int i, 
         }
         v->S += overlap;
         v->size_S += condition * fabsl(overlap);
+        for (int x = 0; x < 3; x++) {
+            const real u = node[at[x]] / sqrtl(p);
+            v->D[x] += overlap * (u + P[x] - origin[x]);
+            v->size_D[x] += condition * fabsl(overlap) *
+                            (fabsl(u) + fabsl(PB[x]) + fabsl((real)B[x] - origin[x]));
+        }
         v->T -= laplacian / 2;
         v->size_T += condition * fabsl(overlap) * a * b / p * (3 + 2 * (la + lb) + 2 * exponent) +
                      1e-5L * rounding; /* of the reference */
@@ -142,17 +150,17 @@ static values reference(const test_system *s, const charges *field, int f, int g
     return v;
 }
 
-static double worst[3];
+static double worst[4];
 
 /* What products of primitives that are left out may come to, relative to the norms of the functions
  * (docs/explanation/accuracy.md): each less than 1e-18 of them, also times p, 36 at most. */
-static const double left_out[3] = {4e-17, 1e-15, 5e-17};
+static const double left_out[4] = {4e-17, 1e-15, 5e-17, 4e-17};
 
 static void check_element(const char *name, int which, int f, int g, double got, real want,
                           real size, real norms)
 {
-    static const char *const matrix[3] = {"S", "T", "V"};
-    static const double tolerance[3] = {1e-14, 1e-14, 1e-13};
+    static const char *const matrix[4] = {"S", "T", "V", "D"};
+    static const double tolerance[4] = {1e-14, 1e-14, 1e-13, 1e-14};
     const real error = fabsl(got - want), least = left_out[which] * norms;
     CHECK(error <= tolerance[which] * size + least,
           "%s: %s(%d,%d) = %.17g, want %.17Lg, error/size %.3Lg", name, matrix[which], f, g, got,
@@ -168,11 +176,12 @@ static void check_charges(const char *name, const test_system *s, const charges 
     const size_t n = (size_t)s->aos;
     const charges nuclei = {s->nuclei, s->charge, s->coord};
     const charges *const all = field ? field : &nuclei;
-    double *S = malloc(3 * n * n * sizeof *S), *T = S + n * n, *V = T + n * n;
+    double *S = malloc(6 * n * n * sizeof *S), *T = S + n * n, *V = T + n * n, *D = V + n * n;
     real *norm = malloc(n * sizeof *norm), field_size = 1;
-    memset(S, 0xff, 3 * n * n * sizeof *S); /* NaN: every element must be written */
+    memset(S, 0xff, 6 * n * n * sizeof *S); /* NaN: every element must be written */
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_overlap(basis, S, &err) == FMO_OK && fmo_kinetic(basis, T, &err) == FMO_OK &&
+              fmo_dipole(basis, origin, D, &err) == FMO_OK &&
               (field ? fmo_charge_attraction(basis, (size_t)field->num, field->charge, field->coord,
                                              V, &err)
                      : fmo_nuclear_attraction(basis, V, &err)) == FMO_OK,
@@ -188,6 +197,10 @@ static void check_charges(const char *name, const test_system *s, const charges 
             check_element(name, 0, f, g, S[at], v.S, v.size_S, norms);
             check_element(name, 1, f, g, T[at], v.T, v.size_T, norms);
             check_element(name, 2, f, g, V[at], v.V, v.size_V, norms * field_size);
+            for (size_t x = 0; x < 3; x++) {
+                check_element(name, 3, f, g, D[x * n * n + at], v.D[x], v.size_D[x], norms * 100);
+                CHECK(D[x * n * n + at] == D[x * n * n + transposed], "%s: D%zu", name, x);
+            }
             CHECK(S[at] == S[transposed] && T[at] == T[transposed] && V[at] == V[transposed],
                   "%s: not symmetric at (%d,%d)", name, f, g);
         }
@@ -523,6 +536,14 @@ static void check_arguments(void)
         CHECK(functions[m](basis, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL matrix");
         CHECK(M[0] == 5.0, "written on error");
     }
+    for (int x = 0; x < 3; x++) {
+        double far[3] = {0.0, 0.0, 0.0};
+        far[x] = x == 1 ? NAN : 2e6;
+        fmo_error err = {FMO_OK, ""};
+        CHECK(fmo_dipole(basis, far, M, &err) == FMO_ERR_INPUT && M[0] == 5.0 &&
+                  strstr(err.message, "fmo_dipole: origin[") && err.message[19] == '0' + x,
+              "origin: %s", err.message);
+    }
     check_charge_arguments(basis);
     fmo_basis_destroy(basis);
 }
@@ -603,8 +624,8 @@ int main(void)
     check_many_charges();
     check_between();
     check_zeros();
-    printf("random shells: largest error/size S %.1e, T %.1e, V %.1e\n", worst[0], worst[1],
-           worst[2]);
+    printf("random shells: largest error/size S %.1e, T %.1e, V %.1e, D %.1e\n", worst[0], worst[1],
+           worst[2], worst[3]);
     struct dirent **entry = NULL;
     const int entries = scandir(FMO_DATASET_DIR, &entry, is_data_set, alphasort);
     for (int i = 0; i < entries; i++) {

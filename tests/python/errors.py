@@ -1,7 +1,6 @@
 """What the Python module raises: kinds of fmo.Error, unknown attributes, Ctrl-C. Started as module.py is.
 """
 
-import importlib.util
 import inspect
 import os
 import pickle
@@ -9,11 +8,10 @@ import subprocess
 import sys
 import threading
 import types
-import unittest
 from unittest import mock
 
 # first: it may start another Python
-from helpers import MODULE, Case, molecule
+from helpers import MODULE, Case, main, molecule, needs
 
 import numpy as np
 from pyscf import gto, scf
@@ -133,7 +131,10 @@ def interrupt():
     sent.append(time.monotonic())
     os.kill(os.getpid(), signal.SIGINT)
 mf, plan = fmo.RHF(mol, mode="cpu", threads=1), fmo.Plan(mol, mode="cpu", threads=1, cutoff=0)
+cluster = fmo.Molecule([mol.atom_charge(k) for k in range(mol.natm)], mol.atom_coords(), unit="bohr", basis="6-31g")
+fmo2 = fmo.FMO2(cluster, fragments=[range(k, k + 3) for k in range(0, mol.natm, 3)], mode="cpu", threads=1)
 call = {"kernel": mf.kernel, "batch": lambda: fmo.rhf_batch([mol, mol], mode="cpu", threads=1),
+        "small": lambda: fmo.rhf_batch([small] * 400, mode="cpu", threads=1, stability="check"), "fmo2": fmo2.kernel,
         "build": lambda: plan.get_jk(np.eye(mol.nao))}[sys.argv[1]]
 threading.Timer(0.3, interrupt).start()
 try:
@@ -141,7 +142,7 @@ try:
     print("not interrupted")
 except KeyboardInterrupt:
     late = time.monotonic() - sent[0]
-    assert late < 3, f"interrupted after {late:.1f} s"
+    assert late < 1, f"interrupted after {late:.1f} s"
     assert np.isnan(mf.e_tot) and mf.mo_coeff is None and not mf.converged
     assert abs(fmo.RHF(small).kernel() - want) < 1e-8
     assert np.allclose(fmo.get_jk(small, np.eye(small.nao)), scf.hf.get_jk(small, np.eye(small.nao)), atol=1e-9)
@@ -158,7 +159,7 @@ except KeyboardInterrupt:
 class Interrupt(Case):
     def test_interrupts(self):
         """The call ends at once, and the process can go on."""
-        for what in ("kernel", "batch", "build"):
+        for what in ("kernel", "batch", "small", "fmo2", "build"):
             with self.subTest(what):
                 done = subprocess.run([sys.executable, "-c", INTERRUPTED, what], text=True, check=False, env=os.environ,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=900)
@@ -173,7 +174,6 @@ class Interrupt(Case):
         self.assertRaisesRegex(KeyError, "mine", _worker.interruptible, fail)
         self.assertEqual(_worker.interruptible(lambda: 3), 3)
 
-
     def test_gpu_of_the_caller(self):
         """The thread that makes the call chooses the GPU that the caller has chosen."""
         chosen = []
@@ -187,13 +187,24 @@ class Interrupt(Case):
 
 
 class Types(Case):
+    @needs("mypy")
     def test_mypy(self):
         """All of the module, as its pyproject.toml says: strictly."""
-        if importlib.util.find_spec("mypy") is None:
-            self.skipTest("no mypy")
         done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull], cwd=MODULE, text=True,
                               check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, done.stdout)
+
+    @needs("mypy")
+    def test_mypy_of_a_user(self):
+        """Whose configuration is not the module's, and whose strictness is."""
+        code = ("import fmo\nimport fmo.ase\nimport fmo.qcschema\n"
+                "energy: float = fmo.RHF(fmo.Molecule(['He'], [[0, 0, 0]])).kernel()\n"
+                "charge: int = fmo.Molecule.from_xyz('he.xyz').charge\n")
+        for options in ([], ["--strict"]):
+            done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull, *options, "-c", code],
+                                  cwd=os.path.dirname(MODULE), env={**os.environ, "MYPYPATH": MODULE}, text=True,
+                                  check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_documented(self):
         """Every public function, class and method has a docstring, and what it takes and returns has types."""
@@ -212,4 +223,4 @@ class Types(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -23,8 +23,9 @@ def run_where_pyscf_is():
     """Return in an interpreter that has PySCF; start it in this one's place if need be."""
     if os.environ.get("FMO_TEST_INSIDE"):
         return
-    pythons = [os.environ.get("FMO_PYSCF_PYTHON"), os.path.join(environment_folder(), "bin", "python"),
-               sys.executable]
+    made = [os.path.join(environment_folder(name), "bin", "python")
+            for name in ("requirements-python.txt", "requirements.txt")]
+    pythons = [os.environ.get("FMO_PYSCF_PYTHON"), *made, sys.executable]
     for python in pythons:
         if python and os.path.exists(python) and subprocess.run(
                 [python, "-c", "import pyscf"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
@@ -42,6 +43,7 @@ run_where_pyscf_is()
 
 # pylint: disable=wrong-import-position
 import contextlib
+import importlib.util
 import unittest
 import warnings
 
@@ -101,6 +103,23 @@ def recorded():
         mine = []
         yield mine
     mine.extend(str(w.message) for w in all_of_them if issubclass(w.category, fmo.FallbackWarning))
+
+
+def needs(*packages):
+    """Of a test or class: skipped where one of these is missing, unless FMO_REQUIRE_PYTHON_EXTRAS is set."""
+    missing = [one for one in packages if importlib.util.find_spec(one) is None]
+    if missing and os.environ.get("FMO_REQUIRE_PYTHON_EXTRAS", "0") not in ("", "0"):
+        raise ImportError(f"FMO_REQUIRE_PYTHON_EXTRAS is set and {', '.join(missing)} missing")
+    return unittest.skipIf(bool(missing), f"no Python package {', '.join(missing)}")
+
+
+def main():
+    """Run the tests that the command line names; exit code 77 if all of them were skipped."""
+    done = unittest.main(verbosity=2, exit=False).result
+    if done.testsRun and len(done.skipped) == done.testsRun and done.wasSuccessful():
+        print("skipped:", done.skipped[0][1])
+        sys.exit(77)
+    sys.exit(not done.wasSuccessful())
 
 
 class Case(unittest.TestCase):

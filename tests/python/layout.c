@@ -4,13 +4,14 @@
 #include <stdio.h>
 
 #include <fmo/fock.h>
+#include <fmo/fragment.h>
 #include <fmo/scf.h>
 
 #define SIZE(type)               printf("%s %zu\n", #type, sizeof(type))
 #define OFFSET(type, field)      printf("%s.%s %zu\n", #type, #field, offsetof(type, field))
 #define STATUS(name, code, text) printf("%s %d\n", #name, name);
 
-int main(void)
+static void print_builds(void)
 {
     SIZE(fmo_error);
     OFFSET(fmo_error, status);
@@ -66,6 +67,10 @@ int main(void)
     OFFSET(fmo_fock_options, progress);
     OFFSET(fmo_fock_options, progress_user);
     OFFSET(fmo_fock_options, ranks);
+}
+
+static void print_scfs(void)
+{
     SIZE(fmo_scf_input);
     OFFSET(fmo_scf_input, basis);
     OFFSET(fmo_scf_input, electron_num);
@@ -74,9 +79,13 @@ int main(void)
     OFFSET(fmo_scf_input, density);
     OFFSET(fmo_scf_input, field);
     OFFSET(fmo_scf_input, projector);
+    OFFSET(fmo_scf_input, multiplicity);
+    OFFSET(fmo_scf_input, spin_density);
     SIZE(fmo_scf_options);
     OFFSET(fmo_scf_options, fock);
     OFFSET(fmo_scf_options, guess);
+    OFFSET(fmo_scf_options, unrestricted);
+    OFFSET(fmo_scf_options, guess_mix);
     OFFSET(fmo_scf_options, guess_is_fixed);
     OFFSET(fmo_scf_options, max_cycles);
     OFFSET(fmo_scf_options, energy_convergence);
@@ -126,8 +135,113 @@ int main(void)
     OFFSET(fmo_scf_result, fock);
     OFFSET(fmo_scf_result, overlap);
     OFFSET(fmo_scf_result, core_hamiltonian);
+    OFFSET(fmo_scf_result, unrestricted);
+    OFFSET(fmo_scf_result, multiplicity);
+    OFFSET(fmo_scf_result, occupied_beta_num);
+    OFFSET(fmo_scf_result, spin_square);
+    OFFSET(fmo_scf_result, coefficient_beta);
+    OFFSET(fmo_scf_result, orbital_energy_beta);
+    OFFSET(fmo_scf_result, occupation_beta);
+    OFFSET(fmo_scf_result, spin_density);
+    OFFSET(fmo_scf_result, fock_beta);
     OFFSET(fmo_scf_result, hessian_lowest);
     OFFSET(fmo_scf_result, notice);
+    OFFSET(fmo_scf_cycle, job);
+    OFFSET(fmo_scf_cycle, cycle);
+    OFFSET(fmo_scf_cycle, energy);
+    OFFSET(fmo_scf_cycle, energy_change);
+    OFFSET(fmo_scf_cycle, gradient);
+}
+
+static void print_molecules(void)
+{
+    SIZE(fmo_molecule);
+    OFFSET(fmo_molecule, nucleus_num);
+    OFFSET(fmo_molecule, number);
+    OFFSET(fmo_molecule, coord);
+    OFFSET(fmo_molecule, comment);
+    OFFSET(fmo_molecule, path);
+    OFFSET(fmo_molecule, sha256);
+    OFFSET(fmo_molecule, frame);
+    OFFSET(fmo_molecule, charge);
+    OFFSET(fmo_molecule, multiplicity);
+    OFFSET(fmo_molecule, notice);
+    OFFSET(fmo_fragment_system, atom_num);
+    OFFSET(fmo_fragment_system, number);
+    OFFSET(fmo_fragment_system, coord);
+    OFFSET(fmo_fragment_system, fragment);
+    OFFSET(fmo_fragment_system, fragment_num);
+    OFFSET(fmo_fragment_system, charge);
+    OFFSET(fmo_fragment_system, bond_num);
+    OFFSET(fmo_fragment_system, bond);
+    OFFSET(fmo_fragment_system, aoc_from);
+    OFFSET(fmo_fragment_system, ptc_from);
+    OFFSET(fmo_fragment_system, es_dimers_from);
+    OFFSET(fmo_fragment_system, bohr);
+    OFFSET(fmo_fragment_system, reference);
+    OFFSET(fmo_fragment_system, name);
+    OFFSET(fmo_fragment_system, fragment_name);
+    OFFSET(fmo_fragment_system, basis);
+}
+
+static void print_fragments(void)
+{
+    SIZE(fmo_fragment_options);
+    OFFSET(fmo_fragment_options, scf);
+    OFFSET(fmo_fragment_options, max_iterations);
+    OFFSET(fmo_fragment_options, convergence);
+    OFFSET(fmo_fragment_options, projector);
+    OFFSET(fmo_fragment_options, hybrids);
+    OFFSET(fmo_fragment_options, state);
+    OFFSET(fmo_fragment_options, resume);
+    OFFSET(fmo_fragment_options, iteration);
+    OFFSET(fmo_fragment_options, progress);
+    OFFSET(fmo_fragment_options, user);
+    OFFSET(fmo_fragment_iteration, iteration);
+    OFFSET(fmo_fragment_iteration, energy);
+    OFFSET(fmo_fragment_iteration, energy_change);
+    OFFSET(fmo_fragment_iteration, residual);
+    SIZE(fmo_fragment_pair);
+    OFFSET(fmo_fragment_pair, i);
+    OFFSET(fmo_fragment_pair, j);
+    OFFSET(fmo_fragment_pair, is_scf);
+    OFFSET(fmo_fragment_pair, cycles);
+    OFFSET(fmo_fragment_pair, is_bonded);
+    OFFSET(fmo_fragment_pair, distance);
+    OFFSET(fmo_fragment_pair, internal);
+    OFFSET(fmo_fragment_pair, transfer);
+    OFFSET(fmo_fragment_pair, total);
+    OFFSET(fmo_fragment_pair, electrostatic);
+    OFFSET(fmo_fragment_result, fragment_num);
+    OFFSET(fmo_fragment_result, atom_num);
+    OFFSET(fmo_fragment_result, nao);
+    OFFSET(fmo_fragment_result, electron_num);
+    OFFSET(fmo_fragment_result, monomer);
+    OFFSET(fmo_fragment_result, pair_num);
+    OFFSET(fmo_fragment_result, pair);
+    OFFSET(fmo_fragment_result, scf_pairs);
+    OFFSET(fmo_fragment_result, es_pairs);
+    OFFSET(fmo_fragment_result, iterations);
+    OFFSET(fmo_fragment_result, resumed);
+    OFFSET(fmo_fragment_result, resumed_pairs);
+    OFFSET(fmo_fragment_result, energy_change);
+    OFFSET(fmo_fragment_result, energy1);
+    OFFSET(fmo_fragment_result, energy2);
+    OFFSET(fmo_fragment_result, charge1);
+    OFFSET(fmo_fragment_result, charge2);
+    OFFSET(fmo_fragment_result, mode);
+    OFFSET(fmo_fragment_result, mode_reason);
+    OFFSET(fmo_fragment_result, threads);
+    OFFSET(fmo_fragment_result, ranks);
+    OFFSET(fmo_fragment_result, notice);
+}
+
+int main(void)
+{
+    print_builds();
+    print_scfs();
+    print_molecules();
+    print_fragments();
     FMO_STATUS_TABLE(STATUS)
     return 0;
 }

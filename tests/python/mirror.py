@@ -19,14 +19,19 @@ PACKAGE = ROOT / "driver" / "python" / "fmo"
 
 
 def load():
-    """fmo._errors, fmo._library and fmo._scf, without fmo/__init__.py and what it needs."""
+    """The modules that have structs, without fmo/__init__.py and what it needs."""
     package = types.ModuleType("fmo")
     package.__path__ = [str(PACKAGE)]
     sys.modules["fmo"] = package
     nothing = types.ModuleType("numpy")
-    nothing.ndarray = object
-    sys.modules["numpy"] = nothing
-    return tuple(importlib.import_module(f"fmo.{name}") for name in ("_errors", "_library", "_scf"))
+    nothing.typing = types.ModuleType("numpy.typing")
+    nothing.typing.NDArray = object
+    sys.modules.update({"numpy": nothing, "numpy.typing": nothing.typing})
+    return tuple(importlib.import_module(f"fmo.{name}") for name in ("_errors", "_library", "_scf", "_io", "_fragments"))
+
+
+# Structs of which Python has the beginning only, up to the last field that it uses.
+BEGINNINGS = ("fmo_scf_result", "fmo_scf_cycle", "fmo_fragment_system", "fmo_fragment_iteration", "fmo_fragment_result")
 
 
 def fields_of(header, name):
@@ -40,7 +45,7 @@ def fields_of(header, name):
 
 def main():
     """Exit code 1 if anything differs."""
-    errors, library, scf = load()
+    errors, library, scf, files, fragments = load()
     structs = {"fmo_error": (library.ErrorStruct, "base/status.h"),
                "fmo_basis_input": (library.BasisInput, "integrals/basis.h"),
                "fmo_fock_options": (library.Options, "accumulate/fock.h"),
@@ -49,13 +54,20 @@ def main():
                "fmo_scf_input": (scf.ScfInput, "driver/scf/scf.h"),
                "fmo_scf_options": (scf.ScfOptions, "driver/scf/scf.h"),
                "fmo_scf_job": (scf.ScfJob, "driver/scf/scf.h"),
-               "fmo_scf_result": (scf.ScfResult, "driver/scf/scf.h")}
+               "fmo_scf_result": (scf.ScfResult, "driver/scf/scf.h"),
+               "fmo_scf_cycle": (scf.ScfCycle, "driver/scf/scf.h"),
+               "fmo_molecule": (files.MoleculeStruct, "io/molecule/molecule.h"),
+               "fmo_fragment_system": (files.FragmentSystem, "io/fragment/fragment_system.h"),
+               "fmo_fragment_options": (fragments.FragmentOptions, "driver/fmo/fragment.h"),
+               "fmo_fragment_iteration": (fragments.FragmentIteration, "driver/fmo/fragment.h"),
+               "fmo_fragment_pair": (fragments.FragmentPair, "driver/fmo/fragment.h"),
+               "fmo_fragment_result": (fragments.FragmentResult, "driver/fmo/fragment.h")}
     here = {name: value for value, name in enumerate(errors.STATUS)}
     messages = []
     for name, (struct, header) in structs.items():
         fields = [field for field, _ in struct._fields_]
         wanted = fields_of(header, name)
-        if struct is scf.ScfResult:  # only its beginning
+        if name in BEGINNINGS:
             wanted = wanted[:len(fields)]
         else:
             here[name] = ctypes.sizeof(struct)

@@ -158,9 +158,9 @@ static void check_job(const watched *w, int k, const fmo_scf_job *whole)
 }
 
 /* What an SCF of water needs, in mode cpu. */
-static size_t memory_of_one(const fmo_scf_options *asked, const fmo_basis *basis)
+static size_t memory_of_one(const fmo_scf_options *options, const fmo_basis *basis)
 {
-    fmo_fock_options fock = asked->fock;
+    fmo_fock_options fock = options->fock;
     fmo_fock_memory need = {0};
     fmo_error err = {FMO_OK, ""};
     fock.threads = 1;
@@ -205,8 +205,8 @@ static void test_kept(const fmo_scf_job *whole)
 {
     enum { ALL = 40 };
     const fmo_scf_options o = options_of(NULL);
-    fmo_batch_cache *const kept = fmo_batch_cache_create(mode == FMO_MODE_FUSED);
-    CHECK(kept, "no memory");
+    fmo_batch_cache *const cache = fmo_batch_cache_create(mode == FMO_MODE_FUSED);
+    CHECK(cache, "no memory");
     for (int turn = 0; turn < 4; turn++) {
         fmo_scf_job jobs[COUNT] = {0};
         watched w = {.jobs = jobs};
@@ -218,9 +218,9 @@ static void test_kept(const fmo_scf_job *whole)
             jobs[k].input = whole[job].input;
             jobs[k].input.field = make_field(square(&w, k), job);
         }
-        CHECK(fmo_scf_run_batch_of(jobs, count, &o, NULL, kept, &err) == FMO_OK, "turn %d: %s",
+        CHECK(fmo_scf_run_batch_of(jobs, count, &o, NULL, cache, &err) == FMO_OK, "turn %d: %s",
               turn, err.message);
-        const size_t reused = fmo_batch_cache_reused(kept);
+        const size_t reused = fmo_batch_cache_reused(cache);
         if (turn == 1 && mode == FMO_MODE_FUSED)
             CHECK(reused > 0, "no plan of the batch before");
         else
@@ -234,7 +234,7 @@ static void test_kept(const fmo_scf_job *whole)
             free((void *)(uintptr_t)jobs[k].input.field);
         }
     }
-    fmo_batch_cache_destroy(kept);
+    fmo_batch_cache_destroy(cache);
 }
 
 /* What SCFs leave for the next: orthogonal functions, and G of the density that they ended with. */
@@ -261,8 +261,8 @@ static void test_left(const fmo_scf_job *whole)
 {
     enum { ALL = 40, SQUARE = MOST * MOST };
     static double field[ALL][SQUARE], density[ALL][SQUARE], projector[ALL][SQUARE];
-    fmo_batch_cache *const kept = fmo_batch_cache_create(mode == FMO_MODE_FUSED);
-    CHECK(kept, "no memory");
+    fmo_batch_cache *const cache = fmo_batch_cache_create(mode == FMO_MODE_FUSED);
+    CHECK(cache, "no memory");
     for (int turn = 0; turn < TURNS; turn++) {
         int known = 0;
         fmo_scf_job jobs[2][ALL];
@@ -275,7 +275,7 @@ static void test_left(const fmo_scf_job *whole)
         for (int with = 0; with < 2; with++) { /* for a reference without */
             for (size_t k = 0; k < ALL; k++) jobs[with][k].input = jobs[0][k].input;
             o.loose_fock = with;
-            CHECK(fmo_scf_run_batch_of(jobs[with], ALL, &o, NULL, with ? kept : NULL, &err) ==
+            CHECK(fmo_scf_run_batch_of(jobs[with], ALL, &o, NULL, with ? cache : NULL, &err) ==
                       FMO_OK,
                   "turn %d: %s", turn, err.message);
         }
@@ -297,7 +297,7 @@ static void test_left(const fmo_scf_job *whole)
         for (size_t k = 0; k < ALL; k++)
             for (int with = 0; with < 2; with++) fmo_scf_result_destroy(jobs[with][k].result);
     }
-    fmo_batch_cache_destroy(kept);
+    fmo_batch_cache_destroy(cache);
 }
 
 int main(int argc, char **argv)
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
     fmo_error err = {FMO_OK, ""};
     fmo_dataset *dataset[NAMES] = {NULL};
     fmo_scf_job whole[COUNT];
-    const int aside = argc > 1 && strcmp(argv[1], "aside") == 0;
+    const int concurrent = argc > 1 && strcmp(argv[1], "aside") == 0;
     mode = argc > 1 && strcmp(argv[1], "fused") == 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
     if (mode == FMO_MODE_FUSED && fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
     for (int k = 0; k < NAMES; k++) {
@@ -314,14 +314,15 @@ int main(int argc, char **argv)
     }
     run_whole(dataset, whole);
     test(dataset, whole, (trial){.bad = -1, .stranger = -1});
-    for (int fixed = 0; fixed < (aside ? 1 : 2); fixed++) {
+    for (int fixed = 0; fixed < (concurrent ? 1 : 2); fixed++) {
         test(dataset, whole, (trial){.bad = BAD, .stranger = -1, .fixed = fixed});
-        if (!aside) test(dataset, whole, (trial){.bad = -1, .stranger = COUNT - 1, .fixed = fixed});
+        if (!concurrent)
+            test(dataset, whole, (trial){.bad = -1, .stranger = COUNT - 1, .fixed = fixed});
     }
-    if (mode == FMO_MODE_CPU && !aside)
+    if (mode == FMO_MODE_CPU && !concurrent)
         test(dataset, whole, (trial){.bad = -1, .stranger = -1, .little = 1});
-    if (!aside) test_kept(whole);
-    if (!aside) test_left(whole);
+    if (!concurrent) test_kept(whole);
+    if (!concurrent) test_left(whole);
     for (int k = 0; k < COUNT; k++) fmo_scf_result_destroy(whole[k].result);
     for (int k = 0; k < NAMES; k++) fmo_dataset_destroy(dataset[k]);
     return check_summary();

@@ -1,4 +1,4 @@
-/* The molecules of tests/scf/energies.json and energies_d.json. */
+/* The molecules of tests/scf/energies.json, energies_d.json and energies_uhf.json. */
 #ifndef FMO_TESTS_SCF_LIST_H
 #define FMO_TESTS_SCF_LIST_H
 
@@ -9,8 +9,8 @@
 
 typedef struct scf_entry {
     const char *name, *basis;
-    int charge, large;
-    double energy;
+    int charge, large, multiplicity; /* 0: RHF */
+    double energy, spin_square;
     fmo_dataset *dataset;
 } scf_entry;
 
@@ -35,11 +35,15 @@ static inline int scf_list_entry(const json_t *root, size_t k, scf_entry *entry)
     fmo_molecule molecule = {.nucleus_num = (int)nuclei,
                              .number = calloc(nuclei, sizeof(int)),
                              .coord = calloc(3 * nuclei, sizeof(double))};
-    *entry = (scf_entry){.name = json_string_value(json_object_get(item, "name")),
-                         .basis = json_string_value(json_object_get(item, "basis")),
-                         .charge = (int)json_integer_value(json_object_get(item, "charge")),
-                         .large = json_is_true(json_object_get(item, "large")),
-                         .energy = json_real_value(json_object_get(item, "energy"))};
+    *entry =
+        (scf_entry){.name = json_string_value(json_object_get(item, "name")),
+                    .basis = json_string_value(json_object_get(item, "basis")),
+                    .charge = (int)json_integer_value(json_object_get(item, "charge")),
+                    .large = json_is_true(json_object_get(item, "large")),
+                    .multiplicity = (int)json_integer_value(json_object_get(item, "multiplicity")),
+                    .spin_square = json_real_value(json_object_get(item, "spin_square")),
+                    .energy = json_real_value(json_object_get(item, "energy"))};
+    molecule.multiplicity = entry->multiplicity;
     for (size_t i = 0; i < nuclei; i++) {
         const char *symbol = json_string_value(json_array_get(symbols, i));
         for (int z = 1; z <= 118; z++)

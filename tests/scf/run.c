@@ -467,16 +467,17 @@ static void test_fixed(void)
 static void test_integrals(void)
 {
     fmo_dataset *dataset = read_shipped("h2s_hcl_6-31g");
-    for (int asked = 0; asked < 2 && dataset; asked++) {
+    for (int by_name = 0; by_name < 2 && dataset; by_name++) {
         fmo_scf_options options = defaults();
         fmo_scf_result *r = NULL;
         fmo_error err = {FMO_OK, ""};
-        options.auto_in_fused = asked;
-        check_energy(asked ? "integrals auto by name" : "integrals by default", dataset, &options);
+        options.auto_in_fused = by_name;
+        check_energy(by_name ? "integrals auto by name" : "integrals by default", dataset,
+                     &options);
         CHECK(run(dataset, &options, &r, &err) == FMO_OK, "%s", err.message);
         /* builds with all matrices on the GPU keep no profile */
         CHECK(r && (r->fock_profile.integrals == FMO_INTEGRALS_STORED || mode == FMO_MODE_FUSED),
-              "asked for: %d, integrals are %s", asked,
+              "by name: %d, integrals are %s", by_name,
               r ? fmo_integrals_name(r->fock_profile.integrals) : "unknown");
         fmo_scf_result_destroy(r);
     }

@@ -13,11 +13,11 @@ static void check_all(const work_items *t)
         const size_t place = work_items_place(t, k, &num);
         CHECK(place == at && num > 0,
               "work item %zu of %zu, %zu, %zu, %zu: place %zu, not %zu, %zu jobs", k, t->count,
-              t->elsewhere, t->large, t->lockstep_batch, place, at, num);
+              t->other_mode, t->large, t->lockstep_batch, place, at, num);
         CHECK(work_items_place_of_one(t, k) == place, "work item %zu", k);
         const int lockstep_batch =
             t->lockstep_batch && k >= t->large && k < t->large + work_items_lockstep(t);
-        CHECK(lockstep_batch ? num <= t->lockstep_batch && at + num <= t->elsewhere : num == 1,
+        CHECK(lockstep_batch ? num <= t->lockstep_batch && at + num <= t->other_mode : num == 1,
               "work item %zu: %zu jobs", k, num);
         at = place + num;
     }
@@ -27,10 +27,10 @@ static void check_all(const work_items *t)
 int main(void)
 {
     for (size_t count = 0; count <= 9; count++)
-        for (size_t elsewhere = 0; elsewhere <= count; elsewhere++)
-            for (size_t large = 0; large <= elsewhere; large++)
+        for (size_t other_mode = 0; other_mode <= count; other_mode++)
+            for (size_t large = 0; large <= other_mode; large++)
                 for (size_t lockstep_batch = 0; lockstep_batch <= 4; lockstep_batch++) {
-                    const work_items t = {count, elsewhere, large, lockstep_batch};
+                    const work_items t = {count, other_mode, large, lockstep_batch};
                     check_all(&t);
                 }
     return check_summary();

@@ -16,6 +16,8 @@ import xml.etree.ElementTree as ElementTree
 REASONS = (
     (r"PySCF", "no Python with PySCF",
      "./quickstart packages python && datasets/verify.py && ./quickstart test"),
+    (r"no Python package", "packages that the Python module uses where they are installed",
+     "(cd datasets && python3 -m fmodata.venvrun requirements-python.txt) && ./quickstart test"),
     (r"no CuPy", "no CuPy, or no NVIDIA GPU for it",
      "python3 -m venv .venv && .venv/bin/pip install pyscf cupy-cuda13x gpu4pyscf-cuda13x && "
      "FMO_PYSCF_PYTHON=.venv/bin/python ./quickstart test (on a machine with a GPU)"),

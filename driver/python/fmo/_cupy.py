@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ._optional import optional
+
 
 def in_gpu_memory(dm: Any) -> bool:
     """Whether dm is an array of CuPy, PyTorch or others in GPU memory, or a list of such."""
@@ -16,7 +18,7 @@ def in_gpu_memory(dm: Any) -> bool:
 
 def as_cupy(dm: Any) -> Any:
     """An array of CuPy on the memory of dm, which is in_gpu_memory; lists are stacked."""
-    import cupy  # pylint: disable=import-outside-toplevel
+    cupy = optional("cupy")
     if isinstance(dm, (list, tuple)):
         return cupy.stack([cupy.asarray(one) for one in dm])
     return cupy.asarray(dm)

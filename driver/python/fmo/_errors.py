@@ -66,7 +66,8 @@ class DeviceError(Error):
 
 
 class ConvergenceError(Error):
-    """An SCF did not converge: FMO_ERR_CHECK. It is in RHF.error and never raised."""
+    """An SCF did not converge: FMO_ERR_CHECK. Of RHF it is in the attribute error; FMO2 and what needs the
+    result (gradients, fmo.ase, fmo.qcschema) raise it."""
 
 
 _KINDS = {"FMO_ERR_CHECK": ConvergenceError, "FMO_ERR_ARGUMENT": InputError, "FMO_ERR_INPUT": InputError,

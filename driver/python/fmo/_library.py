@@ -10,7 +10,8 @@ import ctypes
 import ctypes.util
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,11 @@ class Job(ctypes.Structure):
                 ("exchange_operator", Operator)]
 
 
-_FUNCTIONS = {
+Functions = Mapping[str, "tuple[Any, list[Any]]"]  # name -> type of the result, of the arguments
+
+_FUNCTIONS: Functions = {
     "fmo_version": (c_char_p, []),
+    "fmo_status_exit_code": (c_int, [c_int]),
     "fmo_basis_create": (c_int, [POINTER(BasisInput), POINTER(c_void_p), POINTER(ErrorStruct)]),
     "fmo_basis_destroy": (None, [c_void_p]),
     "fmo_fock_options_init": (None, [POINTER(Options)]),
@@ -74,6 +78,8 @@ _FUNCTIONS = {
                                      POINTER(ErrorStruct)]),
     "fmo_fock_build_batch": (c_int, [POINTER(Job), c_size_t, POINTER(ErrorStruct)]),
     "fmo_basis_ao_norm": (POINTER(c_double), [c_void_p]),
+    "fmo_overlap": (c_int, [c_void_p, c_void_p, POINTER(ErrorStruct)]),
+    "fmo_dipole": (c_int, [c_void_p, c_double * 3, c_void_p, POINTER(ErrorStruct)]),
     "fmo_fock_plan_expect": (c_int, [c_void_p, c_double, POINTER(ErrorStruct)]),
     "fmo_fock_build_batch_device": (c_int, [POINTER(Job), c_size_t, POINTER(ErrorStruct)]),
     "fmo_gpu_available": (c_int, [POINTER(ErrorStruct)]),
@@ -105,6 +111,15 @@ def _candidates() -> Iterator[tuple[str | Path, str]]:
         yield found, "system"
 
 
+def _open(path: str, functions: Functions) -> ctypes.CDLL:
+    """A library whose functions have their types; OSError or AttributeError."""
+    library = ctypes.CDLL(path)
+    for name, (result, arguments) in functions.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
 def _load() -> tuple[ctypes.CDLL, str]:
     """The library and its path; ImportError that says what was tried and what helps."""
     tried = []
@@ -113,10 +128,7 @@ def _load() -> tuple[ctypes.CDLL, str]:
             tried.append(f"{candidate} ({place}): not there")
             continue
         try:
-            library = ctypes.CDLL(str(candidate))
-            for name, (result, arguments) in _FUNCTIONS.items():
-                function = getattr(library, name)
-                function.restype, function.argtypes = result, arguments
+            library = _open(str(candidate), _FUNCTIONS)
         except (OSError, AttributeError) as reason:
             tried.append(f"{candidate} ({place}): {reason}")
             continue
@@ -137,6 +149,27 @@ LIBRARY, _PATH = _load()
 def library_path() -> str:
     """The file, or the loader's name, of the libfmo in use."""
     return str(_PATH)
+
+
+_siblings: dict[str, ctypes.CDLL] = {}
+_siblings_lock = threading.Lock()
+
+
+def sibling(part: str, functions: Functions) -> ctypes.CDLL:
+    """libfmo_PART, from where libfmo came from; ImportError that says what is missing."""
+    with _siblings_lock:
+        if part not in _siblings:
+            folder, name = os.path.split(library_path())
+            try:
+                _siblings[part] = _open(os.path.join(folder, name.replace("libfmo", f"libfmo_{part}", 1)), functions)
+            except (OSError, AttributeError) as reason:
+                raise ImportError(f"libfmo_{part} was not found beside libfmo: {reason}") from reason
+        return _siblings[part]
+
+
+def zeroed(kind: type[ctypes.Structure]) -> Any:
+    """A struct of zeros, with zeros behind it for fields that later versions of libfmo may have."""
+    return kind.from_buffer(bytearray(ctypes.sizeof(kind) + 1024))
 
 
 def checked(function: Any, *arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""PySCF's side: molecules, plans kept for them, and what PySCF does instead."""
+"""Molecules, those of PySCF too: plans kept for them, and what PySCF does instead."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import _cupy
+from ._errors import UnsupportedError
+from ._molecule import Molecule
+from ._optional import optional
 from ._plan import LARGEST_ANG_MOM, Plan, Request, as_array, check_mole, make_options
 
 _ANG_OF = 1      # column of mol._bas
@@ -31,14 +34,14 @@ def _cannot(mol: Any, dm: Any, hermi: int = 1, omega: float | None = 0.0) -> str
         return "the system is periodic"
     if mol.nbas == 0:
         return "there are no basis functions"
-    largest = int(mol._bas[:, _ANG_OF].max())
+    largest = 0 if isinstance(mol, Molecule) else int(mol._bas[:, _ANG_OF].max())
     if largest > LARGEST_ANG_MOM:
         return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p and d"
     if np.iscomplexobj(dm):
         return "the density is complex"
     if hermi != 1:
         return f"hermi = {hermi}, libfmo does that on the CPU"
-    if omega if omega is not None else mol.omega:
+    if omega if omega is not None else getattr(mol, "omega", None):
         return "omega is given, libfmo does that on the CPU"
     return None
 
@@ -69,6 +72,8 @@ def _kept_for(mol: Any) -> _Kept:
 
 def _state(mol: Any) -> _State:
     """What integrals over 1/r depend on: two molecules are equal in it, or one before and after a change."""
+    if isinstance(mol, Molecule):
+        return ()  # it does not change
     return mol._atm.tobytes(), mol._bas.tobytes(), mol._env[_ENV_START:].tobytes(), bool(mol.cart)
 
 
@@ -112,19 +117,22 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
            omega: float | None = None, **options: Any) -> tuple[Any, Any]:
     """J and K of one density or several, as pyscf.scf.hf.get_jk.
 
-    mol: a PySCF molecule. dm: [nao, nao], [..., nao, nao] or a list of such, real, in mol's order of
-    functions. hermi: 1 for symmetric densities, 2 for antisymmetric ones, 0 for any. omega (1/bohr): above 0
-    for erf(omega r)/r, below 0 for erfc(|omega| r)/r, None for that of mol, or 1/r. Options: mode, scatter, commit, reduce, integrals, coulomb (names as of fmo-driver),
+    mol: an fmo.Molecule or a molecule of PySCF. dm: [nao, nao], [..., nao, nao] or a list of such, real, in
+    mol's order of functions. hermi: 1 for symmetric densities, 2 for antisymmetric ones, 0 for any. omega
+    (1/bohr): above 0 for erf(omega r)/r, below 0 for erfc(|omega| r)/r, None for that of mol, or 1/r. Options:
+    mode, scatter, commit, reduce, integrals, coulomb (names as of fmo-driver),
     threads, cutoff (default 1e-12), memory (bytes), device (number of a GPU). Densities in GPU memory (arrays
     of CuPy, tensors of PyTorch) give arrays of CuPy on the same GPU.
 
     Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
     molecule. What a GPU does not do yet, hermi other than 1 and omega, mode auto does on the CPU. What libfmo
-    cannot do (f shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule.
+    cannot do (f shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule
+    of PySCF.
 
     Raises InputTypeError (a TypeError) for what is no molecule or an unknown option; InputError (a
-    ValueError) for values of options, a shape, a density that is not symmetric or not finite; and
-    NoDeviceError, DeviceError and OutOfMemoryError.
+    ValueError) for values of options, a shape, a density that is not symmetric or not finite;
+    UnsupportedError for what PySCF would have to do for an fmo.Molecule; and NoDeviceError, DeviceError and
+    OutOfMemoryError.
     """
     check_mole(mol, "get_jk")
     if _cupy.in_gpu_memory(dm):
@@ -137,15 +145,16 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
         hermi, omega, options, reason = _for_request(mol, hermi, omega, options)
     if reason is None:
         return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)
+    if isinstance(mol, Molecule):
+        raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.get_jk: {reason}; a molecule of PySCF, as mol.to_pyscf(), "
+                               "goes to PySCF then")
     _warn_once(_kept_for(mol).warned, reason)
     if _cupy.in_gpu_memory(dm):
         parts = get_jk(mol, dm.get(), hermi, with_j, with_k, omega)
         vj, vk = (None if part is None else _cupy.imported().asarray(part) for part in parts)
         return vj, vk
     if _periodic(mol):
-        from pyscf.pbc import scf  # pylint: disable=import-outside-toplevel
-        made = scf.RHF(mol).get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+        made = optional("pyscf.pbc.scf").RHF(mol).get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
         return made[0], made[1]
-    from pyscf import scf  # pylint: disable=import-outside-toplevel
-    made = scf.hf.get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+    made = optional("pyscf.scf").hf.get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
     return made[0], made[1]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import time
 import weakref
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _cupy
-from ._errors import InputError, InputOverflowError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
+from ._errors import InputError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
 from ._library import LIBRARY, BasisInput, Job, Operator, Options, checked, names_of
+from ._molecule import COMPONENTS, Molecule
+from ._optional import optional
+from ._values import index_of, real_number, whole_number
 from ._worker import interruptible
 
 ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
@@ -36,38 +41,6 @@ class DensityError(InputError):
         return DensityError, (self.reason, self.cure)
 
 
-def whole_number(name: str, value: Any, least: int, most: int) -> int:
-    """A whole number that C's type holds: ctypes would cut others, 2**32 threads to 0."""
-    try:
-        number = int(value)
-    except OverflowError as reason:
-        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {value!r}: {reason}") from reason
-    except (TypeError, ValueError) as reason:
-        raise bad_value(f"{name} = {value!r}: expected a whole number ({reason})") from reason
-    if number != value:
-        raise bad_value(f"{name} = {value!r}: expected a whole number")
-    if number < least:
-        raise bad_value(f"{name} = {number}: expected {least} or more")
-    if number > most:
-        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {number}: expected at most {most}")
-    return number
-
-
-def real_number(name: str, value: Any) -> float:
-    """A number, as C's double."""
-    try:
-        return float(value)
-    except (TypeError, ValueError) as reason:
-        raise bad_value(f"{name} = {value!r}: expected a number") from reason
-
-
-def index_of(name: str, value: Any, names: list[str]) -> int:
-    """The place of a value in the names of an option's values."""
-    if value not in names:
-        raise bad_value(f"{name} = {value!r}: expected one of {', '.join(names)}")
-    return names.index(value)
-
-
 def make_options(**given: Any) -> Options:
     """fmo_fock_options from keyword arguments; None leaves the default."""
     options = Options()
@@ -89,30 +62,40 @@ def make_options(**given: Any) -> Options:
     return options
 
 
-# fmo_basis_input.ao_component of the functions of a shell in PySCF's order, by mol.cart: d functions
-# go by m = -2 ... 2 there, and 0, +1, -1, +2, -2 in libfmo.
-_COMPONENTS = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
-               False: ((0,), (0, 1, 2), (4, 2, 0, 1, 3))}
-LARGEST_ANG_MOM = len(_COMPONENTS[True]) - 1
+LARGEST_ANG_MOM = len(COMPONENTS[True]) - 1
+
+
+def _cure_for(mol: Any) -> str:
+    """How to make a molecule of what people have, or nothing."""
+    if hasattr(mol, "get_atomic_numbers"):
+        return "; fmo.Molecule.from_ase(atoms, basis=...) makes one"
+    if isinstance(mol, dict) or hasattr(mol, "symbols"):
+        return "; fmo.Molecule.from_qcschema makes one"
+    return "; fmo.Molecule.from_xyz makes one of a file" if isinstance(mol, (str, os.PathLike)) else ""
 
 
 def check_mole(mol: Any, call: str) -> None:
-    """InputTypeError for what is no molecule of PySCF, InputError for one that is not built."""
+    """InputTypeError for what is no molecule, InputError for one of PySCF that is not built."""
+    if isinstance(mol, Molecule):
+        return
     if not hasattr(mol, "_libcint_ctr_coeff"):
-        raise bad_type(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not {type(mol).__name__}")
+        raise bad_type(f"fmo.{call}: expected an fmo.Molecule, or a molecule of PySCF as gto.M(...), not "
+                       f"{type(mol).__name__}{_cure_for(mol)}")
     if not mol.nbas:
         raise bad_value(f"fmo.{call}: the molecule has no basis functions; call its build() first")
 
 
-def basis_arrays(mol: Any) -> dict[str, np.ndarray]:
-    """The arrays of fmo_basis_input from a PySCF molecule with s, p and d shells.
+def basis_arrays(mol: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of fmo_basis_input from a molecule with s, p and d shells.
 
     PySCF keeps a primitive as its coefficient of exp(-a r^2), times the factor of the spherical
     harmonic that libcint applies to spherical shells, and to s and p shells of both kinds; the
     Cartesian d functions xx ... zz have none. p functions are x, y, z in both. A shell with several
     contractions becomes as many shells.
     """
-    components = _COMPONENTS[bool(mol.cart)]
+    if isinstance(mol, Molecule):
+        return mol.basis_arrays()
+    components = COMPONENTS[bool(mol.cart)]
     angular = [np.sqrt((2 * k + 1) / (4 * np.pi)) for k in range(len(components))]
     if mol.cart:
         angular[2:] = [1.0] * len(angular[2:])
@@ -144,7 +127,7 @@ def basis_arrays(mol: Any) -> dict[str, np.ndarray]:
     }
 
 
-def _basis_create(arrays: dict[str, np.ndarray], cartesian: bool) -> ctypes.c_void_p:
+def basis_create(arrays: dict[str, NDArray[Any]], cartesian: bool) -> ctypes.c_void_p:
     sizes = {"nucleus_num": len(arrays["nucleus_charge"]), "shell_num": len(arrays["shell_nucleus"]),
              "prim_num": len(arrays["prim_shell"]), "ao_num": len(arrays["ao_shell"]),
              "cartesian": int(cartesian)}
@@ -186,14 +169,13 @@ class Request:
 
 
 # What a build has to last, in seconds, or may last by its number of functions, to be made interruptible.
-_LONG, _LARGE = 0.2, 200
+_LONG, _LARGE = 0.2, 100
 
 
 class Plan(Strict):
     """J and K for as many densities of one molecule as wanted.
 
-    mol: a PySCF molecule (or anything with its basis) with s, p and d shells. Options as of
-    get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
+    mol: an fmo.Molecule or a molecule of PySCF, with s, p and d shells. Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
     plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
 
     nao: number of functions. mode: what mode="auto" became.
@@ -224,7 +206,7 @@ class Plan(Strict):
         if self._end is not None:
             self._end()
             self._plan = self._side = self._end = None
-        basis = _basis_create(self._arrays, self._cartesian)
+        basis = basis_create(self._arrays, self._cartesian)
         options = Options.from_buffer_copy(self._options)
         self._norm = np.ctypeslib.as_array(LIBRARY.fmo_basis_ao_norm(basis), (self.nao,)).copy()
         try:
@@ -246,6 +228,9 @@ class Plan(Strict):
         self._plan, self._side = plan.value, side
         self._end = weakref.finalize(self, _destroy, plan.value or 0, side)
         self._end.atexit = False
+
+    def __repr__(self) -> str:
+        return f"<fmo.Plan: {self.nao} functions, mode {self.mode}>"
 
     def __copy__(self) -> Plan:
         return self
@@ -326,7 +311,7 @@ class Plan(Strict):
 
     def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool, request: Request) -> tuple[Any, Any]:
         """J and K of arrays of CuPy, queued in mode fused; through the host in other modes, and for what is no number."""
-        import cupy  # pylint: disable=import-outside-toplevel
+        cupy = optional("cupy")
         with cupy.cuda.Device(dm.device.id):
             density = cupy.ascontiguousarray(dm, dtype=np.float64)
             largest = 0.0
@@ -359,7 +344,7 @@ class Plan(Strict):
         return coulomb, exchange
 
 
-def as_array(dm: Any) -> np.ndarray:
+def as_array(dm: Any) -> NDArray[Any]:
     """A density or several as one array; DensityError for what is none."""
     try:
         return np.asarray(dm)

@@ -14,10 +14,9 @@
 #include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
 
-/* Smallest number of molecules for which thread blocks are used. Each GPU has WORKERS threads: one
- * prepares molecules while the other waits for the GPU. Each takes a quarter of the molecules at a
- * time, but CHUNK_LEAST to CHUNK_MOST. */
-enum { BLOCKS_LEAST = 64, CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
+/* Each GPU has WORKERS threads: one prepares molecules while the other waits for the GPU. Each
+ * takes a quarter of the molecules at a time, but CHUNK_LEAST to CHUNK_MOST. */
+enum { CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
 
 /* For mode auto: an SCF of n functions takes one CPU thread cpu_seconds * (n / 13)^cpu_power
  * seconds (docs/log/scf.md, "Many molecules"), and a GPU takes gpu_begins seconds to start. */
@@ -32,7 +31,7 @@ static const double prim_share = 1e-3;
 /* Returns 1 if thread blocks support all options of the batch. */
 static int options_allow(const batch *b)
 {
-    const fmo_scf_options *const o = b->asked;
+    const fmo_scf_options *const o = b->options;
     const fmo_fock_options *const f = &o->fock;
     fmo_mode mode = FMO_MODE_CPU;
     if (o->deal || b->callbacks || o->callback || o->guess != FMO_SCF_GUESS_SAD ||
@@ -61,22 +60,22 @@ static int functions_allowed(const fmo_fock_options *f)
  * number. */
 static size_t choose(const batch *b, fmo_scf_sized *order)
 {
-    const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
+    const double threads = (double)fmo_fock_threads(b->options->fock.threads);
     double seconds = 0.0;
     size_t num = 0;
-    if (b->count < BLOCKS_LEAST || !options_allow(b)) return 0;
-    const size_t most = (size_t)functions_allowed(&b->asked->fock);
+    if (!options_allow(b)) return 0;
+    const size_t most = (size_t)functions_allowed(&b->options->fock);
     for (size_t k = 0; k < b->count; k++) {
         const fmo_scf_input *const in = &b->jobs[k].input;
         const size_t n = fmo_scf_job_functions(&b->jobs[k]);
-        if (!n || n > most || in->projector || in->core_hamiltonian ||
-            !fmo_eri_matrix_can(in->basis))
+        if (!n || n > most || fmo_scf_channels(in, b->options) > 1 || in->projector ||
+            in->core_hamiltonian || !fmo_eri_matrix_can(in->basis))
             continue;
         order[num++] = (fmo_scf_sized){0, n, k};
         seconds += cpu_seconds * pow((double)n / 13.0, cpu_power);
     }
-    if (num < BLOCKS_LEAST) return 0;
-    if (b->asked->fock.mode == FMO_MODE_AUTO && seconds / threads < gpu_begins) return 0;
+    if (num < FMO_BLOCKS_LEAST) return 0;
+    if (b->options->fock.mode == FMO_MODE_AUTO && seconds / threads < gpu_begins) return 0;
     fmo_scf_batch_sort(order, num);
     return num;
 }
@@ -98,7 +97,7 @@ static fmo_status make_ready(const batch *b, const fmo_scf_options *o, block_job
     if (status != FMO_OK) return status;
     const int n = fmo_basis_ao_num(in->basis);
     const double start = driver_seconds();
-    fmo_scf_result *const r = fmo_scf_new_result(n);
+    fmo_scf_result *const r = fmo_scf_new_result(n, 1);
     if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
     status = fmo_atoms_densities(b->atoms, in->basis, r->density, err);
     r->guess_seconds = driver_seconds() - start;
@@ -284,7 +283,7 @@ static void *work_in_workspace(void *user)
 /* Chooses the jobs and runs them in WORKERS threads per GPU. */
 void fmo_blocks_run(batch *b)
 {
-    const fmo_scf_options *const o = b->asked;
+    const fmo_scf_options *const o = b->options;
     const fmo_fock_options *const fock = &o->fock;
     /* a number out of range is refused later, by the first plan */
     const int in_range = fock->device_num >= 0 && fock->device_num <= FMO_DEVICES_MAX;

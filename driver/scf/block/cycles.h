@@ -350,7 +350,7 @@ FMO_HD int fmo_block_is_lowest(const fmo_block *b)
     fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(b->density_o, n), fmo_plain(b->V, n), b->A);
     for (int e = b->team.rank; e < n * n; e += b->team.size)
         if (e % n < occupied) sum += b->V[e] * b->A[e];
-    return fmo_team_sum(&b->team, sum) > 2.0 * occupied - FMO_SCF_JUMP;
+    return fmo_team_sum(&b->team, sum) > 2.0 * occupied - FMO_SCF_ABRUPT;
 }
 
 /* Runs the whole SCF. The control variables have the same values in all members of the team. */
@@ -358,7 +358,7 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
 {
     fmo_block b = fmo_block_make(m, o->diis_size, shared);
     const int most = o->max_cycles < FMO_BLOCK_CYCLES_MAX ? o->max_cycles : FMO_BLOCK_CYCLES_MAX;
-    fmo_scf_fall falls = fmo_scf_fall_begin(o->gradient_convergence);
+    fmo_scf_error_ratio error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence);
     fmo_block_outcome out = {0, 0, 0.0, NAN, 0.0, NAN, 0.0, 0.0};
     double lowest = INFINITY, before = INFINITY;
     fmo_block_add_field(&b);
@@ -371,12 +371,13 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
         out.gradient = fmo_block_remember(&b, o->diis_size);
         out.energy_change = out.cycles ? energy - out.energy : (double)NAN;
         out.energy = energy;
-        fmo_scf_learn(&falls, before, out.energy_change);
-        out.energy_error = fmo_scf_still_to_fall(&falls, out.gradient);
+        fmo_scf_error_ratio_update(&error_ratio, before, out.energy_change);
+        out.energy_error = fmo_scf_energy_error(&error_ratio, out.gradient);
         out.cycles++;
         before = out.gradient;
-        out.converged = fmo_scf_is_still(energy, out.energy_change, out.energy_error, out.gradient,
-                                         o->energy_convergence, o->gradient_convergence);
+        out.converged =
+            fmo_scf_within_thresholds(energy, out.energy_change, out.energy_error, out.gradient,
+                                      o->energy_convergence, o->gradient_convergence);
         /* the initial density does not come from doubly occupied orbitals, so its energy is not
          * compared */
         const int rises =

@@ -1,0 +1,90 @@
+"""UHF by libfmo_scf, with PySCF's attributes, and many molecules of any spin in one call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import bad_value
+from ._properties import populations
+from ._rhf import RHF, _Extras, _batch, _copy
+from ._scf import CHOICES, SETTINGS
+
+
+class UHF(RHF):
+    """Spin-unrestricted SCF by libfmo_scf: UHF(mol).kernel(); settings and errors as of RHF.
+
+    mol: an fmo.Molecule with its multiplicity, or a molecule of PySCF with its spin. With multiplicity 1
+    guess_mix breaks the symmetry of the spins: the highest occupied and the lowest virtual orbital of the
+    first density are mixed in opposite directions. Runs in modes cpu, split and reference; auto is cpu.
+
+    After kernel(): mo_energy and mo_occ: [2, nmo]; mo_coeff: [2, nao, nmo], alpha first; make_rdm1() and
+    get_fock(): [2, nao, nao]; spin_square(). hessian_lowest is that of rotations of both spins.
+    """
+
+    _name = "UHF"
+    _open_shells = True
+
+    guess_mix: bool = False
+    unrestricted: bool = True
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "guess_mix": self.guess_mix, "unrestricted": self.unrestricted}
+
+    def _spins_of(self, dm0: Any) -> tuple[Any, Any]:
+        array = np.asarray(dm0)
+        if array.ndim == 2:
+            return array, None
+        if array.ndim != 3 or len(array) != 2:
+            raise bad_value(f"dm0: expected [2, nao, nao] or [nao, nao], not {list(array.shape)}")
+        return array[0] + array[1], array[0] - array[1]
+
+    def _take_orbitals(self, r: Any) -> None:
+        self.mo_energy = np.array([_copy(one, r.mo_num) for one in (r.orbital_energy, r.orbital_energy_beta)])
+        self.mo_occ = np.array([_copy(one, r.mo_num) for one in (r.occupation, r.occupation_beta)])
+        self.mo_coeff = np.array([_copy(one, r.mo_num, r.nao).T for one in (r.coefficient, r.coefficient_beta)])
+        self._matrices = {name: _copy(getattr(r, name), r.nao, r.nao)
+                          for name in ("density", "spin_density", "fock", "fock_beta", "overlap", "core_hamiltonian")}
+        self._spin_square = float(r.spin_square)
+
+    _spin_square: float = float("nan")
+
+    def make_rdm1(self) -> NDArray[Any]:
+        """The density matrices that e_tot belongs to, alpha and beta, [2, nao, nao]; InputError before kernel()."""
+        total, spin = self._matrix("density"), self._matrix("spin_density")
+        return np.array([0.5 * (total + spin), 0.5 * (total - spin)])
+
+    def get_fock(self) -> NDArray[Any]:
+        """The Fock matrices of alpha and beta electrons, [2, nao, nao], hartree."""
+        return np.array([self._matrix("fock"), self._matrix("fock_beta")])
+
+    def spin_square(self) -> tuple[float, float]:
+        """<S^2>, and the multiplicity 2S + 1 that it would belong to; InputError before kernel()."""
+        self._matrix("density")
+        return self._spin_square, 2.0 * math.sqrt(self._spin_square + 0.25)
+
+    def mulliken_spins(self) -> NDArray[Any]:
+        """Mulliken populations of the spin density by atom, [natm]; their sum is the number of unpaired electrons."""
+        return populations(self.mol, self._matrix("spin_density"), self._matrix("overlap"))
+
+
+def hf(mol: Any, **options: Any) -> RHF:
+    """An RHF object of a closed shell, a UHF object of an open one."""
+    return (UHF if getattr(mol, "spin", 0) else RHF)(mol, **options)
+
+
+def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
+              progress: bool | None = None, **settings: Any) -> list[RHF]:
+    """SCFs of many molecules of any spin in one call: RHF of closed shells, UHF of open ones, in order.
+
+    Settings, options, callback and errors as of rhf_batch. In mode fused open shells fail with
+    UnsupportedError in their object's error: mode="cpu" has them.
+    """
+    own = {name: settings.pop(name, None) for name in (*SETTINGS, *CHOICES)}
+    molecules = list(mols)
+    return _batch("fmo.scf_batch", molecules, own, settings, _Extras(None, None, None, callback, progress),
+                  [UHF if getattr(mol, "spin", 0) else RHF for mol in molecules])
