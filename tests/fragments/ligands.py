@@ -79,6 +79,7 @@ class Ligands(driver_helpers.Case):
         self.assertEqual(self.read(ion + FORMATE_ATOMS, FORMATE)["charge"], [2, -1])
 
     def test_file(self):
+        """Wrong files of FMO_LIGANDS are refused with the place of the fault."""
         for words, ligands in (("expected an object with the names of residues", {}), ("not valid JSON", "{"),
                                ("expected an object with the names of residues", "[]"),
                                ("'TOOLONG': expected the name of a residue, 1 to 4 characters", {"TOOLONG": {"charge": 0}}),

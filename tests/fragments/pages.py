@@ -161,6 +161,7 @@ document.title = JSON.stringify(seen);
 </script></body>"""
 
     def show(self, width):
+        """The state of the page that its script reports in a headless browser of this width."""
         browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
         if not browser:
             self.skipTest("no chromium")
@@ -181,6 +182,7 @@ document.title = JSON.stringify(seen);
         return json.loads(html.unescape(title.group(1)))
 
     def test_pressed(self):
+        """Sorting and selecting on the page show the values of the table."""
         table, _ = self.draw(9, 4, ["ASN1", "LEU2", "<b>"])
         value = lambda text: float(text.replace("−", "-"))
         own = {(int(r["fragment_i"]), int(r["fragment_j"])): r for r in table}
@@ -212,6 +214,7 @@ class CheckPoint:
     """A file of ABINIT-MP, CPF Open1.0 rev23, by the columns of its manual."""
 
     def __init__(self, path):
+        """Reads a file in CPF format, section by section."""
         with open(path, encoding="utf-8") as file:
             self.lines = file.read().split("\n")
         self.at = 0
@@ -355,6 +358,7 @@ class Ligand(tables.Case):
     ROW = re.compile(r"^ +(\d+) +(\S+) +(SCF|ES|bond) +(\S+) +(\S+) +(\S+) +(\S+) +(\S+) +(\S+)(?:  (.*))?$", re.M)
 
     def test_table(self):
+        """The table of a ligand's pairs agrees with the JSON profile."""
         path = self.system(fragment_name=["Wa", "Wb", "Wc"])
         result = run(path, "--fmo", "--ligand", "wb")
         self.assertEqual(result.code, 0, str(result))

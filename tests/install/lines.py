@@ -88,6 +88,7 @@ def try_cmake(text):
 
 
 def main():
+    """Runs the commands of the documents on compilers, pkg-config and CMake; versions must be the present ones."""
     check_releases()
     counts = {"compiler": 0, "pkg-config": 0, "CMake": 0, "version": 0}
     for name, text in pages():

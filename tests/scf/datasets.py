@@ -70,6 +70,7 @@ class Resume(Set):
             return process.returncode, out.decode()
 
     def check(self, suffix, *more):
+        """A batch that is killed and resumed many times gives the results of a complete run."""
         path, whole, out = self.write("many.xyz", *self.frames()), self.path("whole" + suffix), self.path("out" + suffix)
         line = [path, *BATCH, *more]
         begin = time.monotonic()
@@ -216,6 +217,7 @@ class Resume(Set):
 
 class ExtXyz(Set):
     def test_content(self):
+        """Comments of frames in extended .xyz format are written again, with energies and other results."""
         comments = ["", "0 1", "charge=2 name=\"the first\" energy=-1.5 config_type=a pbc='F F F' flag", 'a "quoted\\ word',
                     "Properties=species:S:1:pos:R:3 Lattice=\"9 0 0 0 9 0 0 0 9\" pbc=\"F F F\" unit=angstrom x={1 2} tab\tend"]
         path = self.write("in.extxyz", *(water(k, comment=c) for k, c in enumerate(comments)), water(5, "Qq"))
@@ -373,6 +375,7 @@ class Frames(Set):
     """A broken frame costs itself alone: of each file the frames that have an energy."""
 
     def test_broken(self):
+        """A wrong frame fails alone; the frames around it are computed."""
         w, bad = water, "3\nbroken\n{}\nH 0 0.7 0.6\nH 0 -0.7 0.6\n"
         cases = {"element": (w(0), bad.format("Qq 0 0 0"), w(1)), "columns": (w(0), bad.format("O 0 0"), w(1)),
                  "nan": (w(0), bad.format("O nan 0 0"), w(1)), "inf": (w(0), bad.format("O 0 -inf 0"), w(1)),
