@@ -58,6 +58,10 @@ typedef struct driver_options {
     bool densities;         /**< also write the monomers' densities to --output */
     const char *pairs;      /**< file for a table of all pairs, or NULL */
     const char *map;        /**< file for their heat map or NULL */
+    const char *page;       /**< file for a page for browsers, or NULL */
+    const char *cpf;        /**< check point file in ABINIT-MP's format, or NULL */
+    const char *ligands;    /**< file that describes residues of PDB files, or NULL */
+    const char *ligand;     /**< residue whose pairs are reported, or NULL */
     bool resume;            /**< continue from the state file */
     bool convergence_given; /**< fragments have a different default */
     bool gradient_given;    /**< fragments have a different default */

@@ -343,6 +343,8 @@ static fmo_status check_outputs(const driver_options *options, fmo_error *err)
                              : options->fragment_options.state ? "state"
                              : options->pairs                  ? "pairs"
                              : options->map                    ? "heat-map"
+                             : options->page                   ? "html"
+                             : options->cpf                    ? "cpf"
                                                                : NULL;
     if (file && options->dataset_num > 1)
         return REFUSE("--%s takes one data set, not %d: run them one by one", file,

@@ -12,13 +12,13 @@
 #include "driver/scf/tuning.h"
 #include "base/snake.h"
 
-/* Molecules of at most TOGETHER_FUNCTIONS functions advance in lockstep: at most TOGETHER_MOST per
- * batch, whose matrices take at most fmo_tuning_lockstep_bytes; at least TOGETHER_LEAST per batch
+/* Molecules of at most LOCKSTEP_FUNCTIONS functions advance in lockstep: at most LOCKSTEP_MOST per
+ * batch, whose matrices take at most fmo_tuning_lockstep_bytes; at least LOCKSTEP_LEAST per batch
  * before there are several batches. */
 enum {
-    TOGETHER_FUNCTIONS = fmo_tuning_lockstep_functions,
-    TOGETHER_MOST = fmo_tuning_lockstep_most,
-    TOGETHER_LEAST = fmo_tuning_lockstep_least
+    LOCKSTEP_FUNCTIONS = fmo_tuning_lockstep_functions,
+    LOCKSTEP_MOST = fmo_tuning_lockstep_most,
+    LOCKSTEP_LEAST = fmo_tuning_lockstep_least
 };
 
 /* A thread that runs lockstep batches on one GPU. */
@@ -30,9 +30,9 @@ typedef struct gpu_worker {
     int number,
         lockstep_batches; /* number: of this worker; lockstep_batches: number of all workers */
     fmo_batch_linalg *executor;
-    const size_t *given; /* [given_num] the jobs of this worker, and no others; NULL: it takes jobs
-                            from the list */
-    size_t given_num;
+    const size_t *own_jobs; /* [own_jobs_num] the jobs of this worker, and no others; NULL: it takes
+                            jobs from the list */
+    size_t own_jobs_num;
     pthread_t thread;
     int started;
 } gpu_worker;
@@ -95,7 +95,7 @@ size_t fmo_batch_cache_reused(const fmo_batch_cache *cache)
     return cache->reused;
 }
 
-static void end_together(fmo_lockstep_job *from, void *user)
+static void end_in_lockstep(fmo_lockstep_job *from, void *user)
 {
     batch *const b = user;
     fmo_scf_job *const job = &b->jobs[from->shared.job];
@@ -108,8 +108,8 @@ static void end_together(fmo_lockstep_job *from, void *user)
 
 /* Prepares the jobs of a lockstep batch with the number of threads in `fock`, even if the callbacks
  * do not set one. */
-static fmo_status prepare_together(const batch *b, const size_t *number, size_t num,
-                                   const fmo_fock_options *fock)
+static fmo_status prepare_for_lockstep(const batch *b, const size_t *number, size_t num,
+                                       const fmo_fock_options *fock)
 {
     const int before = omp_get_max_threads();
     omp_set_num_threads(fmo_fock_threads(fock->threads)); /* for this POSIX thread only */
@@ -119,7 +119,7 @@ static fmo_status prepare_together(const batch *b, const size_t *number, size_t 
 }
 
 /* Plans of the jobs `number`; cached ones are reused, the others made together. */
-typedef struct making {
+typedef struct plan_making {
     const gpu_worker *w;
     const size_t *number;
     const fmo_basis **basis; /* [num], read before the jobs are prepared concurrently; then those of
@@ -128,14 +128,14 @@ typedef struct making {
     fmo_fock_options fock;
     fmo_fock_plan **plan; /* [num]; NULL if a plan could not be made */
     double seconds;       /* time per plan */
-} making;
+} plan_making;
 
 /* Makes the plans that are not cached, one lockstep batch at a time, and adds them to the cache. */
 static void *make_plans(void *user)
 {
-    making *const m = user;
+    plan_making *const m = user;
     batch *const b = m->w->b;
-    struct cached_plan *const cache = m->w->given ? b->cache->plan : NULL;
+    struct cached_plan *const cache = m->w->own_jobs ? b->cache->plan : NULL;
     fmo_fock_plan **const made = calloc(m->num, sizeof *made);
     size_t missing = 0;
     if (!made) return NULL;
@@ -168,16 +168,17 @@ static void *make_plans(void *user)
 /* Prepares jobs and makes their plans. If preparation takes long, both happen concurrently, because
  * the GPU computes fields meanwhile and the host's threads are nearly idle; plans get half of them.
  * @return 1 if the jobs are prepared; otherwise there are no plans */
-static int make_ready(making *m)
+static int make_ready(plan_making *m)
 {
     batch *const b = m->w->b;
     const fmo_fock_options fock = m->fock;
-    const int threads = fmo_fock_threads(fock.threads), takes_long = b->callbacks && !m->w->given;
+    const int threads = fmo_fock_threads(fock.threads),
+              takes_long = b->callbacks && !m->w->own_jobs;
     pthread_t thread;
     for (size_t k = 0; k < m->num; k++) m->basis[k] = b->jobs[m->number[k]].input.basis;
     if (takes_long) m->fock.threads = threads > 1 ? threads / 2 : 1;
     const int beside = takes_long && pthread_create(&thread, NULL, make_plans, m) == 0;
-    const int ready = prepare_together(b, m->number, m->num, &fock) == FMO_OK;
+    const int ready = prepare_for_lockstep(b, m->number, m->num, &fock) == FMO_OK;
     if (beside)
         pthread_join(thread, NULL);
     else if (ready)
@@ -191,25 +192,25 @@ static int make_ready(making *m)
 
 /* Runs the jobs `number` in lockstep. Jobs without a plan run later, one by one, and so do all if
  * they cannot be prepared together. */
-static void run_together(const gpu_worker *w, const size_t *number, size_t num)
+static void run_in_lockstep(const gpu_worker *w, const size_t *number, size_t num)
 {
     batch *const b = w->b;
     fmo_batch_linalg *const executor = w->executor;
     fmo_fock_options fock = w->options->fock;
     fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
-    size_t together = 0;
+    size_t lockstep_num = 0;
     fock.mode = FMO_MODE_FUSED;
     fock.integrals = fmo_scf_integrals(w->options, FMO_MODE_FUSED);
     fock.device = w->device;
     fock.device_num = 0;
     fock.stream = executor->stream;
     fock.progress = NULL; /* the callback would not know which job it is about */
-    making m = {.w = w,
-                .number = number,
-                .basis = calloc(num, sizeof(*m.basis)),
-                .num = num,
-                .fock = fock,
-                .plan = calloc(num, sizeof(*m.plan))};
+    plan_making m = {.w = w,
+                     .number = number,
+                     .basis = calloc(num, sizeof(*m.basis)),
+                     .num = num,
+                     .fock = fock,
+                     .plan = calloc(num, sizeof(*m.plan))};
     const int ready = m.basis && m.plan && jobs && make_ready(&m);
     for (size_t k = 0; k < num; k++) {
         if (!ready || !m.plan[k]) {
@@ -222,15 +223,16 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
                                        .overlap = fmo_scf_batch_overlap(b, number[k]),
                                        .plan = m.plan[k],
                                        .plan_seconds = m.seconds,
-                                       .plan_cached = w->given != NULL,
-                                       .cache = w->given ? &b->cache->plan[number[k]].scf : NULL};
-        jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
-                                              .options = w->options,
-                                              .shared = shared,
-                                              .ended = end_together,
-                                              .user = b};
+                                       .plan_cached = w->own_jobs != NULL,
+                                       .cache =
+                                           w->own_jobs ? &b->cache->plan[number[k]].scf : NULL};
+        jobs[lockstep_num++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
+                                                  .options = w->options,
+                                                  .shared = shared,
+                                                  .ended = end_in_lockstep,
+                                                  .user = b};
     }
-    if (together) fmo_lockstep_run(executor, jobs, together);
+    if (lockstep_num) fmo_lockstep_run(executor, jobs, lockstep_num);
     free(m.basis);
     free(m.plan);
     free(jobs);
@@ -247,7 +249,7 @@ size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockst
 
 /* Takes the next jobs for a lockstep batch. They are similar in size, so the first determines their
  * number (if sizes are mixed, the largest does). */
-static size_t take_together(const gpu_worker *w, const size_t **number)
+static size_t take_for_lockstep(const gpu_worker *w, const size_t **number)
 {
     batch *const b = w->b;
     size_t num = 0;
@@ -276,12 +278,12 @@ static void run_or_leave(const gpu_worker *w, const size_t *number, size_t num)
 {
     if (!num) return;
     if (w->executor)
-        run_together(w, number, num);
+        run_in_lockstep(w, number, num);
     else
         for (size_t k = 0; k < num; k++) w->b->rerun[number[k]] = 1;
 }
 
-static void *work_together(void *user)
+static void *work_in_lockstep(void *user)
 {
     gpu_worker *const w = user;
     const size_t *number = NULL;
@@ -290,11 +292,11 @@ static void *work_together(void *user)
         w->executor->ops->enter(w->executor);
     else
         (void)fmo_batch_linalg_open_gpu(w->device, threads, &w->executor, NULL);
-    if (w->given) {
-        run_or_leave(w, w->given, w->given_num);
+    if (w->own_jobs) {
+        run_or_leave(w, w->own_jobs, w->own_jobs_num);
         return NULL;
     }
-    for (size_t num = take_together(w, &number); num; num = take_together(w, &number))
+    for (size_t num = take_for_lockstep(w, &number); num; num = take_for_lockstep(w, &number))
         run_or_leave(w, number, num);
     return NULL;
 }
@@ -304,7 +306,7 @@ size_t fmo_lockstep_single_num(const batch *b)
     const fmo_fock_options *const fock = &b->options->fock;
     size_t large = 0;
     while (large < b->deal.other_mode &&
-           fmo_scf_job_functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
+           fmo_scf_job_functions(&b->jobs[b->order[large]]) > LOCKSTEP_FUNCTIONS)
         large++;
     const int single = fock->stream ||
                        fmo_scatter_sums_integers(
@@ -319,11 +321,11 @@ size_t fmo_lockstep_single_num(const batch *b)
 int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *most)
 {
     const int lockstep_batches =
-        gpus * (jobs >= LOCKSTEP_BATCHES * TOGETHER_LEAST ? LOCKSTEP_BATCHES : 1);
-    const size_t turns = jobs >= (size_t)(4 * lockstep_batches * TOGETHER_LEAST) ? 2 : 1;
+        gpus * (jobs >= LOCKSTEP_BATCHES * LOCKSTEP_LEAST ? LOCKSTEP_BATCHES : 1);
+    const size_t turns = jobs >= (size_t)(4 * lockstep_batches * LOCKSTEP_LEAST) ? 2 : 1;
     const size_t share =
         (jobs + turns * (size_t)lockstep_batches - 1) / (turns * (size_t)lockstep_batches);
-    *most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
+    *most = share > LOCKSTEP_MOST ? LOCKSTEP_MOST : share;
     return lockstep_batches;
 }
 
@@ -344,7 +346,7 @@ void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, 
 /* Estimates the bytes that the jobs of `order` from b->next on would keep on GPUs: matrices and
  * mainly quartet lists, which for (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of
  * this estimate. */
-static double kept_bytes(const batch *b)
+static double cached_bytes(const batch *b)
 {
     double bytes = 0.0;
     for (size_t at = b->next; at < b->deal.other_mode; at++) {
@@ -356,7 +358,7 @@ static double kept_bytes(const batch *b)
 
 /* Returns 1 if plans and states of these jobs can be cached: all jobs run at once, none runs alone,
  * and enough memory is left. Empties the cache if it belongs to other jobs. */
-static int keep_all(const batch *b, int lockstep_batches, size_t most)
+static int can_cache_all(const batch *b, int lockstep_batches, size_t most)
 {
     fmo_batch_cache *const cache = b->cache;
     const size_t jobs = b->deal.other_mode - b->next;
@@ -365,7 +367,7 @@ static int keep_all(const batch *b, int lockstep_batches, size_t most)
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
     const int fit = most * (size_t)lockstep_batches >= jobs &&
                     fmo_lockstep_batch_size(b, largest, most, lockstep_batches) >= most &&
-                    kept_bytes(b) <= fmo_tuning_lockstep_bytes;
+                    cached_bytes(b) <= fmo_tuning_lockstep_bytes;
     if (cache->count != b->count || cache->lockstep_batches != lockstep_batches || !fit)
         forget(cache);
     if (!fit) return 0;
@@ -389,14 +391,14 @@ static void limit_cache(const batch *b, double bytes)
 }
 
 /* Assigns a worker its share of the jobs; with cached plans it is the same in every batch. */
-static void give_share(gpu_worker *w)
+static void assign_share(gpu_worker *w)
 {
     batch *const b = w->b;
     const size_t left = b->deal.other_mode - b->next;
-    w->given = &b->order[b->next];
-    w->given_num = left < w->most ? left : w->most;
+    w->own_jobs = &b->order[b->next];
+    w->own_jobs_num = left < w->most ? left : w->most;
     w->executor = b->cache->executor[w->number];
-    b->next += w->given_num;
+    b->next += w->own_jobs_num;
 }
 
 /* Runs lockstep batches of this process, `lockstep_batches` at a time, until no jobs are left for
@@ -404,21 +406,21 @@ static void give_share(gpu_worker *w)
  * while another computes), or if plans are cached (all batches compute at once), the batches
  * together use no more threads than there are processors: waiting OpenMP threads spin unless their
  * own process has too many (docs/log/several.md). */
-void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *of_batch, int lockstep_batches,
-                              size_t most)
+void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *options_of_batch,
+                              int lockstep_batches, size_t most)
 {
     const fmo_ranks *const ranks = b->options->deal;
-    fmo_scf_options own = *of_batch;
+    fmo_scf_options own = *options_of_batch;
     const fmo_scf_options *const options = &own;
     const int threads = fmo_fock_threads(options->fock.threads);
-    const int keeps = keep_all(b, lockstep_batches, most);
-    if (b->callbacks || keeps || (ranks && ranks->node_size > 1))
+    const int caches = can_cache_all(b, lockstep_batches, most);
+    if (b->callbacks || caches || (ranks && ranks->node_size > 1))
         own.fock.threads = threads > lockstep_batches ? threads / lockstep_batches : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_batch_linalg_thread_gpu();
     gpu_worker worker[LOCKSTEP_BATCHES * FMO_DEVICES_MAX];
-    const double bytes = keeps ? kept_bytes(b) : 0.0;
+    const double bytes = caches ? cached_bytes(b) : 0.0;
     for (int c = 0; c < lockstep_batches; c++) {
         worker[c] = (gpu_worker){.b = b,
                                  .options = options,
@@ -427,22 +429,22 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *of_batch, int loc
                                  .number = c,
                                  .lockstep_batches = lockstep_batches};
         if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
-        if (keeps) give_share(&worker[c]);
+        if (caches) assign_share(&worker[c]);
     }
     for (int c = 0; c < lockstep_batches; c++)
         worker[c].started =
-            c > 0 && pthread_create(&worker[c].thread, NULL, work_together, &worker[c]) == 0;
-    (void)work_together(&worker[0]);
+            c > 0 && pthread_create(&worker[c].thread, NULL, work_in_lockstep, &worker[c]) == 0;
+    (void)work_in_lockstep(&worker[0]);
     for (int c = 1; c < lockstep_batches; c++)
         if (worker[c].started)
             pthread_join(worker[c].thread, NULL);
-        else if (keeps) /* no other thread runs its share */
-            (void)work_together(&worker[c]);
-    for (int c = 0; c < lockstep_batches && keeps; c++) {
+        else if (caches) /* no other thread runs its share */
+            (void)work_in_lockstep(&worker[c]);
+    for (int c = 0; c < lockstep_batches && caches; c++) {
         b->cache->executor[c] = worker[c].executor;
         worker[c].executor = NULL;
     }
-    if (keeps) limit_cache(b, bytes);
+    if (caches) limit_cache(b, bytes);
     /* Closes the executors after all threads have ended. This thread's is closed last, and restores
      * the GPU that was current. */
     for (int c = lockstep_batches - 1; c >= 0; c--)

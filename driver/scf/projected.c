@@ -22,21 +22,21 @@ enum { PROJECTED_MOST = 64 };
 
 /* Smallest level shift in hartree: two substitutions leave an error of (20 / B)^2 in Z, which B
  * multiplies in the gradient. */
-static const double projected_least = 1e5;
+static const double shift_least = 1e5;
 
 /* Arguments of the steps on the host, for n functions and k orbitals: P; L [n][k] by columns; then
  * V [m][k] by columns and the rotation 1 - W Y^T; norm: of the inverse of P in the rotated basis;
  * failed: 1 if there is no memory. */
-typedef struct turning {
+typedef struct projector_work {
     const double *P;
     int n, m, k;
     double *L, *V, *Y, *W;
     double norm;
     int failed;
-} turning;
+} projector_work;
 
 /* Returns the largest element of |P - L L^T|. */
-static double remainder_of(const turning *w)
+static double residual_of(const projector_work *w)
 {
     const size_t n = (size_t)w->n;
     double most = 0.0;
@@ -53,7 +53,7 @@ static double remainder_of(const turning *w)
  * are needed or a remainder is left: P is then not a projector of a few orbitals. */
 static void factorise(void *user)
 {
-    turning *const w = user;
+    projector_work *const w = user;
     const size_t n = (size_t)w->n;
     double *const rest = malloc(n * sizeof *rest), least = 0.0;
     w->failed = !rest;
@@ -78,7 +78,7 @@ static void factorise(void *user)
         w->k++;
     }
     free(rest);
-    if (!(remainder_of(w) <= 10.0 * least)) w->k = 0;
+    if (!(residual_of(w) <= 10.0 * least)) w->k = 0;
 }
 
 /* sum of x[i] y[i] over i < n */
@@ -115,9 +115,9 @@ static double inverse_norm(const double *R, size_t m, size_t k)
 /* Computes Householder reflections that move V to the last k rows, starting with the last column,
  * and accumulates them as 1 - W Y^T; V becomes its image in those rows. Plain loops, because a
  * threaded BLAS would start threads of its own in each of many concurrent callers. */
-static void reflect(void *user)
+static void householder(void *user)
 {
-    turning *const w = user;
+    projector_work *const w = user;
     const size_t m = (size_t)w->m, k = (size_t)w->k;
     for (size_t c = k; c-- > 0;) {
         const size_t p = m - k + c, rows = p + 1;
@@ -142,37 +142,37 @@ static void reflect(void *user)
 }
 
 /* Rotates X and prepares the arrays that the later steps use. */
-static void turn(fmo_scf_state *s, turning *w)
+static void rotate_functions(fmo_scf_state *s, projector_work *w)
 {
     const fmo_linalg_ops *const op = s->la->ops;
-    const size_t n = (size_t)s->n, m = (size_t)s->m, k = (size_t)w->k, narrow = m * k;
+    const size_t n = (size_t)s->n, m = (size_t)s->m, k = (size_t)w->k, size = m * k;
     fmo_projected *const l = &s->projected;
     op->upload(s->la, n * k, w->L, s->work);
     op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, w->k),
                  0.0, s->work2);
-    op->download(s->la, narrow, s->work2, w->V);
+    op->download(s->la, size, s->work2, w->V);
     if (s->la->error.status != FMO_OK) return; /* the caller checks for errors */
-    op->on_host(s->la, reflect, w);
+    op->on_host(s->la, householder, w);
     l->num = w->k;
-    l->separate = 1.0 / w->norm >= projected_least;
-    l->memory = op->allocate(s->la, 5 * narrow + k * k);
+    l->separate = 1.0 / w->norm >= shift_least;
+    l->memory = op->allocate(s->la, 5 * size + k * k);
     if (!l->memory) return;
-    l->root = l->memory;
-    l->unit = l->root + narrow;
-    l->mix = l->unit + narrow;
-    l->narrow = l->mix + narrow;
-    l->little = l->narrow + 2 * narrow;
+    l->L = l->memory;
+    l->T = l->L + size;
+    l->Z = l->T + size;
+    l->scratch = l->Z + size;
+    l->scratch_small = l->scratch + 2 * size;
     /* X - (X W) Y^T */
-    op->upload(s->la, narrow, w->W, l->narrow);
-    op->upload(s->la, narrow, w->Y, l->mix);
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(l->narrow, s->m, w->k),
+    op->upload(s->la, size, w->W, l->scratch);
+    op->upload(s->la, size, w->Y, l->Z);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(l->scratch, s->m, w->k),
                  0.0, s->work);
     op->multiply(s->la, -1.0, fmo_matrix_of(s->work, s->n, w->k),
-                 fmo_transpose_of(l->mix, s->m, w->k), 1.0, s->X);
-    op->upload(s->la, narrow, w->V, l->root);
-    for (size_t i = 0; i < narrow; i++) w->V[i] = 0.0;
+                 fmo_transpose_of(l->Z, s->m, w->k), 1.0, s->X);
+    op->upload(s->la, size, w->V, l->L);
+    for (size_t i = 0; i < size; i++) w->V[i] = 0.0;
     for (size_t c = 0; c < k; c++) w->V[m - k + c + c * m] = 1.0;
-    op->upload(s->la, narrow, w->V, l->unit);
+    op->upload(s->la, size, w->V, l->T);
 }
 
 /* Factorises the projector and, if it has a few orbitals, rotates X. */
@@ -180,7 +180,7 @@ fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_er
 {
     const size_t n = (size_t)s->n, most = PROJECTED_MOST;
     if (!in->projector) return FMO_OK;
-    turning w = {.P = in->projector, .n = s->n, .m = s->m};
+    projector_work w = {.P = in->projector, .n = s->n, .m = s->m};
     double *const work = malloc(4 * n * most * sizeof *work);
     if (!work) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector");
     w.L = work;
@@ -190,7 +190,7 @@ fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_er
     s->la->ops->on_host(s->la, factorise, &w);
     fmo_status status =
         w.failed ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector") : FMO_OK;
-    if (status == FMO_OK && w.k > 0) turn(s, &w);
+    if (status == FMO_OK && w.k > 0) rotate_functions(s, &w);
     free(work);
     return status;
 }
@@ -204,56 +204,57 @@ void fmo_scf_add_projected(fmo_scf_state *s, double *F)
 {
     const fmo_projected *const l = &s->projected;
     if (l->num)
-        s->la->ops->multiply(s->la, 1.0, fmo_matrix_of(l->root, s->m, l->num),
-                             fmo_transpose_of(l->root, s->m, l->num), 1.0, F);
+        s->la->ops->multiply(s->la, 1.0, fmo_matrix_of(l->L, s->m, l->num),
+                             fmo_transpose_of(l->L, s->m, l->num), 1.0, F);
 }
 
-/* out = A F_tt^-1 + beta out; A and out have k columns; l->little contains U^-1 of F_tt = U^T U. */
-static void divide(fmo_scf_state *s, const double *A, double beta, double *out)
+/* out = A F_tt^-1 + beta out; A and out have k columns; l->scratch_small contains U^-1 of F_tt =
+ * U^T U. */
+static void divide_by_F_tt(fmo_scf_state *s, const double *A, double beta, double *out)
 {
     const fmo_linalg_ops *const op = s->la->ops;
     const fmo_projected *const l = &s->projected;
-    double *const half = l->narrow + (size_t)s->m * (size_t)l->num;
+    double *const half = l->scratch + (size_t)s->m * (size_t)l->num;
     op->multiply(s->la, 1.0, fmo_matrix_of(A, s->m, l->num),
-                 fmo_matrix_of(l->little, l->num, l->num), 0.0, half);
+                 fmo_matrix_of(l->scratch_small, l->num, l->num), 0.0, half);
     op->multiply(s->la, 1.0, fmo_matrix_of(half, s->m, l->num),
-                 fmo_transpose_of(l->little, l->num, l->num), beta, out);
+                 fmo_transpose_of(l->scratch_small, l->num, l->num), beta, out);
 }
 
-/* Computes M (see the top of this file) and, by two substitutions, Z in l->mix. */
+/* Computes M (see the top of this file) and, by two substitutions, Z in l->Z. */
 int fmo_scf_remove_projected(fmo_scf_state *s, const double *F, double *M)
 {
     const fmo_linalg_ops *const op = s->la->ops;
     const fmo_projected *const l = &s->projected;
-    const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
-    const double *const columns = F + m * m - narrow; /* F_qt above F_tt */
-    op->multiply(s->la, 1.0, fmo_transpose_of(l->unit, s->m, l->num),
-                 fmo_matrix_of(columns, s->m, l->num), 0.0, l->little);
-    if (!op->inverse_cholesky(s->la, l->num, l->little)) return 0;
-    divide(s, columns, 0.0, l->mix);
+    const size_t m = (size_t)s->m, size = m * (size_t)l->num;
+    const double *const columns = F + m * m - size; /* F_qt above F_tt */
+    op->multiply(s->la, 1.0, fmo_transpose_of(l->T, s->m, l->num),
+                 fmo_matrix_of(columns, s->m, l->num), 0.0, l->scratch_small);
+    if (!op->inverse_cholesky(s->la, l->num, l->scratch_small)) return 0;
+    divide_by_F_tt(s, columns, 0.0, l->Z);
     op->add(s->la, m * m, 1.0, F, 0.0, M);
-    op->multiply(s->la, -1.0, fmo_matrix_of(l->mix, s->m, l->num),
+    op->multiply(s->la, -1.0, fmo_matrix_of(l->Z, s->m, l->num),
                  fmo_transpose_of(columns, s->m, l->num), 1.0, M);
     op->fold(s->la, s->m, 0.5, 1.0, M);
     /* Columns and rows t of M are zero, and rows t of Z form the unit matrix, except for
      * rounding. */
-    op->add(s->la, narrow, 0.0, l->unit, 0.0, M + m * m - narrow);
-    op->multiply(s->la, 1.0, fmo_transpose_of(l->unit, s->m, l->num), fmo_matrix_of(M, s->m, s->m),
-                 0.0, l->narrow);
-    op->multiply(s->la, -1.0, fmo_matrix_of(l->unit, s->m, l->num),
-                 fmo_matrix_of(l->narrow, l->num, s->m), 1.0, M);
-    op->add(s->la, narrow, -1.0, l->unit, 1.0, l->mix);
-    op->multiply(s->la, 1.0, fmo_matrix_of(M, s->m, s->m), fmo_matrix_of(l->mix, s->m, l->num), 0.0,
-                 l->narrow);
-    divide(s, l->narrow, 1.0, l->mix);
+    op->add(s->la, size, 0.0, l->T, 0.0, M + m * m - size);
+    op->multiply(s->la, 1.0, fmo_transpose_of(l->T, s->m, l->num), fmo_matrix_of(M, s->m, s->m),
+                 0.0, l->scratch);
+    op->multiply(s->la, -1.0, fmo_matrix_of(l->T, s->m, l->num),
+                 fmo_matrix_of(l->scratch, l->num, s->m), 1.0, M);
+    op->add(s->la, size, -1.0, l->T, 1.0, l->Z);
+    op->multiply(s->la, 1.0, fmo_matrix_of(M, s->m, s->m), fmo_matrix_of(l->Z, s->m, l->num), 0.0,
+                 l->scratch);
+    divide_by_F_tt(s, l->scratch, 1.0, l->Z);
     return s->la->error.status == FMO_OK;
 }
 
 void fmo_scf_shift_projected(fmo_scf_state *s, double x, double *A)
 {
     const fmo_projected *const l = &s->projected;
-    s->la->ops->multiply(s->la, x, fmo_matrix_of(l->unit, s->m, l->num),
-                         fmo_transpose_of(l->unit, s->m, l->num), 1.0, A);
+    s->la->ops->multiply(s->la, x, fmo_matrix_of(l->T, s->m, l->num),
+                         fmo_transpose_of(l->T, s->m, l->num), 1.0, A);
 }
 
 /* Adds the blocks -D Z and their transpose, and Z^T D Z, of the projected-out functions. */
@@ -261,14 +262,14 @@ void fmo_scf_restore_projected(fmo_scf_state *s, double *D)
 {
     const fmo_linalg_ops *const op = s->la->ops;
     const fmo_projected *const l = &s->projected;
-    const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
-    op->multiply(s->la, 1.0, fmo_matrix_of(D, s->m, s->m), fmo_matrix_of(l->mix, s->m, l->num), 0.0,
-                 l->narrow);
-    op->add(s->la, narrow, -1.0, l->narrow, 1.0, D + m * m - narrow);
-    op->multiply(s->la, 1.0, fmo_transpose_of(l->mix, s->m, l->num), fmo_matrix_of(D, s->m, s->m),
-                 0.0, l->narrow);
-    op->multiply(s->la, -1.0, fmo_matrix_of(l->unit, s->m, l->num),
-                 fmo_matrix_of(l->narrow, l->num, s->m), 1.0, D);
+    const size_t m = (size_t)s->m, size = m * (size_t)l->num;
+    op->multiply(s->la, 1.0, fmo_matrix_of(D, s->m, s->m), fmo_matrix_of(l->Z, s->m, l->num), 0.0,
+                 l->scratch);
+    op->add(s->la, size, -1.0, l->scratch, 1.0, D + m * m - size);
+    op->multiply(s->la, 1.0, fmo_transpose_of(l->Z, s->m, l->num), fmo_matrix_of(D, s->m, s->m),
+                 0.0, l->scratch);
+    op->multiply(s->la, -1.0, fmo_matrix_of(l->T, s->m, l->num),
+                 fmo_matrix_of(l->scratch, l->num, s->m), 1.0, D);
     op->fold(s->la, s->m, 0.5, 1.0, D);
 }
 
@@ -279,7 +280,7 @@ double fmo_scf_projected_energy(fmo_scf_state *s)
     double sum = 0.0;
     if (!l->num) return 0.0;
     op->multiply(s->la, 1.0, fmo_matrix_of(s->density_o, s->m, s->m),
-                 fmo_matrix_of(l->root, s->m, l->num), 0.0, l->narrow);
-    op->dots(s->la, (size_t)s->m * (size_t)l->num, 1, l->narrow, l->root, &sum);
+                 fmo_matrix_of(l->L, s->m, l->num), 0.0, l->scratch);
+    op->dots(s->la, (size_t)s->m * (size_t)l->num, 1, l->scratch, l->L, &sum);
     return sum;
 }

@@ -21,12 +21,12 @@ enum { FMO_SCF_CHANNELS = 2 };
 typedef struct fmo_projected {
     int num, separate;
     double *memory; /* one allocation that contains the arrays below */
-    double *root;   /* m x num: P = root root^T */
-    double *unit;   /* m x num: columns m - num, ... of the unit matrix */
-    double *mix;    /* m x num: Z of the last Fock matrix; its rows t of projected-out functions are
-                       zero */
-    double *narrow; /* scratch: two of m x num */
-    double *little; /* scratch: num x num */
+    double *L;      /* m x num: P = L L^T */
+    double *T;      /* m x num: columns m - num, ... of the unit matrix */
+    double *Z;      /* m x num: Z of the last Fock matrix; its rows t of projected-out functions are
+                         zero */
+    double *scratch;       /* two of m x num */
+    double *scratch_small; /* num x num */
 } fmo_projected;
 
 /* n basis functions; m orthogonal functions and orbitals. RHF has one channel, whose `occupied`

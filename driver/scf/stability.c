@@ -17,19 +17,19 @@
 
 /* ---- lowest eigenvalue of the Hessian -------------------------------------------------------- */
 
-enum { SPACE = 32, STEPS = 80, START = 6 };
-static const double residual_wanted =
+enum { SUBSPACE = 32, STEPS = 80, START = 6 };
+static const double residual_most =
     1e-4; /* the error of the eigenvalue is about the square of this */
 
 typedef struct davidson {
     fmo_scf_state *s;
-    int nocc[FMO_SCF_CHANNELS], nvir[FMO_SCF_CHANNELS], held;
+    int nocc[FMO_SCF_CHANNELS], nvir[FMO_SCF_CHANNELS], num;
     size_t begin[FMO_SCF_CHANNELS + 1]; /* of each channel's pairs in a vector */
     size_t size;                        /* of a vector: pairs of all channels */
     double *V, *AV;                     /* [SPACE][size] trial vectors and their products */
     double *ritz, *residual;            /* [size] */
     double *transition;                 /* [channel][n][n] */
-    double matrix[SPACE][SPACE];
+    double matrix[SUBSPACE][SUBSPACE];
 } davidson;
 
 /* Sets the sizes of the vectors of a state. */
@@ -106,37 +106,37 @@ static void product(davidson *d, const double *V, double *out)
 
 /* Orthogonalises x against the subspace twice, and adds it with its product. @return 0 if nothing
  * linearly independent was left */
-static int take(davidson *d, double *x)
+static int add_vector(davidson *d, double *x)
 {
     const fmo_linalg_ops *op = d->s->la->ops;
     fmo_linalg *la = d->s->la;
-    double c[SPACE], square;
+    double c[SUBSPACE], square;
     for (int pass = 0; pass < 3; pass++) {
         op->dots(la, d->size, 1, x, x, &square);
         if (!(square > 1e-20)) return 0;
         op->add(la, d->size, 1.0 / sqrt(square), x, 0.0, x);
         if (pass == 2) break;
-        op->dots(la, d->size, d->held, d->V, x, c);
-        for (int v = 0; v < d->held; v++)
+        op->dots(la, d->size, d->num, d->V, x, c);
+        for (int v = 0; v < d->num; v++)
             op->add(la, d->size, -c[v], d->V + (size_t)v * d->size, 1.0, x);
     }
-    double *V = d->V + (size_t)d->held * d->size, *AV = d->AV + (size_t)d->held * d->size;
+    double *V = d->V + (size_t)d->num * d->size, *AV = d->AV + (size_t)d->num * d->size;
     op->add(la, d->size, 1.0, x, 0.0, V);
     product(d, V, AV);
-    d->held++;
-    op->dots(la, d->size, d->held, d->V, AV, c);
-    for (int v = 0; v < d->held; v++) d->matrix[d->held - 1][v] = d->matrix[v][d->held - 1] = c[v];
+    d->num++;
+    op->dots(la, d->size, d->num, d->V, AV, c);
+    for (int v = 0; v < d->num; v++) d->matrix[d->num - 1][v] = d->matrix[v][d->num - 1] = c[v];
     return la->error.status == FMO_OK;
 }
 
 /* Returns the lowest eigenvalue in the subspace, and its coefficients. */
 static double lowest_of(davidson *d, double *coefficient)
 {
-    double M[SPACE * SPACE], value[SPACE];
-    for (int i = 0; i < d->held; i++)
-        for (int j = 0; j < d->held; j++) M[i * d->held + j] = d->matrix[i][j];
-    if (!fmo_small_eigen(d->held, M, value)) return NAN;
-    memcpy(coefficient, M, (size_t)d->held * sizeof *coefficient);
+    double M[SUBSPACE * SUBSPACE], value[SUBSPACE];
+    for (int i = 0; i < d->num; i++)
+        for (int j = 0; j < d->num; j++) M[i * d->num + j] = d->matrix[i][j];
+    if (!fmo_small_eigen(d->num, M, value)) return NAN;
+    memcpy(coefficient, M, (size_t)d->num * sizeof *coefficient);
     return value[0];
 }
 
@@ -151,7 +151,7 @@ static double gap_of(const davidson *d, size_t at)
 
 /* Adds start vectors: the pairs of smallest orbital energy differences, and a vector with
  * components in all pairs, so that every symmetry is represented. */
-static int start(davidson *d)
+static int add_start_vectors(davidson *d)
 {
     const fmo_scf_state *s = d->s;
     const int starts = d->size < START ? (int)d->size : START;
@@ -176,7 +176,7 @@ static int start(davidson *d)
         memset(x, 0, d->size * sizeof *x);
         x[best] = 1.0;
         s->la->ops->upload(s->la, d->size, x, d->residual);
-        take(d, d->residual);
+        add_vector(d, d->residual);
     }
     unsigned long long random = 1;
     for (size_t at = 0; at < d->size; at++) {
@@ -185,20 +185,20 @@ static int start(davidson *d)
         x[at] = ((double)(random >> 11) * 0x1p-53 - 0.5) / (0.1 + gap * gap);
     }
     s->la->ops->upload(s->la, d->size, x, d->residual);
-    take(d, d->residual);
+    add_vector(d, d->residual);
     free(x);
-    return d->held > 0;
+    return d->num > 0;
 }
 
 /* Reduces the subspace to its best vector, whose product is known. */
 static void restart(davidson *d, const double *coefficient, double value)
 {
     const fmo_linalg_ops *op = d->s->la->ops;
-    op->combine(d->s->la, d->size, d->held, d->AV, coefficient, d->residual);
+    op->combine(d->s->la, d->size, d->num, d->AV, coefficient, d->residual);
     op->add(d->s->la, d->size, 1.0, d->ritz, 0.0, d->V);
     op->add(d->s->la, d->size, 1.0, d->residual, 0.0, d->AV);
     d->matrix[0][0] = value;
-    d->held = 1;
+    d->num = 1;
 }
 
 /* Davidson iterations until the residual is small, the subspace cannot grow, or STEPS are done. */
@@ -206,28 +206,28 @@ double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
 {
     const fmo_linalg_ops *op = s->la->ops;
     davidson d = {.s = s};
-    double value = NAN, coefficient[SPACE];
+    double value = NAN, coefficient[SUBSPACE];
     count_pairs(&d);
     if (d.size == 0) return NAN;
-    d.V = op->allocate(s->la, SPACE * d.size);
-    d.AV = op->allocate(s->la, SPACE * d.size);
+    d.V = op->allocate(s->la, SUBSPACE * d.size);
+    d.AV = op->allocate(s->la, SUBSPACE * d.size);
     d.residual = op->allocate(s->la, d.size);
     d.transition = op->allocate(s->la, (size_t)s->channels * (size_t)s->n * (size_t)s->n);
     d.ritz = direction;
-    if (start(&d)) {
+    if (add_start_vectors(&d)) {
         for (int step = 0; step < STEPS && s->la->error.status == FMO_OK; step++) {
             double square;
             value = lowest_of(&d, coefficient);
-            op->combine(s->la, d.size, d.held, d.V, coefficient, d.ritz);
-            if (d.held == SPACE)
+            op->combine(s->la, d.size, d.num, d.V, coefficient, d.ritz);
+            if (d.num == SUBSPACE)
                 restart(&d, coefficient, value);
             else
-                op->combine(s->la, d.size, d.held, d.AV, coefficient, d.residual);
+                op->combine(s->la, d.size, d.num, d.AV, coefficient, d.residual);
             op->add(s->la, d.size, -value, d.ritz, 1.0, d.residual);
             op->dots(s->la, d.size, 1, d.residual, d.residual, &square);
-            if (!(square > residual_wanted * residual_wanted)) break;
+            if (!(square > residual_most * residual_most)) break;
             apply_gaps(&d, value, 1, d.residual, d.residual);
-            if (!take(&d, d.residual)) break;
+            if (!add_vector(&d, d.residual)) break;
         }
     }
     op->release(s->la, d.V);
@@ -242,7 +242,7 @@ double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
 /* Rotates the occupied orbitals by `angle` along a direction [virtual][occupied] of each channel.
  * The new density is that of the space spanned by Y = C_occ + angle C_vir V, the lowest
  * eigenvectors of -Y Y^T. */
-static void turn_orbitals(fmo_scf_state *s, const double *direction, double angle)
+static void rotate_orbitals(fmo_scf_state *s, const double *direction, double angle)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t mm = (size_t)s->m * (size_t)s->m;
@@ -267,8 +267,8 @@ static void turn_orbitals(fmo_scf_state *s, const double *direction, double angl
 }
 
 /* Returns to a converged density in a few more cycles. */
-static fmo_status go_back(fmo_scf_state *s, const double *density, const fmo_scf_options *o,
-                          fmo_scf_result *r, fmo_error *err)
+static fmo_status return_to(fmo_scf_state *s, const double *density, const fmo_scf_options *o,
+                            fmo_scf_result *r, fmo_error *err)
 {
     enum { CYCLES = 5 };
     fmo_scf_options few = *o;
@@ -291,26 +291,28 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
     if (d.size == 0) return FMO_OK;
     const size_t size = (size_t)s->channels * (size_t)s->m * (size_t)s->m;
     double *direction = s->la->ops->allocate(s->la, d.size);
-    double *stood = s->la->ops->allocate(s->la, size); /* the density before a descent */
+    double *converged_density =
+        s->la->ops->allocate(s->la, size); /* the density before a descent */
     while (r->converged && s->la->error.status == FMO_OK && status == FMO_OK) {
-        const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
+        const double add_start_vectors = driver_seconds(), fock = s->fock_seconds,
+                     solve = s->solve_seconds;
         r->hessian_lowest = fmo_scf_hessian_lowest(s, direction);
-        r->stability_seconds += driver_seconds() - start;
+        r->stability_seconds += driver_seconds() - add_start_vectors;
         s->fock_seconds = fock;
         s->solve_seconds = solve;
         if (!(r->hessian_lowest < FMO_SCF_UNSTABLE) || o->stability != FMO_SCF_STABILITY_FOLLOW ||
             r->descents == DESCENTS)
             break;
-        s->la->ops->add(s->la, size, 1.0, s->density_o, 0.0, stood);
-        turn_orbitals(s, direction, 0.5);
+        s->la->ops->add(s->la, size, 1.0, s->density_o, 0.0, converged_density);
+        rotate_orbitals(s, direction, 0.5);
         r->descents++;
         status = fmo_scf_converge(s, o, 1, r, err);
-        const int lost = !r->converged && (status == FMO_OK || status == FMO_ERR_CHECK);
-        if (lost) status = go_back(s, stood, o, r, err);
+        const int failed = !r->converged && (status == FMO_OK || status == FMO_ERR_CHECK);
+        if (failed) status = return_to(s, converged_density, o, r, err);
         if (status == FMO_OK) fmo_scf_canonical_orbitals(s);
-        if (lost) break;
+        if (failed) break;
     }
-    s->la->ops->release(s->la, stood);
+    s->la->ops->release(s->la, converged_density);
     s->la->ops->release(s->la, direction);
     return status;
 }

@@ -17,8 +17,7 @@ typedef struct fmo_basis_set fmo_basis_set;
 /** Reads a basis set by name or from a file. A text that contains '/' or ends in .json, .gbs, .g94
  *  or .bas is a path. Anything else is a name ("6-31G", "sto3g": case, '-', '_' and blanks are
  *  ignored), looked up in the directories of the environment variable FMO_BASIS_PATH (separated by
- *  ':'), in datasets/basis of the source tree the library was built from, and in the installed
- *  fmo/basis, in this order.
+ *  ':') and then in share/fmo/basis, which is found relative to the library's own file.
  *  @param[out] set  free with fmo_basis_set_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line or element and shell, and the cure; for
  *          an unknown name it lists the known ones), FMO_ERR_MEMORY */

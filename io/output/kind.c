@@ -27,6 +27,8 @@ static fmo_file_kind kind_of_text(const char *head)
     if (strncmp(head, FMO_STATE_HEAD, strlen(FMO_STATE_HEAD)) == 0) return FMO_FILE_STATE;
     if (strncmp(head, FMO_PAIRS_HEAD, strlen(FMO_PAIRS_HEAD)) == 0) return FMO_FILE_PAIRS;
     if (strncmp(head, FMO_MAP_HEAD, strlen(FMO_MAP_HEAD)) == 0) return FMO_FILE_MAP;
+    if (strncmp(head, FMO_PAGE_HEAD, strlen(FMO_PAGE_HEAD)) == 0) return FMO_FILE_PAGE;
+    if (strncmp(head, FMO_CPF_HEAD, strlen(FMO_CPF_HEAD)) == 0) return FMO_FILE_CPF;
     if (*head != '{') return FMO_FILE_OTHER;
     head++;
     head += strspn(head, " \n");

@@ -16,4 +16,10 @@
 #define FMO_MAP_HEAD \
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fmo heat map of pair interactions -->\n"
 
+/* First lines of the page for browsers, as in driver/fmo/page/page.html. */
+#define FMO_PAGE_HEAD "<!DOCTYPE html>\n<!-- fmo page of pair interactions -->\n"
+
+/* First line of a check point file in ABINIT-MP's format, before the title. */
+#define FMO_CPF_HEAD "CPF Open1.0 rev23 fmo: "
+
 #endif

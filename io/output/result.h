@@ -111,6 +111,8 @@ FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is 
     X(FMO_FILE_STATE, "the state of a fragment calculation")     \
     X(FMO_FILE_PAIRS, "a table of pairs of fragments")           \
     X(FMO_FILE_MAP, "a heat map of pairs of fragments")          \
+    X(FMO_FILE_PAGE, "a page of pairs of fragments")             \
+    X(FMO_FILE_CPF, "a check point file of fragments")           \
     X(FMO_FILE_OTHER, "not written by fmo, or added to since")
 
 #define FMO_FILE_ROW(e, text) e,

@@ -41,7 +41,7 @@ VALUES = {
     "per-fragment": ["2", "--basis", "sto-3g"], "exact-field": [], "iterations": ["2"],
     "field-convergence": ["1e-4"], "hybrids": [os.path.join(DATASETS, "hybrids", "sto-3g.json")], "state": ["FILE"],
     "resume": ["--state", "FILE"], "densities": ["--output", "FILE"], "pairs": ["FILE"], "heat-map": ["FILE"],
-    "quiet": []}
+    "html": ["FILE"], "cpf": ["FILE"], "ligand": ["#2"], "ligands": ["ligands.json", "--basis", "sto-3g"], "quiet": []}
 # Options that choose the kind, and those that run nothing.
 OTHERS = {"scf", "fmo", "help", "version"}
 # Effects that the JSON of a small run does not show: on time, memory and bits (accumulate_api, accumulate_batch),
@@ -101,6 +101,11 @@ class Matrix(driver_helpers.Case):
         if name == "per-fragment":
             line[0] = PDB
             rest += ["--iterations", "1"]
+        if name == "ligands":
+            line[0], own = PDB, [self.path("ligands.json")]
+            rest += ["--iterations", "1"]
+            with open(own[0], "w", encoding="ascii") as file:
+                file.write('{"LIG": {"charge": 0}}')
         if name == "hybrids":
             line[0] = ETHANE
         if name == "linear-dependence" and kind == "fmo":
@@ -133,6 +138,9 @@ class Matrix(driver_helpers.Case):
         if name == "per-fragment":
             counts = [re.search(r"  fragments  (\d+)", run(*line, *rest, *more).out).group(1) for more in ([], option)]
             self.assertNotEqual(*counts)
+            return
+        if name == "ligands":
+            self.assertIn("  notice     no residue is named LIG", run(*line, *option, *rest).out)
             return
         if name == "threads":
             self.assertIn('"threads": 2', run(*line, *option, *rest, "--profile=json").out)

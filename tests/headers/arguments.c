@@ -186,6 +186,7 @@ static void check_potential(const fmo_basis *basis)
     REFUSED(fmo_distribution_create, "coord", products, U, 1, point, NULL, &nothing, &err);
     REFUSED(fmo_distribution_create, "distribution", products, U, 0, NULL, NULL, NULL, &err);
     REFUSED(fmo_distributions_create, "jobs", NULL, 1, NULL, &err);
+    REFUSED(fmo_distribution_dipole, "distribution", NULL, U, &err);
     several.products = products;
     FINE(fmo_distributions_create, "options",
          fmo_distributions_create(&several, 1, NULL, &own) == FMO_OK);
@@ -193,6 +194,7 @@ static void check_potential(const fmo_basis *basis)
     FINE(fmo_distribution_create, "density",
          fmo_distribution_create(products, NULL, 1, point, point + 1, &distribution, &own) ==
              FMO_OK);
+    REFUSED(fmo_distribution_dipole, "dipole", distribution, NULL, &err);
     REFUSED(fmo_potentials, "jobs", NULL, 1, NULL, &err);
     REFUSED(fmo_electrostatics, "jobs", NULL, 1, NULL, &err);
     job.products = products;
@@ -602,8 +604,10 @@ static void check_fragments(void)
     const fmo_result_array array = {.name = "x", .rank = 0, .real = coord};
     REFUSED(fmo_fragment_system_read, "path", NULL, &read, &err);
     REFUSED(fmo_fragment_system_read, "system", "none", NULL, &err);
-    REFUSED(fmo_fragment_system_read_pieces, "path", NULL, 1, &read, &err);
-    REFUSED(fmo_fragment_system_read_pieces, "system", "none", 1, NULL, &err);
+    REFUSED(fmo_fragment_system_read_pieces, "path", NULL, 1, NULL, &read, &err);
+    REFUSED(fmo_fragment_system_read_pieces, "system", "none", 1, NULL, NULL, &err);
+    FINE(fmo_fragment_system_read_pieces, "ligands",
+         fmo_fragment_system_read_pieces("none", 1, NULL, &read, NULL) == FMO_ERR_INPUT);
     FINE(fmo_fragment_system_destroy, "system", (fmo_fragment_system_destroy(NULL), 1));
     REFUSED(fmo_fragment_system_check, "system", NULL, &err);
     FINE(fmo_fragment_electron_num, "system", fmo_fragment_electron_num(NULL, 0) == -1);
@@ -627,7 +631,22 @@ static void check_fragments(void)
     REFUSED(fmo_fragment_write_map, "path", NULL, &one, &other, NULL, &err);
     REFUSED(fmo_fragment_write_map, "system", "/none/x", NULL, &other, NULL, &err);
     REFUSED(fmo_fragment_write_map, "result", "/none/x", &one, NULL, NULL, &err);
-    /* A result of another system is refused later than NULL would be. */
+    REFUSED(fmo_fragment_write_page, "path", NULL, &one, &other, NULL, 0, &err);
+    REFUSED(fmo_fragment_write_page, "system", "/none/x", NULL, &other, NULL, 0, &err);
+    REFUSED(fmo_fragment_write_page, "result", "/none/x", &one, NULL, NULL, 0, &err);
+    REFUSED(fmo_fragment_write_cpf, "path", NULL, &one, &other, NULL, &err);
+    REFUSED(fmo_fragment_write_cpf, "system", "/none/x", NULL, &other, NULL, &err);
+    REFUSED(fmo_fragment_write_cpf, "result", "/none/x", &one, NULL, NULL, &err);
+    REFUSED(fmo_fragment_find, "system", NULL, "x", charge, &err);
+    REFUSED(fmo_fragment_find, "name", &one, NULL, charge, &err);
+    REFUSED(fmo_fragment_find, "fragment", &one, "x", NULL, &err);
+    REFUSED(fmo_fragment_pairs_of, "result", NULL, 0, charge, &err);
+    REFUSED(fmo_fragment_pairs_of, "pair", &other, 0, NULL, &err);
+    /* A result of another system is refused later than NULL would be; one electron also. */
+    FINE(fmo_fragment_write_page, "basis",
+         fmo_fragment_write_page("/none/x", &one, &other, NULL, 0, NULL) == FMO_ERR_INPUT);
+    FINE(fmo_fragment_write_cpf, "basis",
+         fmo_fragment_write_cpf("/none/x", &one, &other, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_fragment_write_map, "basis",
          fmo_fragment_write_map("/none/x", &one, &other, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_fragment_result_destroy, "result", (fmo_fragment_result_destroy(NULL), 1));

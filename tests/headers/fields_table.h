@@ -42,6 +42,11 @@ typedef enum kind {
     X(fmo_molecule, charge, WHOLE, 1)                 \
     X(fmo_molecule, multiplicity, WHOLE, 1)           \
     X(fmo_molecule, notice, TEXT, 1)                  \
+    X(fmo_atom_label, name, TEXT, 1)                  \
+    X(fmo_atom_label, residue, TEXT, 1)               \
+    X(fmo_atom_label, place, TEXT, 1)                 \
+    X(fmo_atom_label, chain, LEFT, 1)                 \
+    X(fmo_atom_label, is_hetero, LEFT, 1)             \
     X(fmo_fragment_system, atom_num, WHOLE, 1)        \
     X(fmo_fragment_system, number, WHOLES, 4)         \
     X(fmo_fragment_system, coord, REALS, 12)          \
@@ -61,6 +66,7 @@ typedef enum kind {
     X(fmo_fragment_system, basis, TEXT, 1)            \
     X(fmo_fragment_system, path, TEXT, 1)             \
     X(fmo_fragment_system, geometry, TEXT, 1)         \
+    X(fmo_fragment_system, label, POINTER, 1)         \
     X(fmo_fragment_system, sha256, LEFT, 1)           \
     X(fmo_fragment_system, notice, TEXT, 1)
 

@@ -33,7 +33,7 @@ static void check_linear_algebra(int n)
     const fmo_team t = fmo_team_make(sums);
     double *const A = malloc(size * sizeof *A), *const V = calloc(size, sizeof *V);
     double *const work = malloc(size * sizeof *A), *const B = malloc(size * sizeof *B);
-    fmo_jacobi_turn *const turns = malloc((size_t)(n + 1) / 2 * sizeof *turns);
+    fmo_jacobi_rotation *const rotations = malloc((size_t)(n + 1) / 2 * sizeof *rotations);
     double *const value = malloc((size_t)n * sizeof *value);
     double *const sorted = malloc(size * sizeof *sorted);
     for (int i = 0; i < n; i++) {
@@ -41,7 +41,7 @@ static void check_linear_algebra(int n)
         for (int j = 0; j <= i; j++) A[i * n + j] = A[j * n + i] = check_random(&seed) - 0.5;
     }
     memcpy(B, A, size * sizeof *B);
-    fmo_team_jacobi(&t, n, A, V, turns);
+    fmo_team_jacobi(&t, n, A, V, rotations);
     fmo_team_sort(&t, n, A, V, sorted, value);
     fmo_team_multiply(&t, n, n, 1.0, fmo_plain(B, n), fmo_plain(sorted, n), work);
     for (int i = 0; i < n; i++)
@@ -49,7 +49,7 @@ static void check_linear_algebra(int n)
             CHECK(fabs(work[i * n + k] - value[k] * sorted[i * n + k]) < 1e-12 &&
                       (k == 0 || value[k] >= value[k - 1]),
                   "n = %d: eigenvector %d", n, k);
-    fmo_team_multiply(&t, n, n, 1.0, fmo_turned(sorted, n), fmo_plain(sorted, n), work);
+    fmo_team_multiply(&t, n, n, 1.0, fmo_transposed(sorted, n), fmo_plain(sorted, n), work);
     for (int e = 0; e < n * n; e++)
         CHECK(fabs(work[e] - (e / n == e % n)) < 1e-13, "n = %d: not orthogonal", n);
     /* B^2 + 1 is positive definite */
@@ -58,7 +58,7 @@ static void check_linear_algebra(int n)
     memcpy(work, A, size * sizeof *A);
     CHECK(fmo_team_inverse_cholesky(&t, n, work, sorted), "n = %d", n);
     fmo_team_multiply(&t, n, n, 1.0, fmo_plain(A, n), fmo_plain(sorted, n), work);
-    fmo_team_multiply(&t, n, n, 1.0, fmo_turned(sorted, n), fmo_plain(work, n), V);
+    fmo_team_multiply(&t, n, n, 1.0, fmo_transposed(sorted, n), fmo_plain(work, n), V);
     for (int e = 0; e < n * n; e++)
         CHECK(fabs(V[e] - (e / n == e % n)) < 1e-12 && (e / n <= e % n || sorted[e] == 0.0),
               "n = %d: X^T A X", n);
@@ -68,7 +68,7 @@ static void check_linear_algebra(int n)
     free(V);
     free(work);
     free(B);
-    free(turns);
+    free(rotations);
     free(value);
     free(sorted);
 }

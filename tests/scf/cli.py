@@ -195,7 +195,7 @@ class ScfReport(driver_helpers.Case):
                             rf"({NUMBER}) +({NUMBER}) +({NUMBER})", result.out, re.MULTILINE)
         self.assertEqual([int(row[0]) for row in cycles], list(range(1, len(cycles) + 1)))
         full = [k for k, row in enumerate(cycles) if row[4] == "full"]
-        self.assertEqual(full[0], 0)  # the second has the cutoff that was options for: few changes after it
+        self.assertEqual(full[0], 0)  # the second has the cutoff that was asked for: few changes after it
         self.assertEqual(len(full), 2, full)
         self.assertGreaterEqual(full[-1], len(cycles) - 4)
         self.assertIn("change", [row[4] for row in cycles])
@@ -219,11 +219,11 @@ class ScfReport(driver_helpers.Case):
 
     def test_integrals_are_kept(self):
         """Unless the line says otherwise; builds of a density compute them."""
-        for line, cache in ((["--scf"], "stored"), (["--scf", "--integrals", "direct"], "direct"),
+        for line, kept in ((["--scf"], "stored"), (["--scf", "--integrals", "direct"], "direct"),
                            (["--scf", "--memory", "1M"], "direct"), ([], "direct")):
             result = run(LARGE, "--mode", "cpu", "--profile=json", *line)
             self.assertRuns(result)
-            self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], cache, line)
+            self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], kept, line)
         self.assertRegex(run("--help").out, r"\[direct;\s+--scf,\s+--fmo\s+auto,\s+in\s+mode\s+fused\s+direct\]")
 
     def test_geometry(self):
@@ -303,7 +303,7 @@ class ScfFarApart(driver_helpers.Case):
         path = self.path("pair.xyz")
         with open(path, "w", encoding="ascii") as file:
             file.write(f"2\n\n{element} 0 0 0\n{element} 0 0 {distance}\n")
-        # one thread: from such places the smallest rounding leads other_mode
+        # one thread: from such places the smallest rounding leads elsewhere
         return run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--threads", "1", *options)
 
     def low_or_refused(self, result, energy):
@@ -374,9 +374,9 @@ class ScfNotConverged(driver_helpers.Case):
         self.assertIn(f"{molden} (last state, not converged)", result.out)
         self.assertGreater(os.path.getsize(molden), 0)
         # The last state is a start for the next run.
-        rerun = run(output, "--scf", "--guess", "read")
-        self.assertRuns(rerun)
-        self.assertAlmostEqual(energy_of(rerun), SMALL_ENERGY, delta=1e-8)
+        again = run(output, "--scf", "--guess", "read")
+        self.assertRuns(again)
+        self.assertAlmostEqual(energy_of(again), SMALL_ENERGY, delta=1e-8)
 
     def test_loose_cutoff_is_named(self):
         result = run(SMALL, "--scf", "--max-cycles", "3", "--cutoff", "1e-5")
@@ -409,10 +409,10 @@ class ScfOutput(driver_helpers.Case):
         self.assertEqual(check.code, 0, str(check))
         self.assertIn("--check builds once more", check.err)
         self.assertIn("check: pass", check.out)
-        rerun = run(output, "--scf", "--guess", "read", "--mode", "cpu")
-        self.assertRuns(rerun)
-        self.assertIn("converged in 2 cycles", rerun.out)
-        self.assertAlmostEqual(energy_of(rerun), energy_of(check), delta=1e-8)
+        again = run(output, "--scf", "--guess", "read", "--mode", "cpu")
+        self.assertRuns(again)
+        self.assertIn("converged in 2 cycles", again.out)
+        self.assertAlmostEqual(energy_of(again), energy_of(check), delta=1e-8)
 
 
 class ScfJson(driver_helpers.Case):

@@ -11,7 +11,7 @@
 #include "tests/support/check.h"
 #include "tests/support/molecule.h"
 
-static int build_threads(const char *name, int options)
+static int build_threads(const char *name, int asked)
 {
     fmo_dataset *const dataset = molecule_dataset(name, "6-31g");
     const size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
@@ -22,7 +22,7 @@ static int build_threads(const char *name, int options)
     fmo_error err = {FMO_OK, ""};
     fmo_fock_options_init(&o);
     o.mode = FMO_MODE_CPU;
-    o.threads = options;
+    o.threads = asked;
     CHECK(fmo_fock_plan_create(fmo_dataset_basis(dataset), &o, &plan, &err) == FMO_OK &&
               fmo_fock_build(plan, D, D + n * n, D + 2 * n * n, &err) == FMO_OK &&
               fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK,
@@ -104,9 +104,9 @@ int main(int argc, char **argv)
         check_load(argv[1]);
         return check_summary();
     }
-    for (int options = 1; options <= 8; options *= 2)
-        CHECK(build_threads("water001", options) == 1, "%d threads for one water",
-              build_threads("water001", options));
+    for (int asked = 1; asked <= 8; asked *= 2)
+        CHECK(build_threads("water001", asked) == 1, "%d threads for one water",
+              build_threads("water001", asked));
     CHECK(build_threads("water008", 2) == 2, "one thread of 2 for eight waters");
     const int first = scf_threads("n2"), second = scf_threads("n2");
     CHECK(first == second, "%d threads in the first SCF, then %d", first, second);

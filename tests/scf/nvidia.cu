@@ -37,7 +37,7 @@ static void check_loaded(void)
 
 static void check_refused(void)
 {
-    for (int rerun = 0; rerun < 2; rerun++) {
+    for (int again = 0; again < 2; again++) {
         fmo_error err = {FMO_OK, ""};
         const fmo_status status = fmo_nvidia_load(&err);
         CHECK(status == FMO_ERR_DEVICE, "status %d", (int)status);

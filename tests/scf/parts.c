@@ -260,12 +260,12 @@ static double energy_with(double apart, double factor, double threshold, int dro
 static void test_orthogonalisation(void)
 {
     /* 1e-5 bohr: the smallest eigenvalue is some 1e-11. */
-    const double cache = energy_with(0.2, 1.0, 1e-7, 0);
-    CHECK(fabs(energy_with(0.2, 50.0, 1e-7, 0) - cache) < 1e-10, "the norm of functions matters");
+    const double kept = energy_with(0.2, 1.0, 1e-7, 0);
+    CHECK(fabs(energy_with(0.2, 50.0, 1e-7, 0) - kept) < 1e-10, "the norm of functions matters");
     const double dropped = energy_with(1e-5, 1.0, 1e-7, 1);
     CHECK(fabs(energy_with(1e-5, 50.0, 1e-7, 1) - dropped) < 1e-9,
           "the norm of functions decides what is dropped");
-    CHECK(cache < dropped + 1e-9, "more functions give a higher energy: %.12f, %.12f", cache,
+    CHECK(kept < dropped + 1e-9, "more functions give a higher energy: %.12f, %.12f", kept,
           dropped);
     energy_with(0.2, 1.0, 0.05, 1); /* a threshold above the eigenvalue */
 }

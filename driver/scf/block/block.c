@@ -209,8 +209,8 @@ static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **numbe
 }
 
 /* Ends the jobs that have converged or failed; the others are left to batch.c. */
-static void hand_over(block_work *w, const char *device, double seconds, block_job *all, size_t num,
-                      int threads)
+static void end_jobs(block_work *w, const char *device, double seconds, block_job *all, size_t num,
+                     int threads)
 {
     batch *const b = w->b;
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -258,7 +258,7 @@ static void run_jobs(block_work *w, fmo_block_workspace *workspace, const fmo_sc
         for (size_t k = 0; k < num; k++)
             all[k].outcome.converged = 0; /* batch.c runs them again and reports errors */
     const double seconds = tasks ? (driver_seconds() - start) / (double)tasks : 0.0;
-    hand_over(w, fmo_block_workspace_device(workspace), seconds, all, num, threads);
+    end_jobs(w, fmo_block_workspace_device(workspace), seconds, all, num, threads);
     free(all);
     free(task);
 }

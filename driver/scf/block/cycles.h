@@ -63,7 +63,7 @@ FMO_HD size_t fmo_block_shared(int n, int groups)
     const size_t square = (size_t)n * (size_t)n, pairs = (size_t)n * (size_t)(n + 1) / 2;
     return sizeof(fmo_block_control) +
            (3 * square + (size_t)(groups + 1) * pairs) * sizeof(double) +
-           (size_t)(n + 1) / 2 * sizeof(fmo_jacobi_turn);
+           (size_t)(n + 1) / 2 * sizeof(fmo_jacobi_rotation);
 }
 
 /* State and arrays of a team. */
@@ -74,10 +74,10 @@ typedef struct fmo_block {
     double *V, *A, *W; /* shared; V: orbitals in the orthogonal basis, as columns; A, W: scratch */
     double *pairs,
         *rows; /* shared; pairs: D_ik, doubled for i != k; rows: [groups] rows of integrals */
-    fmo_jacobi_turn *turns; /* shared */
-    double *X, *density_o;  /* X^T S X = 1; X^-1 D X^-T */
-    double *past_fock, *past_error;
-    int newest, held; /* slots of the history */
+    fmo_jacobi_rotation *rotations; /* shared */
+    double *X, *density_o;          /* X^T S X = 1; X^-1 D X^-T */
+    double *history_fock, *history_error;
+    int newest, num; /* slots of the history */
 } fmo_block;
 
 /* Lays out the arrays in shared memory and in the molecule's memory. */
@@ -96,13 +96,13 @@ FMO_HD fmo_block fmo_block_make(const fmo_block_molecule *m, int diis_size, void
     b.W = b.A + size;
     b.pairs = b.W + size;
     b.rows = b.pairs + pairs;
-    b.turns = (fmo_jacobi_turn *)(b.rows + (size_t)b.team.groups * pairs);
+    b.rotations = (fmo_jacobi_rotation *)(b.rows + (size_t)b.team.groups * pairs);
     b.X = m->memory;
     b.density_o = b.X + size;
-    b.past_fock = b.density_o + size;
-    b.past_error = b.past_fock + (size_t)diis_size * size;
+    b.history_fock = b.density_o + size;
+    b.history_error = b.history_fock + (size_t)diis_size * size;
     b.newest = -1;
-    b.held = 0;
+    b.num = 0;
     return b;
 }
 
@@ -182,7 +182,7 @@ FMO_HD_ONCE void fmo_block_fock(const fmo_block *b)
         fmo_team_wait(t);
         for (int g = t->group; g < players / 2; g += t->groups) {
             int i, k;
-            fmo_tournament_pair(players, s, g, &i, &k);
+            fmo_round_robin_pair(players, s, g, &i, &k);
             if (k < n) fmo_block_row(b, i, k, row, D, K);
         }
     }
@@ -199,7 +199,7 @@ FMO_HD void fmo_block_to_orthogonal(const fmo_block *b, const double *A, double 
 {
     const int n = b->m->n;
     fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(A, n), fmo_plain(b->X, n), work);
-    fmo_team_multiply(&b->team, n, n, 1.0, fmo_turned(b->X, n), fmo_plain(work, n), out);
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_transposed(b->X, n), fmo_plain(work, n), out);
     fmo_team_symmetrise(&b->team, n, out);
 }
 
@@ -254,15 +254,15 @@ FMO_HD double fmo_block_energy(const fmo_block *b, double *two_electron)
 }
 
 /* Adds F of this cycle and its error F D - D F to the history; returns the norm of the gradient. */
-FMO_HD double fmo_block_remember(fmo_block *b, int size)
+FMO_HD double fmo_block_add_to_history(fmo_block *b, int size)
 {
     const fmo_team *const t = &b->team;
     const int n = b->m->n;
     const size_t square = (size_t)n * (size_t)n;
     b->newest = (b->newest + 1) % size;
-    if (b->held < size) b->held++;
-    double *const fock = b->past_fock + (size_t)b->newest * square;
-    double *const error = b->past_error + (size_t)b->newest * square;
+    if (b->num < size) b->num++;
+    double *const fock = b->history_fock + (size_t)b->newest * square;
+    double *const error = b->history_error + (size_t)b->newest * square;
     fmo_block_to_orthogonal(b, b->m->fock, b->W, fock);
     fmo_team_multiply(t, n, n, 1.0, fmo_plain(fock, n), fmo_plain(b->density_o, n), b->W);
     for (int e = t->rank; e < n * n; e += t->size) {
@@ -270,8 +270,8 @@ FMO_HD double fmo_block_remember(fmo_block *b, int size)
         error[e] = b->W[e] - b->W[j * n + i];
     }
     fmo_team_wait(t);
-    for (int v = t->group; v < b->held; v += t->groups) {
-        const double *const other = b->past_error + (size_t)v * square;
+    for (int v = t->group; v < b->num; v += t->groups) {
+        const double *const other = b->history_error + (size_t)v * square;
         double sum = 0.0;
         for (int e = t->lane; e < n * n; e += t->lanes) sum += other[e] * error[e];
         sum = fmo_team_sum_lanes(t, sum);
@@ -290,17 +290,17 @@ FMO_HD void fmo_block_extrapolate(const fmo_block *b, int size)
     if (t->rank == 0) { /* from the oldest to the newest */
         double(*const B)[FMO_DIIS_MAX] = b->control->by_age, *const c = b->control->c_by_age;
         int slot[FMO_DIIS_MAX];
-        for (int i = 0; i < b->held; i++) slot[i] = (b->newest + 1 + i + size - b->held) % size;
-        for (int i = 0; i < b->held; i++)
-            for (int j = 0; j < b->held; j++) B[i][j] = b->control->B[slot[i]][slot[j]];
-        fmo_pulay_coefficients(b->held, (const double(*)[FMO_DIIS_MAX])B, c);
-        for (int i = 0; i < b->held; i++) b->control->c[slot[i]] = c[i];
+        for (int i = 0; i < b->num; i++) slot[i] = (b->newest + 1 + i + size - b->num) % size;
+        for (int i = 0; i < b->num; i++)
+            for (int j = 0; j < b->num; j++) B[i][j] = b->control->B[slot[i]][slot[j]];
+        fmo_pulay_coefficients(b->num, (const double(*)[FMO_DIIS_MAX])B, c);
+        for (int i = 0; i < b->num; i++) b->control->c[slot[i]] = c[i];
     }
     fmo_team_wait(t);
     for (int e = t->rank; e < n * n; e += t->size) {
         double sum = 0.0;
-        for (int v = 0; v < b->held; v++)
-            sum += b->control->c[v] * b->past_fock[(size_t)v * square + (size_t)e];
+        for (int v = 0; v < b->num; v++)
+            sum += b->control->c[v] * b->history_fock[(size_t)v * square + (size_t)e];
         b->A[e] = sum;
     }
     fmo_team_wait(t);
@@ -312,8 +312,8 @@ FMO_HD void fmo_block_diagonalise(fmo_block *b, const double *A)
 {
     const int n = b->m->n;
     fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(A, n), fmo_plain(b->V, n), b->W);
-    fmo_team_multiply(&b->team, n, n, 1.0, fmo_turned(b->V, n), fmo_plain(b->W, n), b->A);
-    fmo_team_jacobi(&b->team, n, b->A, b->V, b->turns);
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_transposed(b->V, n), fmo_plain(b->W, n), b->A);
+    fmo_team_jacobi(&b->team, n, b->A, b->V, b->rotations);
     fmo_team_sort(&b->team, n, b->A, b->V, b->W, b->m->orbital_energy);
     double *const sorted = b->W;
     b->W = b->V;
@@ -324,7 +324,7 @@ FMO_HD void fmo_block_diagonalise(fmo_block *b, const double *A)
 FMO_HD void fmo_block_orbitals(const fmo_block *b)
 {
     const int n = b->m->n;
-    fmo_team_multiply(&b->team, n, n, 1.0, fmo_turned(b->V, n), fmo_turned(b->X, n),
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_transposed(b->V, n), fmo_transposed(b->X, n),
                       b->m->coefficient);
 }
 
@@ -333,9 +333,9 @@ FMO_HD void fmo_block_density(const fmo_block *b)
 {
     const int n = b->m->n, occupied = b->m->occupied;
     fmo_block_orbitals(b);
-    fmo_team_multiply(&b->team, n, occupied, 2.0, fmo_plain(b->V, n), fmo_turned(b->V, n),
+    fmo_team_multiply(&b->team, n, occupied, 2.0, fmo_plain(b->V, n), fmo_transposed(b->V, n),
                       b->density_o);
-    fmo_team_multiply(&b->team, n, occupied, 2.0, fmo_turned(b->m->coefficient, n),
+    fmo_team_multiply(&b->team, n, occupied, 2.0, fmo_transposed(b->m->coefficient, n),
                       fmo_plain(b->m->coefficient, n), b->m->density);
 }
 
@@ -368,7 +368,7 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
     while (goes_on && !out.converged) {
         fmo_block_fock(&b);
         const double energy = fmo_block_energy(&b, &out.two_electron_energy);
-        out.gradient = fmo_block_remember(&b, o->diis_size);
+        out.gradient = fmo_block_add_to_history(&b, o->diis_size);
         out.energy_change = out.cycles ? energy - out.energy : (double)NAN;
         out.energy = energy;
         fmo_scf_error_ratio_update(&error_ratio, before, out.energy_change);
@@ -390,7 +390,7 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
         fmo_block_density(&b);
     }
     if (out.converged) { /* orbitals of the last Fock matrix without extrapolation */
-        fmo_block_diagonalise(&b, b.past_fock + (size_t)b.newest * (size_t)m->n * (size_t)m->n);
+        fmo_block_diagonalise(&b, b.history_fock + (size_t)b.newest * (size_t)m->n * (size_t)m->n);
         fmo_block_orbitals(&b);
         out.converged = fmo_block_is_lowest(&b);
     }

@@ -7,12 +7,12 @@
 
 enum { FMO_TEAM_WARPS_MAX = 32 };
 
-/* Partial unrolling of long loops, `turns` iterations at a time. */
+/* Partial unrolling of long loops, `rotations` iterations at a time. */
 #if defined(__CUDA_ARCH__)
-#define FMO_TEAM_PRAGMA(text) _Pragma(#text)
-#define FMO_UNROLL_BY(turns)  FMO_TEAM_PRAGMA(unroll turns)
+#define FMO_TEAM_PRAGMA(text)    _Pragma(#text)
+#define FMO_UNROLL_BY(rotations) FMO_TEAM_PRAGMA(unroll rotations)
 #else
-#define FMO_UNROLL_BY(turns)
+#define FMO_UNROLL_BY(rotations)
 #endif
 
 /* Members 0 .. size - 1, in groups (warps) of `lanes`. */
@@ -91,7 +91,7 @@ FMO_HD fmo_view fmo_plain(const double *A, int n)
     return v;
 }
 
-FMO_HD fmo_view fmo_turned(const double *A, int n)
+FMO_HD fmo_view fmo_transposed(const double *A, int n)
 {
     const fmo_view v = {A, 1, n};
     return v;
@@ -153,7 +153,7 @@ FMO_HD_ONCE int fmo_team_inverse_cholesky(const fmo_team *t, int n, double *A, d
 
 /* Pair k of round s of a round-robin schedule: the players / 2 pairs of a round share no row; there
  * are players - 1 rounds; players is even. */
-FMO_HD void fmo_tournament_pair(int players, int s, int k, int *p, int *q)
+FMO_HD void fmo_round_robin_pair(int players, int s, int k, int *p, int *q)
 {
     const int ring = players - 1;
     const int a = k == 0 ? ring : (s + k) % ring, b = k == 0 ? s : (s - k + ring) % ring;
@@ -162,15 +162,15 @@ FMO_HD void fmo_tournament_pair(int players, int s, int k, int *p, int *q)
 }
 
 /* A rotation of rows and columns p < q; q = n: no rotation. */
-typedef struct fmo_jacobi_turn {
+typedef struct fmo_jacobi_rotation {
     double c, s;
     int p, q;
-} fmo_jacobi_turn;
+} fmo_jacobi_rotation;
 
 /* Returns the rotation that makes A_pq zero. */
-FMO_HD fmo_jacobi_turn fmo_jacobi_turn_of(const double *A, int n, int p, int q)
+FMO_HD fmo_jacobi_rotation fmo_jacobi_rotation_of(const double *A, int n, int p, int q)
 {
-    fmo_jacobi_turn r = {1.0, 0.0, p, q};
+    fmo_jacobi_rotation r = {1.0, 0.0, p, q};
     if (q >= n) return r;
     const double apq = A[p * n + q], app = A[p * n + p], aqq = A[q * n + q];
     if (fabs(apq) < 1e-30 * (fabs(app) + fabs(aqq)) || apq == 0.0) return r;
@@ -182,7 +182,8 @@ FMO_HD fmo_jacobi_turn fmo_jacobi_turn_of(const double *A, int n, int p, int q)
 }
 
 /* Applies rotation k to the rows and rotation l to the columns of A. */
-FMO_HD void fmo_jacobi_apply(int n, double *A, const fmo_jacobi_turn *k, const fmo_jacobi_turn *l)
+FMO_HD void fmo_jacobi_apply(int n, double *A, const fmo_jacobi_rotation *k,
+                             const fmo_jacobi_rotation *l)
 {
     const int has_k = k->q < n, has_l = l->q < n;
     double *const p = A + k->p * n, *const q = A + k->q * n;
@@ -196,11 +197,11 @@ FMO_HD void fmo_jacobi_apply(int n, double *A, const fmo_jacobi_turn *k, const f
     if (has_k && has_l) q[l->q] = l->s * q1 + l->c * q2;
 }
 
-/* Computes the eigenvalues, on A's diagonal, and V = V J with the rotations J; `turns`: (n + 1) / 2
- * entries in memory shared by the team. Parallel Jacobi method: Golub and Van Loan, Matrix
+/* Computes the eigenvalues, on A's diagonal, and V = V J with the rotations J; `rotations`: (n + 1)
+ * / 2 entries in memory shared by the team. Parallel Jacobi method: Golub and Van Loan, Matrix
  * Computations, 8.5. Ends when the norm of the off-diagonal elements is 1e-13 of that of A. */
 FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V,
-                                 fmo_jacobi_turn *turns)
+                                 fmo_jacobi_rotation *rotations)
 {
     enum { SWEEPS_MAX = 40 };
     const int players = n + n % 2, pairs = players / 2;
@@ -217,21 +218,21 @@ FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V,
         for (int s = 0; s < players - 1; s++) {
             for (int k = t->rank; k < pairs; k += t->size) {
                 int p, q;
-                fmo_tournament_pair(players, s, k, &p, &q);
-                turns[k] = fmo_jacobi_turn_of(A, n, p, q);
+                fmo_round_robin_pair(players, s, k, &p, &q);
+                rotations[k] = fmo_jacobi_rotation_of(A, n, p, q);
             }
             fmo_team_wait(t);
             /* groups take rows, lanes columns: pairs of rows of A, single rows of V */
             for (int k = t->group; k < pairs + n; k += t->groups) {
                 for (int l = t->lane; l < pairs; l += t->lanes) {
-                    const fmo_jacobi_turn turn = turns[l];
+                    const fmo_jacobi_rotation rotation = rotations[l];
                     if (k < pairs) {
-                        fmo_jacobi_apply(n, A, &turns[k], &turn);
-                    } else if (turn.q < n) {
+                        fmo_jacobi_apply(n, A, &rotations[k], &rotation);
+                    } else if (rotation.q < n) {
                         double *const v = V + (k - pairs) * n;
-                        const double vp = v[turn.p], vq = v[turn.q];
-                        v[turn.p] = turn.c * vp - turn.s * vq;
-                        v[turn.q] = turn.s * vp + turn.c * vq;
+                        const double vp = v[rotation.p], vq = v[rotation.q];
+                        v[rotation.p] = rotation.c * vp - rotation.s * vq;
+                        v[rotation.q] = rotation.s * vp + rotation.c * vq;
                     }
                 }
             }
