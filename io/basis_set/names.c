@@ -16,7 +16,7 @@
 
 enum { NAME_SIZE = 64, NAMES_MOST = 512 };
 
-static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas"};
+static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas", ".nw", ".nwchem"};
 enum { SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0] };
 
 /* Normalises a name: "STO-3G" and "sto 3g" become "sto3g"; "6-31G*" and "6-31G**" become "631g(d)"

@@ -21,6 +21,8 @@
 #include <fmo/potential.h>
 #include <fmo/wavefunction.h>
 
+#include <unistd.h>
+
 #include "tests/support/ranks_local.h"
 #include "tests/support/system.h"
 
@@ -384,6 +386,33 @@ static void check_scf(const fmo_basis *basis)
     free(D);
 }
 
+static void check_checkpoints(const fmo_molecule_result *keyless, const fmo_dataset *dataset)
+{
+    char key[65], path[] = "/tmp/fmo-arguments-XXXXXX";
+    const int file = mkstemp(path);
+    fmo_checkpoint *checkpoint = NULL, *none = NULL;
+    fmo_molecule_result found = {.key = NULL}, mute = {.key = "x"};
+    CHECK(file >= 0 && fmo_checkpoint_open(path, "a=b\n", 0, &checkpoint, NULL) == FMO_OK, "open");
+    close(file);
+    REFUSED(fmo_molecule_key, "dataset", NULL, 2, key, &err);
+    REFUSED(fmo_molecule_key, "key", dataset, 2, NULL, &err);
+    REFUSED(fmo_checkpoint_open, "path", NULL, "a=b\n", 0, &none, &err);
+    REFUSED(fmo_checkpoint_open, "settings", path, NULL, 0, &none, &err);
+    REFUSED(fmo_checkpoint_open, "checkpoint", path, "a=b\n", 0, NULL, &err);
+    REFUSED(fmo_checkpoint_import, "checkpoint", NULL, "/nowhere/x.h5", &err);
+    REFUSED(fmo_checkpoint_import, "path", checkpoint, NULL, &err);
+    REFUSED(fmo_checkpoint_add, "checkpoint", NULL, keyless, &err);
+    REFUSED(fmo_checkpoint_add, "molecule", checkpoint, NULL, &err);
+    REFUSED(fmo_checkpoint_add, "molecule->key", checkpoint, keyless, &err);
+    REFUSED(fmo_checkpoint_add, "molecule->status", checkpoint, &mute, &err);
+    REFUSED(fmo_checkpoint_find, "checkpoint", NULL, "x", &found, &err);
+    REFUSED(fmo_checkpoint_find, "key", checkpoint, NULL, &found, &err);
+    REFUSED(fmo_checkpoint_find, "molecule", checkpoint, "x", NULL, &err);
+    FINE(fmo_checkpoint_num, "checkpoint", fmo_checkpoint_num(NULL) == 0);
+    FINE(fmo_checkpoint_close, "checkpoint", (fmo_checkpoint_close(NULL, 0), 1));
+    fmo_checkpoint_close(checkpoint, 1);
+}
+
 static void check_io(void)
 {
     static char text[80] = "as it was";
@@ -426,6 +455,10 @@ static void check_io(void)
     REFUSED(fmo_molecule_read_xyz, "molecule", "x.xyz", NULL, &err);
     FINE(fmo_molecule_destroy, "molecule", (fmo_molecule_destroy(NULL), 1));
     fmo_xyz *xyz = NULL;
+    REFUSED(fmo_molecule_read_xyz_in, "path", NULL, FMO_UNIT_BOHR, &read, &err);
+    REFUSED(fmo_molecule_read_xyz_in, "molecule", "x.xyz", FMO_UNIT_BOHR, NULL, &err);
+    REFUSED(fmo_xyz_open_in, "path", NULL, FMO_UNIT_BOHR, &xyz, &err);
+    REFUSED(fmo_xyz_open_in, "xyz", "x.xyz", FMO_UNIT_BOHR, NULL, &err);
     REFUSED(fmo_xyz_open, "path", NULL, &xyz, &err);
     REFUSED(fmo_xyz_open, "xyz", "x.xyz", NULL, &err);
     REFUSED(fmo_xyz_next, "xyz", NULL, &read, &err);
@@ -485,8 +518,12 @@ static void check_io(void)
     REFUSED(fmo_molecules_file_write, "file", NULL, "/nowhere/x.h5", &err);
     REFUSED(fmo_molecules_file_write, "path", many, NULL, &err);
     CHECK(fmo_molecules_file_write(many, "/nowhere/x.h5", NULL) == FMO_ERR_OUTPUT, "nowhere");
+    REFUSED(fmo_molecules_file_create_extxyz, "file", NULL, &err);
+    REFUSED(fmo_molecules_file_set_settings, "file", NULL, "a=b\n", &err);
+    REFUSED(fmo_molecules_file_set_settings, "settings", many, NULL, &err);
     FINE(fmo_molecules_file_destroy, "file", (fmo_molecules_file_destroy(NULL), 1));
     fmo_molecules_file_destroy(many);
+    check_checkpoints(&molecule_result, dataset);
     REFUSED(fmo_wavefunction_write_trexio, "path", NULL, dataset, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "dataset", "/nowhere/x", NULL, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "wavefunction", "/nowhere/x", dataset, NULL, &err);

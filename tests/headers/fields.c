@@ -160,6 +160,7 @@ static void fill_input(void)
     of_fmo_molecule = (fmo_molecule){.nucleus_num = 2,
                                      .number = WHOLES_OF(1, 1),
                                      .coord = REALS_OF(0.0, 0.0, 0.0, 0.0, 0.0, 1.4),
+                                     .ghost = WHOLES_OF(0, 0),
                                      .path = keep("h2.xyz", 7),
                                      .multiplicity = 1};
     of_fmo_atom_label = (fmo_atom_label){"H1", "LIG", "401", 'A', 1};
@@ -243,8 +244,19 @@ static void fill_results(void)
     const double *const M = REALS_OF(1.0, 0.5, 0.5, 1.0);
     of_fmo_result = (fmo_result){2, M, M, M, M, -1.0, "cpu", 1e-10};
     of_fmo_result_array = (fmo_result_array){"x", "hartree", 2, {2, 2}, M, NULL, NULL};
-    of_fmo_molecule_result = (fmo_molecule_result){
-        "h2.xyz", 0, "cpu", "converged", 1, 5, -1.0, 2, 2, 1, REALS_OF(-0.5, 0.5), M, M};
+    of_fmo_molecule_result = (fmo_molecule_result){.input = "h2.xyz",
+                                                   .mode = "cpu",
+                                                   .status = "converged",
+                                                   .converged = 1,
+                                                   .cycles = 5,
+                                                   .energy = -1.0,
+                                                   .nao = 2,
+                                                   .mo_num = 2,
+                                                   .occupied_num = 1,
+                                                   .orbital_energy = REALS_OF(-0.5, 0.5),
+                                                   .coefficient = M,
+                                                   .density = M,
+                                                   .comment = "hydrogen"};
     of_fmo_wavefunction =
         (fmo_wavefunction){.mo_num = 2,
                            .coefficient = M,

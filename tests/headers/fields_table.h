@@ -35,6 +35,8 @@ typedef enum kind {
     X(fmo_molecule, nucleus_num, WHOLE, 1)            \
     X(fmo_molecule, number, WHOLES, 2)                \
     X(fmo_molecule, coord, REALS, 6)                  \
+    X(fmo_molecule, ghost, WHOLES, 2)                 \
+    X(fmo_molecule, title, TEXT, 1)                   \
     X(fmo_molecule, comment, LEFT, 1)                 \
     X(fmo_molecule, path, TEXT, 1)                    \
     X(fmo_molecule, sha256, LEFT, 1)                  \
@@ -241,6 +243,9 @@ typedef enum kind {
     X(fmo_molecule_result, orbital_energy, REALS, 2) \
     X(fmo_molecule_result, coefficient, REALS, 4)    \
     X(fmo_molecule_result, density, REALS, 4)        \
+    X(fmo_molecule_result, comment, TEXT, 1)         \
+    X(fmo_molecule_result, charge, WHOLE, 1)         \
+    X(fmo_molecule_result, key, TEXT, 1)             \
     X(fmo_wavefunction, mo_num, WHOLE, 1)            \
     X(fmo_wavefunction, coefficient, REALS, 4)       \
     X(fmo_wavefunction, energy, REALS, 2)            \
