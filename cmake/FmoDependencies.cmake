@@ -5,13 +5,20 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(HDF5 REQUIRED COMPONENTS C)
-if(BUILD_TESTING) # tests read our files with it
-    pkg_check_modules(TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)
+if(FMO_TESTS) # tests read our files with it
+    pkg_check_modules(FMO_TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)
 endif()
-pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
-pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+if(FMO_OPENBLAS_DIR)
+    fmo_use_scipy_openblas(${FMO_OPENBLAS_DIR})
+else()
+    pkg_check_modules(FMO_OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+    pkg_check_modules(FMO_LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+endif()
+pkg_check_modules(FMO_JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_package(ZLIB REQUIRED)
+
+set(FMO_DEPENDENCIES ${FMO_OPENBLAS_LINK_LIBRARIES} ${FMO_LAPACKE_LINK_LIBRARIES} ${FMO_JANSSON_LINK_LIBRARIES}
+                     ${HDF5_C_LIBRARIES} ${ZLIB_LIBRARIES} ${OpenMP_C_LIBRARIES})
 
 set(FMO_WITH_CUDA OFF)
 if(NOT FMO_CUDA STREQUAL "OFF")
@@ -19,15 +26,19 @@ if(NOT FMO_CUDA STREQUAL "OFF")
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-            set(CMAKE_CUDA_ARCHITECTURES OFF CACHE STRING "GPU architectures, OFF: those of a release")
+            set(CMAKE_CUDA_ARCHITECTURES OFF) # those of a release
         endif()
         enable_language(CUDA)
         # Machine code of all from the PTX of one: the sources ask for nothing beyond 8.0, and sm_90's
         # is the same from it, kernel for kernel (docs/how-to/test-a-change.md). Each PTX of kernels with d shells
         # takes minutes, machine code from it seconds. PTX itself is for GPUs of other kinds.
         if(NOT CMAKE_CUDA_ARCHITECTURES)
+            set(turing compute_75)
+            if(FMO_WHEEL)
+                set(turing sm_75,compute_75)
+            endif()
             string(APPEND CMAKE_CUDA_FLAGS
-                   " --generate-code=arch=compute_75,code=[compute_75]"
+                   " --generate-code=arch=compute_75,code=[${turing}]"
                    " --generate-code=arch=compute_80,code=[sm_80,sm_90,sm_100,sm_120,compute_80]")
         endif()
         find_package(CUDAToolkit REQUIRED)
@@ -55,6 +66,7 @@ if(NOT FMO_MPI STREQUAL "OFF")
     find_package(MPI QUIET COMPONENTS C)
     if(MPI_C_FOUND)
         set(FMO_WITH_MPI ON)
+        list(APPEND FMO_DEPENDENCIES ${MPI_C_LIBRARIES})
     elseif(FMO_MPI STREQUAL "ON")
         message(FATAL_ERROR "FMO_MPI=ON but no MPI was found: install libopenmpi-dev and openmpi-bin")
     else()
@@ -73,3 +85,14 @@ endif()
 if(FMO_NCCL STREQUAL "ON" AND NOT FMO_WITH_NCCL)
     message(FATAL_ERROR "FMO_NCCL=ON but there is no CUDA or no NCCL: set NCCL_INCLUDE_DIR and NCCL_LIBRARY")
 endif()
+
+# Folders of dependencies that the loader does not search by itself; those of the system it does, or
+# has links of the same soname in one that it does.
+set(FMO_DEPENDENCY_DIRS "")
+foreach(library IN LISTS FMO_DEPENDENCIES)
+    cmake_path(GET library PARENT_PATH folder)
+    if(folder AND NOT folder MATCHES "^(/usr)?/lib(64|32)?(/|$)")
+        list(APPEND FMO_DEPENDENCY_DIRS ${folder})
+    endif()
+endforeach()
+list(REMOVE_DUPLICATES FMO_DEPENDENCY_DIRS)

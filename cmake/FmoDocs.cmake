@@ -13,7 +13,7 @@ if(NOT FMO_DOXYGEN)
     return()
 endif()
 
-set(FMO_DOCS_DIR ${CMAKE_BINARY_DIR}/docs)
+set(FMO_DOCS_DIR ${PROJECT_BINARY_DIR}/docs)
 get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
 list(FILTER headers INCLUDE REGEX "[.]h$")
 # What kernels and hosts share of a message, installed for gmpi.cuh alone: no interface.

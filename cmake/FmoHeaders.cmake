@@ -1,6 +1,6 @@
 # Public headers stand in their folder and are included as <fmo/name.h>, in the build tree through
 # links and when installed from include/fmo.
-set(FMO_HEADER_DIR ${CMAKE_BINARY_DIR}/include)
+set(FMO_HEADER_DIR ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${FMO_HEADER_DIR}/fmo)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${FMO_HEADER_DIR}/fmo/version.h @ONLY)
 set_property(GLOBAL PROPERTY FMO_PUBLIC_HEADERS ${FMO_HEADER_DIR}/fmo/version.h)

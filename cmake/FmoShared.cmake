@@ -7,6 +7,19 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
     set(FMO_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     set(FMO_COMPATIBILITY SameMinorVersion)
 endif()
+# fmo_install_rpath(target folder): libfmo* is found in `folder`, relative to the installed file, and
+# dependencies in their own folders where those are not the system's. Nothing without FMO_INSTALL_RPATH.
+function(fmo_install_rpath target folder)
+    set(rpath "")
+    if(FMO_INSTALL_RPATH)
+        set(rpath ${folder} ${FMO_DEPENDENCY_DIRS})
+        if(FMO_WITH_CUDA)
+            list(APPEND rpath ${FMO_WHEEL_RPATH})
+        endif()
+    endif()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "${rpath}")
+endfunction()
+
 # CMake sees no language in the objects that shared libraries are made from.
 set(FMO_LINKER_LANGUAGE C)
 if(FMO_WITH_CUDA)
@@ -30,7 +43,9 @@ function(fmo_shared_library name static)
     set_target_properties(${name} PROPERTIES OUTPUT_NAME ${static} EXPORT_NAME ${S_EXPORT}
                           VERSION ${PROJECT_VERSION} SOVERSION ${FMO_SOVERSION}
                           LINKER_LANGUAGE ${FMO_LINKER_LANGUAGE}
-                          LINK_DEPENDS ${script} INSTALL_RPATH $ORIGIN)
+                          LINK_DEPENDS ${script})
+    fmo_install_rpath(${name} $ORIGIN)
+    fmo_wheel_target(${name})
     add_library(fmo::${S_EXPORT} ALIAS ${name})
     set_target_properties(${static} PROPERTIES EXPORT_NAME ${S_EXPORT}_static)
     set_property(GLOBAL APPEND PROPERTY FMO_SHARED ${name})
@@ -57,14 +72,31 @@ function(fmo_library part)
     target_sources(${name}_shared PRIVATE $<TARGET_OBJECTS:${name}>)
 endfunction()
 
-# fmo_program(name): installed, with its libraries at a place relative to its own.
-function(fmo_program name)
+# fmo_program(name what): installed, with its libraries at a place relative to its own. "what" is a line for the manual page,
+# which is made from --help, as a completion for bash is, wherever there is awk and the program can run.
+find_program(FMO_AWK awk)
+mark_as_advanced(FMO_AWK)
+function(fmo_program name what)
+    if(FMO_AWK AND NOT CMAKE_CROSSCOMPILING AND NOT FMO_SANITIZE)
+        add_custom_command(TARGET ${name} POST_BUILD VERBATIM COMMAND ${CMAKE_COMMAND}
+            -DPROGRAM=$<TARGET_FILE:${name}> -DNAME=${name} -DVERSION=${PROJECT_VERSION} -DWHAT=${what}
+            -DCHANGELOG=${PROJECT_SOURCE_DIR}/CHANGELOG.md -DAWK=${FMO_AWK} -DFOLDER=${PROJECT_BINARY_DIR}/share
+            -P ${PROJECT_SOURCE_DIR}/cmake/pages.cmake)
+        set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/pages.awk
+                     ${PROJECT_SOURCE_DIR}/cmake/pages.cmake)
+        set_property(GLOBAL APPEND PROPERTY FMO_MAN_PAGES ${PROJECT_BINARY_DIR}/share/man/man1/${name}.1)
+        set_property(GLOBAL APPEND PROPERTY FMO_COMPLETIONS ${PROJECT_BINARY_DIR}/share/bash-completion/completions/${name})
+    endif()
     if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_BINDIR})
         set(rpath ${CMAKE_INSTALL_FULL_LIBDIR})
     else()
         file(RELATIVE_PATH rpath /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-        set(rpath $ORIGIN/${rpath})
+        string(PREPEND rpath $ORIGIN/)
     endif()
-    set_target_properties(${name} PROPERTIES INSTALL_RPATH ${rpath})
+    fmo_install_rpath(${name} ${rpath})
+    if(NOT FMO_INSTALL AND NOT PROJECT_IS_TOP_LEVEL) # of use to another project, if it asks for them
+        set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+    fmo_wheel_target(${name})
     set_property(GLOBAL APPEND PROPERTY FMO_PROGRAMS ${name})
 endfunction()

@@ -267,6 +267,7 @@ typedef struct scf_listener {
     driver_json *json; /* or NULL */
     int code, reported;
     long loose, unused, open; /* numbers of molecules with such a notice */
+    long restored;            /* number of molecules with the result of an earlier run */
 } scf_listener;
 
 /* Prints notices on stderr; those about the cutoff, unused options and spin only for the first
@@ -283,6 +284,17 @@ static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, c
     }
 }
 
+/* Callback before anything is computed: names the molecules that have open shells. */
+static void print_survey(const driver_scf_survey *survey, void *user)
+{
+    (void)user;
+    if (survey->open)
+        fprintf(stderr,
+                "fmo-driver: notice: %ld of %ld molecules will not be computed, because of open "
+                "shells: %s\n",
+                survey->open, survey->molecules, survey->names);
+}
+
 /* Callback when a molecule ends: prints its line or its error. */
 static void print_molecule(const driver_scf_one *one, void *user)
 {
@@ -294,11 +306,13 @@ static void print_molecule(const driver_scf_one *one, void *user)
         l->code = worse(l->code, fmo_status_exit_code(one->err.status));
         return;
     }
-    print_molecule_notices(l, one, name);
+    l->restored += one->restored;
+    if (!one->restored) print_molecule_notices(l, one, name);
     if (one->result.scf_verdict.status != FMO_OK) {
         fprintf(stderr, "fmo-driver: %s: %s\n", name, one->result.scf_verdict.message);
         l->code = worse(l->code, fmo_status_exit_code(FMO_ERR_CHECK));
     }
+    if (one->restored) return;
     if (!l->json) {
         if (l->reported == 0 && !l->options->quiet)
             driver_report_scf_batch_head(l->options, one, stdout);
@@ -315,7 +329,8 @@ static void list_molecule(const driver_scf_one *one, void *user)
     fmo_error err = {FMO_OK, ""};
     if (!l->json) return;
     const fmo_status status =
-        one->err.status == FMO_OK
+        one->restored ? driver_json_add_restored(l->json, one, &err)
+        : one->err.status == FMO_OK
             ? driver_json_add(l->json, l->options, &one->result, &err)
             : driver_json_add_failure(l->json, one->path, one->result.frame, &one->err, &err);
     if (status == FMO_OK) return;
@@ -327,8 +342,8 @@ static void list_molecule(const driver_scf_one *one, void *user)
 static int run_scf_batch(const driver_options *options, sink *to)
 {
     driver_json *const json = to->json;
-    scf_listener l = {options, json, 0, 0, 0, 0, 0};
-    const driver_scf_watch watch = {print_molecule, list_molecule, &l};
+    scf_listener l = {options, json, 0, 0, 0, 0, 0, 0};
+    const driver_scf_watch watch = {print_survey, print_molecule, list_molecule, &l};
     driver_scf_totals totals;
     fmo_error err = {FMO_OK, ""};
     const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
@@ -342,9 +357,10 @@ static int run_scf_batch(const driver_options *options, sink *to)
             "fmo-driver: notice: %ld more molecule%s with unpaired electrons in the ground state "
             "computed as singlets\n",
             l.open - 1, l.open > 2 ? "s" : "");
-    if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
+    if (status == FMO_OK && l.reported + l.restored > 0 && !json && !options->quiet)
         driver_report_scf_batch(options, &totals, stdout);
-    if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
+    if (l.reported + l.restored > 0 && json &&
+        driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
         print_error(NULL, err.message);
         l.code = worse(l.code, fmo_status_exit_code(err.status));
     }
@@ -354,7 +370,7 @@ static int run_scf_batch(const driver_options *options, sink *to)
         l.code = worse(l.code, fmo_status_exit_code(status));
         if (communicator_failed) end_ranks(options, l.code);
     }
-    to->reported = l.reported;
+    to->reported = l.reported + (int)(l.restored > 0);
     return l.code;
 }
 

@@ -224,7 +224,7 @@ static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
     part.build.store = stored ? s->store : NULL;
     part.build.store_factor = fmo_cpu_store_factor(plan);
     fmo_status status = FMO_OK;
-    fmo_cpu_far_build far = {NULL};
+    fmo_cpu_far_build far = {.near = NULL};
     if (fixed)
         status = fmo_cpu_set_scales(plan, &s->pairs, &s->pairs, fmo_operator_bound(p->of),
                                     memory + by_pair, &part.build.adding, err);

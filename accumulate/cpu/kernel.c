@@ -54,12 +54,17 @@ FMO_ERI_LOW_L_TABLE(KERNEL)
 #undef BUILD
 #undef REPLAY
 
-/* Classes with d shells share one copy of the code; noipa keeps the compiler from cloning it. */
-__attribute__((noipa)) static void build_md(const bra_task *t)
+/* Classes with d shells share one copy of the code, which GCC would clone; Clang does not. */
+#ifdef __clang__
+#define ONE_COPY __attribute__((noinline))
+#else
+#define ONE_COPY __attribute__((noipa))
+#endif
+ONE_COPY static void build_md(const bra_task *t)
 {
     build_bra(t, 1);
 }
-__attribute__((noipa)) static void replay_rule(const bra_task *t)
+ONE_COPY static void replay_rule(const bra_task *t)
 {
     replay_bra(t, 1);
 }

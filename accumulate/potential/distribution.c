@@ -365,6 +365,31 @@ fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
     return status;
 }
 
+/* A Hermite function of degree 0 with density h at Q has the charge -h and the dipole moment -h Q;
+ * one of degree 1 is the derivative of such a charge with respect to a component of Q, and has the
+ * dipole moment -h in this direction. Higher ones have none. */
+fmo_status fmo_distribution_dipole(const fmo_distribution *distribution, double *dipole,
+                                   fmo_error *err)
+{
+    double sum[3] = {0.0, 0.0, 0.0};
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_distribution_dipole", err, FMO_GIVEN(distribution),
+                                            FMO_GIVEN(dipole));
+    if (status == FMO_OK) status = fmo_distribution_ready(distribution, err);
+    if (status != FMO_OK) return status;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        const fmo_point_list *const list = &distribution->list[N];
+        const size_t num = (size_t)list->num;
+        for (size_t q = 0; q < (size_t)list->used; q++) {
+            for (size_t x = 0; x < 3; x++) sum[x] -= list->H[q] * list->at[x * num + q];
+            for (size_t k = 1; k < 4 && N; k++)
+                for (size_t x = 0; x < 3; x++)
+                    sum[x] -= fmo_hermite_term[k][x] * list->H[k * num + q];
+        }
+    }
+    memcpy(dipole, sum, sizeof sum);
+    return FMO_OK;
+}
+
 void fmo_distribution_destroy(fmo_distribution *distribution)
 {
     if (!distribution) return;

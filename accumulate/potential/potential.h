@@ -59,6 +59,13 @@ FMO_API fmo_status fmo_distribution_create(const fmo_products *products, const d
                                            fmo_error *err);
 FMO_API void fmo_distribution_destroy(fmo_distribution *distribution); /**< NULL is allowed */
 
+/** The dipole moment of a distribution, sum over its charges and electrons of q r, about the origin
+ *  of the coordinates.
+ *  @param[out] dipole [3] e bohr; untouched on error
+ *  @return FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_distribution_dipole(const fmo_distribution *distribution, double *dipole,
+                                           fmo_error *err);
+
 /** Where to compute, and the accuracy. */
 typedef struct fmo_potential_options {
     fmo_mode mode; /**< FMO_MODE_CPU, or FMO_MODE_FUSED for a GPU */

@@ -5,11 +5,21 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
 static atomic_int held, arrived; /* lock-free, so a signal handler may access them */
+static _Atomic(const char *) advice;
+
+void driver_interrupt_advise(const char *line)
+{
+    atomic_store(&advice, line);
+}
 
 static void end_by(int signal_number)
 {
+    const char *const line = atomic_load(&advice);
+    if (line && write(STDERR_FILENO, line, strlen(line)) < 0) atomic_store(&advice, NULL);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }

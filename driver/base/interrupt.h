@@ -8,6 +8,10 @@
  *  (nohup). */
 void driver_interrupt_init(void);
 
+/** Sets a line that is written to stderr when a signal ends the program, with its line end; NULL:
+ *  none. The text has to stay valid. */
+void driver_interrupt_advise(const char *line);
+
 /** Called before and after a file is written; release ends the program if a signal arrived. */
 void driver_interrupt_hold(void);
 void driver_interrupt_release(void);

@@ -1,6 +1,7 @@
 /* Cells: timing with limits, checks, ratios, tables. See bench.h. Next: json.c. */
 #define _GNU_SOURCE
 #include "bench.h"
+#include "base/data_path.h"
 #include "driver/base/clock.h"
 #include "driver/base/spread.h"
 
@@ -47,6 +48,14 @@ void bench_format_count(int64_t count, char *text, size_t size)
         snprintf(text, size, "%de%d", (int)mantissa, zeros);
     else
         snprintf(text, size, "%lld", (long long)count);
+}
+
+void bench_geometry_path(const bench_options *options, const char *name, size_t size, char *path)
+{
+    char *const shipped = options->geometries ? NULL : fmo_data_path("xyz");
+    const char *const folder = shipped ? shipped : options->geometries;
+    snprintf(path, size, "%s/%s.xyz", folder ? folder : "share/fmo/xyz", name);
+    free(shipped);
 }
 
 /* ---- errors, memory, checks ----------------------------------------------------------------- */

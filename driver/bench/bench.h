@@ -239,6 +239,10 @@ const char *bench_scf_system(int system);
 /** Whether a name begins with a word of the list (of --systems); true if the list is NULL. */
 bool bench_listed(const char *list, const char *name);
 
+/** Writes the path of a system's geometry: NAME.xyz in the folder of --geometries, or in
+ * share/fmo/xyz beside the program. */
+void bench_geometry_path(const bench_options *options, const char *name, size_t size, char *path);
+
 /** Checks that every word in the list of --systems begins a system's name; NULL: all systems.
  *  @return FMO_OK, FMO_ERR_ARGUMENT with one line that lists the names */
 fmo_status bench_check_systems(const char *list, const char *(*name)(int), fmo_error *err);

@@ -587,7 +587,7 @@ void bench_fock(bench_run *run)
                                 .peer_ms = share * system->peer_ms,
                                 .target_ms = share * system->target_ms,
                                 .fragments = fragments};
-        snprintf(path, sizeof path, "%s/%s.xyz", o->geometries, system->geometry);
+        bench_geometry_path(o, system->geometry, sizeof path, path);
         run_file(run, path, &item, !o->systems);
     }
 }

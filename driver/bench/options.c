@@ -138,8 +138,8 @@ static const cli_option option_table[] = {
      .help =
          "basis set of --geometry, a name such as 6-31g, or a file; for growth [STO-3G and 6-31G]"},
     {"geometries", 0, CLI_TEXT, "DIR", AT(geometries), .commands = BIT(fock) | BIT(scf),
-     .value = FMO_XYZ_DIR, .what = "the name of a folder",
-     .help = "where the systems' .xyz files are"},
+     .what = "the name of a folder",
+     .help = "where the systems' .xyz files are [those installed with fmo-bench]"},
     {"fragments", 0, CLI_WHOLE, "N", AT(fragments), .low = 1, .high = 1e5,
      .commands = BIT(fock) | BIT(scf),
      .help = "displaced copies in one call: for the batch [1000], --geometry [1], or scf [1000 and "

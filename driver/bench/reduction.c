@@ -12,6 +12,11 @@
 
 static const int64_t cpu_items_max = (int64_t)1 << 28;
 
+/* The sum of long doubles; Clang's own would need libatomic. */
+#pragma omp declare reduction(long_sum      \
+                              : long double \
+                              : omp_out += omp_in) initializer(omp_priv = 0.0L)
+
 /* Computes the exact sum of the first n items. */
 static void count_truth(reduction_case *c, int64_t n)
 {
@@ -20,7 +25,7 @@ static void count_truth(reduction_case *c, int64_t n)
     double magnitude = 0.0;
     const uint64_t seed = c->seed;
     const bench_type type = c->type;
-#pragma omp parallel for schedule(static) reduction(+ : whole, sum, magnitude)
+#pragma omp parallel for schedule(static) reduction(+ : whole, magnitude) reduction(long_sum : sum)
     for (int64_t i = 0; i < n; i++) {
         if (type == BENCH_INT32) {
             whole += reduction_int(seed, i);

@@ -410,7 +410,7 @@ static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
     memset(c.dataset, 0, count * sizeof *c.dataset);
     c.alone = c.energy + count;
     const uint64_t seed = (uint64_t)run->options->seed;
-    snprintf(path, sizeof path, "%s/%s.xyz", run->options->geometries, system->geometry);
+    bench_geometry_path(run->options, system->geometry, sizeof path, path);
     fmo_status status = fmo_basis_set_read(system->basis, &set, &err);
     if (status == FMO_OK && system->edge)
         status = bench_water_cluster(system->edge, seed, &c.molecule[0], &err);

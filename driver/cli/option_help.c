@@ -37,7 +37,7 @@ static void print_choices(const cli_choices *choices, FILE *stream)
         const char *name = choices->name(k);
         if (name && (int)strlen(name) > width) width = (int)strlen(name);
     }
-    if (!choices->text) fprintf(stream, "%*s", TEXT_AT - 1, "");
+    if (!choices->text) fprintf(stream, "%*svalues:", TEXT_AT, "");
     for (int k = 0; k < choices->count; k++) {
         const char *name = choices->name(k);
         if (!name) continue;

@@ -4,8 +4,10 @@
 #include "driver/cli/options_internal.h"
 #include "driver/base/hash.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <fmo/version.h>
 
 static const char *profile_name(driver_profile_format format)
 {
@@ -27,6 +29,7 @@ CLI_CHOICES(commits, FMO_COMMIT_COUNT, fmo_commit, fmo_commit);
 CLI_CHOICES(integrals, FMO_INTEGRALS_COUNT, fmo_integrals, fmo_integrals);
 CLI_CHOICES(coulombs, FMO_COULOMB_COUNT, fmo_coulomb, fmo_coulomb);
 CLI_CHOICES(functions, FMO_FUNCTIONS_COUNT, fmo_functions, fmo_functions);
+CLI_CHOICES(units, FMO_UNIT_COUNT, fmo_unit, fmo_unit);
 CLI_CHOICES(guesses, FMO_SCF_GUESS_COUNT, fmo_scf_guess, fmo_scf_guess);
 CLI_CHOICES(solvers, FMO_SCF_SOLVER_COUNT, fmo_scf_solver, fmo_scf_solver);
 CLI_CHOICES(stabilities, FMO_SCF_STABILITY_COUNT, fmo_scf_stability, fmo_scf_stability);
@@ -152,7 +155,8 @@ static const cli_option option_table[] = {
     {"output", 'o', CLI_TEXT, "FILE", AT(output), .what = "the name of a file",
      .section = "Results",
      .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --scf "
-             "--batch all molecules (HDF5); with --fmo energies, charges and pairs (HDF5)"},
+             "--batch all molecules (HDF5, or extended .xyz if FILE ends in .xyz or .extxyz); with "
+             "--fmo energies, charges and pairs (HDF5)"},
     {"keep", 0, CLI_SET, "SET", AT(keep), .choices = &keeps, .commands = SCF_BATCH,
      .needs = "output", .help = "what to write for each molecule besides its energy"},
     {"force", 0, CLI_FLAG, NULL, AT(force),
@@ -173,6 +177,8 @@ static const cli_option option_table[] = {
     {"functions", 0, CLI_CHOICE, "FORM", AT(functions), .choices = &functions,
      .commands = ANY_SCF | FRAGMENTS, .inputs = GEOMETRY | SYSTEM | PDB, .show = cli_show_field,
      .help = "form of the d functions of the basis set"},
+    {"unit", 0, CLI_CHOICE, "UNIT", AT(unit), .choices = &units, .commands = ANY_SCF,
+     .inputs = GEOMETRY, .show = cli_show_field, .help = "unit of the coordinates"},
     {"charge", 0, CLI_SIGNED, "Q", AT(charge), .high = 100000, .given = AT(charge_given),
      .commands = ANY_SCF, .show = show_charge, .help = "charge of the molecule"},
     {"multiplicity", 0, CLI_COUNT, "M", AT(multiplicity), .low = 1, .high = 1000,
@@ -217,6 +223,9 @@ static const cli_option option_table[] = {
     {"per-fragment", 0, CLI_COUNT, "N", AT(per_fragment), .low = 1, .high = 1000,
      .commands = FRAGMENTS, .inputs = PDB, .show = cli_show_field,
      .help = "residues per fragment, for PDB files"},
+    {"ligands", 0, CLI_TEXT, "FILE", AT(ligands), .what = "the name of a file",
+     .commands = FRAGMENTS, .inputs = PDB,
+     .help = "charges and bonds of residues that fmo does not know (.json), for PDB files"},
     {"exact-field", 0, CLI_FLAG, NULL, AT(exact_field), .commands = FRAGMENTS,
      .help = "exact fields also of distant fragments, and an SCF of every pair"},
     {"iterations", 0, CLI_COUNT, "N", AT(fragment_options.max_iterations), .low = 1, .high = 100000,
@@ -229,14 +238,21 @@ static const cli_option option_table[] = {
      .commands = FRAGMENTS, .help = "hybrid orbitals at cut bonds, instead of the shipped ones"},
     {"state", 0, CLI_TEXT, "FILE", AT(fragment_options.state), .what = "the name of a file",
      .commands = FRAGMENTS, .help = "write the state after every monomer iteration"},
-    {"resume", 0, CLI_FLAG, NULL, AT(resume), .commands = FRAGMENTS, .needs = "state",
-     .help = "continue from the state in --state"},
+    {"resume", 0, CLI_FLAG, NULL, AT(resume), .commands = FRAGMENTS | SCF_BATCH,
+     .help = "continue from the state in --state, or a batch from the results in --output or its "
+             "checkpoint"},
     {"densities", 0, CLI_FLAG, NULL, AT(densities), .commands = FRAGMENTS, .needs = "output",
      .help = "also write the fragments' densities to --output"},
     {"pairs", 0, CLI_TEXT, "FILE", AT(pairs), .what = "the name of a file", .commands = FRAGMENTS,
      .help = "write the energies of all pairs as a table (tab-separated)"},
     {"heat-map", 0, CLI_TEXT, "FILE", AT(map), .what = "the name of a file", .commands = FRAGMENTS,
      .help = "draw the energies of all pairs (SVG)"},
+    {"html", 0, CLI_TEXT, "FILE", AT(page), .what = "the name of a file", .commands = FRAGMENTS,
+     .help = "write map and tables of pairs and fragments as one page for browsers"},
+    {"cpf", 0, CLI_TEXT, "FILE", AT(cpf), .what = "the name of a file", .commands = FRAGMENTS,
+     .help = "write the result as ABINIT-MP does (CPF Open1.0 rev23), for its viewers"},
+    {"ligand", 0, CLI_TEXT, "NAME", AT(ligand), .what = "a residue, such as LIG, A:LIG401 or 401",
+     .commands = FRAGMENTS, .help = "report all pairs of the fragment of this residue"},
 
     {"quiet", 'q', CLI_FLAG, NULL, AT(quiet), .section = "Other",
      .help = "print only the check line, or the energy, and errors"},
@@ -284,7 +300,27 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
     options->datasets = argv + 1;
     if (status != FMO_OK || options->action != DRIVER_RUN) return status;
     for (int i = 0; i < OPTION_NUM; i++) options->given |= (uint64_t)given[i] << i;
-    return driver_options_check(options, given, err);
+    status = driver_options_find_inputs(options, err);
+    return status == FMO_OK ? driver_options_check(options, given, err) : status;
+}
+
+/* Leaves out options that say how a result is computed or shown, not what it is. */
+void driver_options_settings(const driver_options *options, char text[DRIVER_SETTINGS_SIZE])
+{
+    static const size_t others[] = {
+        AT(fock.threads), AT(fock.no_overlap), AT(gpus),   AT(fock.memory), AT(output),
+        AT(force),        AT(profile),         AT(resume), AT(quiet),       AT(batch),
+        AT(scf),          AT(action),          AT(charge), AT(unit)}; /* the last are in the key */
+    size_t used = (size_t)snprintf(text, DRIVER_SETTINGS_SIZE, "fmo=%s\n", FMO_VERSION_STRING);
+    for (int i = 0; i < OPTION_NUM && used < DRIVER_SETTINGS_SIZE; i++) {
+        const cli_option *row = &option_table[i];
+        bool counts = !row->commands || row->commands & SCF_BATCH;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            counts = counts && row->at != others[k];
+        if (counts)
+            used += (size_t)snprintf(text + used, DRIVER_SETTINGS_SIZE - used,
+                                     "--%s=%016" PRIx64 "\n", row->name, cli_digest(row, options));
+    }
 }
 
 void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MOST])
@@ -311,6 +347,7 @@ void driver_options_help(FILE *stream)
     fputs("Usage: fmo-driver DATASET.h5... [--batch] [OPTION]...\n"
           "       fmo-driver DATASET.h5... --scf [OPTION]...\n"
           "       fmo-driver MOLECULE.xyz... --basis NAME --scf [--batch] [OPTION]...\n"
+          "       fmo-driver FOLDER... --basis NAME --scf --batch --output FILE [OPTION]...\n"
           "       fmo-driver SYSTEM.json... --fmo [OPTION]...\n"
           "       fmo-driver INPUT.inp... --fmo [OPTION]...\n"
           "       fmo-driver INPUT.ajf... --fmo [OPTION]...\n"
@@ -320,7 +357,7 @@ void driver_options_help(FILE *stream)
           "converge the closed-shell SCF of each data set or geometry (docs/reference/scf.md);\n"
           "or compute the energy of each system of fragments by FMO2-RHF\n"
           "(docs/reference/fmo.md).\n\n"
-          "Options may appear anywhere.\n",
+          "Options may appear anywhere; - is the standard input.\n",
           stream);
     cli_print_options(&driver_program, ~0u, true, &defaults, stream);
     fputs("\nExit codes: 0 done, 1 check failed or not possible, or SCF not converged, 2 usage,\n"

@@ -46,6 +46,7 @@ typedef struct driver_options {
     uint64_t given;              /**< bit i: row i of the table was given */
     const char *basis;           /**< name or file of a basis set for .xyz files, or NULL */
     fmo_functions functions;     /**< of the basis set's shells of d and above */
+    fmo_unit unit;               /**< of the coordinates in .xyz files */
     bool charge_given;
     int charge; /**< of the molecule, e */
     bool multiplicity_given;
@@ -58,11 +59,15 @@ typedef struct driver_options {
     bool densities;         /**< also write the monomers' densities to --output */
     const char *pairs;      /**< file for a table of all pairs, or NULL */
     const char *map;        /**< file for their heat map or NULL */
-    bool resume;            /**< continue from the state file */
+    const char *page;       /**< file for a page for browsers, or NULL */
+    const char *cpf;        /**< check point file in ABINIT-MP's format, or NULL */
+    const char *ligands;    /**< file that describes residues of PDB files, or NULL */
+    const char *ligand;     /**< residue whose pairs are reported, or NULL */
+    bool resume;            /**< continue from the state file, or from the checkpoint of a batch */
     bool convergence_given; /**< fragments have a different default */
     bool gradient_given;    /**< fragments have a different default */
     bool max_cycles_given;  /**< fragments have a different default */
-    char *const *datasets;  /**< [dataset_num] paths, in argv */
+    char *const *datasets;  /**< [dataset_num] paths */
     int dataset_num;
 } driver_options;
 
@@ -90,8 +95,21 @@ void driver_options_unused(const driver_options *options, fmo_mode mode, char *t
 /** Refuses options that have no effect under mpirun. */
 fmo_status driver_options_check_ranks(const driver_options *options, fmo_error *err);
 
-/** Whether a path ends in .xyz (in any case). */
+/** Replaces folders by the files in them, for --scf --batch, and makes the standard input ("-")
+ *  readable more than once.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (a folder without molecules), FMO_ERR_INPUT, FMO_ERR_MEMORY */
+fmo_status driver_options_find_inputs(driver_options *options, fmo_error *err);
+
+/** Whether a path is that of geometries: it ends in .xyz or .extxyz (in any case), or is the
+ *  standard input and that is not HDF5. */
 bool driver_is_xyz(const char *path);
+
+/** Whether --output is extended .xyz, by the end of its name. */
+bool driver_writes_xyz(const driver_options *options);
+
+/** Writes the options on which the results of a molecule depend, as lines "name=hash". */
+enum { DRIVER_SETTINGS_SIZE = 4096 };
+void driver_options_settings(const driver_options *options, char text[DRIVER_SETTINGS_SIZE]);
 
 /** Whether a path ends like the name of a system of fragments: .json, .pdb, .ent, .inp, .ajf; or of
  *  mmCIF (.cif, .mmcif), which the reader of fragments refuses with an explanation. */

@@ -7,19 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MODE(name) (1u << FMO_MODE_##name)
 #define AT(field)  offsetof(driver_options, field)
 
 #define REFUSE(...) fmo_error_set(err, FMO_ERR_ARGUMENT, __VA_ARGS__)
-
-bool driver_is_xyz(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && strcasecmp(dot, ".xyz") == 0;
-}
 
 bool driver_is_system(const char *path)
 {
@@ -185,6 +178,17 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
         const fmo_status status = given[i] ? check_row(options, given, row, err) : FMO_OK;
         if (status != FMO_OK) return status;
     }
+    const char *const from = options->fragments ? "state" : "output";
+    if (options->resume && !is_given(given, from))
+        return REFUSE("--resume has no effect without --%s: add it, or leave out --resume", from);
+    if (driver_writes_xyz(options) && !(options->scf && options->batch))
+        return REFUSE(
+            "--output %.200s: extended .xyz is written by --scf --batch alone: add it, or "
+            "choose a name that ends in .h5",
+            options->output);
+    if (options->keep && driver_writes_xyz(options))
+        return REFUSE("--keep has no effect on extended .xyz: leave it out, or choose an --output "
+                      "that ends in .h5");
     if (options->fock.mode == FMO_MODE_CPU && is_gpu_scatter(options))
         return REFUSE("--scatter %s has no effect in mode cpu, which supports only fixed: leave it "
                       "out, or use it with --mode fused",
@@ -221,6 +225,9 @@ fmo_status driver_options_check_ranks(const driver_options *options, fmo_error *
             return REFUSE("--%s has no effect under mpirun, where each process has a GPU of its "
                           "own: leave it out",
                           driver_program.option[i].name);
+    for (int i = 0; i < options->dataset_num; i++)
+        if (strcmp(options->datasets[i], "-") == 0)
+            return REFUSE("the standard input reaches only one process of mpirun: name a file");
     return FMO_OK;
 }
 
@@ -274,26 +281,16 @@ static fmo_status check_stray_value(const bool *given, const char *word, fmo_err
     return FMO_OK;
 }
 
-/* Whether the first line of a file is a whole number, as in a .xyz file. */
-static bool looks_like_xyz(const char *path)
-{
-    struct stat status;
-    char line[80] = "";
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    const bool got = fgets(line, sizeof line, file) != NULL;
-    fclose(file);
-    const char *number = line + strspn(line, " \t");
-    const size_t digits = strspn(number, "0123456789");
-    return got && digits > 0 && number[digits + strspn(number + digits, " \t\r\n")] == '\0';
-}
-
 /* Checks that a file fits the kind of run, and that the options which it needs are given. */
 static fmo_status check_kind(const driver_options *options, const char *path, fmo_error *err)
 {
     const bool xyz = driver_is_xyz(path), system = driver_is_system(path);
     const char *const basis = options->basis ? "" : " --basis NAME";
+    if (options->scf && !options->batch && options->basis && driver_is_folder(path))
+        return REFUSE("%.200s: is a folder: add --batch to run all geometries in it", path);
+    if (driver_unpacker_of(path))
+        return REFUSE("%.200s: is compressed: unpack it, or pipe it: %s %.200s | fmo-driver - ...",
+                      path, driver_unpacker_of(path), path);
     if (options->fragments && !system)
         return REFUSE("%.200s: --fmo takes systems of fragments, whose names end in .json, "
                       ".pdb, .ent, .inp or .ajf (docs/reference/fmo.md)",
@@ -308,7 +305,7 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
         return REFUSE("%.200s: a geometry needs a basis set: add --basis NAME, such as "
                       "--basis 6-31g",
                       path);
-    if (!xyz && looks_like_xyz(path))
+    if (!xyz && driver_looks_like_xyz(path))
         return REFUSE("%.200s: this looks like a geometry: give it a name that ends in .xyz", path);
     return FMO_OK;
 }
@@ -343,6 +340,8 @@ static fmo_status check_outputs(const driver_options *options, fmo_error *err)
                              : options->fragment_options.state ? "state"
                              : options->pairs                  ? "pairs"
                              : options->map                    ? "heat-map"
+                             : options->page                   ? "html"
+                             : options->cpf                    ? "cpf"
                                                                : NULL;
     if (file && options->dataset_num > 1)
         return REFUSE("--%s takes one data set, not %d: run them one by one", file,

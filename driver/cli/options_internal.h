@@ -25,6 +25,14 @@ extern const cli_program driver_program;
 /* Writes where an option has an effect, for --help: "--scf or --fmo; --mode cpu; with --output". */
 void driver_list_uses(const cli_option *row, char *text, size_t size);
 
+/* Whether the first line of a file is a whole number, as in a .xyz file. */
+bool driver_looks_like_xyz(const char *path);
+
+bool driver_is_folder(const char *path);
+
+/* Returns the program that unpacks a file, by the end of its name; NULL if it is not compressed. */
+const char *driver_unpacker_of(const char *path);
+
 /* Checks the options against each other, the mode and the files; refuses options without an
  * effect. */
 fmo_status driver_options_check(driver_options *options, const bool *given, fmo_error *err);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 static const double redraw_seconds = 0.1;
@@ -20,6 +21,8 @@ void driver_progress_init(driver_progress *progress, FILE *stream, bool wanted)
     progress->wanted = wanted;
     progress->enabled = wanted && isatty(fileno(stream));
     progress->delay = 1.0;
+    pthread_mutex_init(&progress->lock, NULL);
+    pthread_cond_init(&progress->ended, NULL);
 }
 
 void driver_progress_say(driver_progress *progress, const char *format, ...)
@@ -33,22 +36,11 @@ void driver_progress_say(driver_progress *progress, const char *format, ...)
     fflush(progress->stream);
 }
 
-void driver_progress_begin(driver_progress *progress, const char *format, ...)
+/* Draws the bar, at the width of the terminal, unless it was drawn a moment ago. */
+static void draw(driver_progress *progress)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(progress->label, sizeof progress->label, format, args);
-    va_end(args);
-    progress->start = driver_seconds();
-    progress->drawn = 0.0;
-}
-
-/* Redraws the bar, at most every redraw_seconds, at the width of the terminal. */
-void driver_progress_update(double fraction, void *user)
-{
-    driver_progress *progress = user;
-    if (!progress->enabled) return;
-    double now = driver_seconds();
+    double fraction = progress->fraction;
+    const double now = driver_seconds();
     if (now - progress->start < progress->delay || now - progress->drawn < redraw_seconds) return;
     progress->drawn = now;
     fraction = isnan(fraction) ? 0.0 : fmin(fmax(fraction, 0.0), 1.0);
@@ -75,8 +67,62 @@ void driver_progress_update(double fraction, void *user)
     if (columns > progress->columns) progress->columns = columns;
 }
 
+/* The thread of the heartbeat. */
+static void *beat(void *user)
+{
+    driver_progress *const progress = user;
+    pthread_mutex_lock(&progress->lock);
+    while (progress->beats) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        const double end = (double)until.tv_nsec * 1e-9 + progress->heartbeat;
+        until.tv_sec += (time_t)end;
+        until.tv_nsec = (long)((end - floor(end)) * 1e9);
+        pthread_cond_timedwait(&progress->ended, &progress->lock, &until);
+        if (progress->beats) draw(progress);
+    }
+    pthread_mutex_unlock(&progress->lock);
+    return NULL;
+}
+
+/* Ends the thread, if it runs. */
+static void stop_beat(driver_progress *progress)
+{
+    pthread_mutex_lock(&progress->lock);
+    const bool beats = progress->beats;
+    progress->beats = false;
+    pthread_cond_signal(&progress->ended);
+    pthread_mutex_unlock(&progress->lock);
+    if (beats) pthread_join(progress->thread, NULL);
+}
+
+void driver_progress_begin(driver_progress *progress, const char *format, ...)
+{
+    va_list args;
+    stop_beat(progress);
+    va_start(args, format);
+    vsnprintf(progress->label, sizeof progress->label, format, args);
+    va_end(args);
+    progress->start = driver_seconds();
+    progress->drawn = progress->fraction = 0.0;
+    if (!progress->enabled || !(progress->heartbeat > 0.0)) return;
+    progress->beats = true;
+    if (pthread_create(&progress->thread, NULL, beat, progress) != 0) progress->beats = false;
+}
+
+void driver_progress_update(double fraction, void *user)
+{
+    driver_progress *progress = user;
+    if (!progress->enabled) return;
+    pthread_mutex_lock(&progress->lock);
+    progress->fraction = fraction;
+    draw(progress);
+    pthread_mutex_unlock(&progress->lock);
+}
+
 void driver_progress_end(driver_progress *progress)
 {
+    stop_beat(progress);
     if (progress->columns > 0) {
         fprintf(progress->stream, "\r%*s\r", progress->columns, "");
         fflush(progress->stream);

@@ -1,20 +1,29 @@
 /* A progress bar on a terminal for long builds. Nothing is drawn if the stream is not a terminal,
- * nor before `delay` seconds have passed; the bar is erased at the end. */
+ * nor before `delay` seconds have passed; the bar is erased at the end. With a heartbeat a thread
+ * redraws it while nothing is reported, so that its seconds do not stand still. */
 #ifndef FMO_DRIVER_PROGRESS_H
 #define FMO_DRIVER_PROGRESS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 typedef struct driver_progress {
     FILE *stream;
-    bool wanted;  /**< false with --quiet */
-    bool enabled; /**< wanted, and the stream is a terminal */
-    double delay; /**< seconds before the bar appears, default 1 */
+    bool wanted;      /**< false with --quiet */
+    bool enabled;     /**< wanted, and the stream is a terminal */
+    double delay;     /**< seconds before the bar appears, default 1 */
+    double heartbeat; /**< seconds between redraws without an update; 0, the default: none. Set it
+                         before driver_progress_begin, and call driver_progress_end on every path */
+    double fraction;  /**< of the last update */
     char label[48];
     double start; /**< start of the current task, seconds */
     double drawn; /**< when the bar was last drawn, seconds */
     int columns;  /**< number of characters on the line now; 0: none */
+    bool beats;   /**< the thread of the heartbeat runs */
+    pthread_t thread;
+    pthread_mutex_t lock; /**< held while the bar is drawn or erased */
+    pthread_cond_t ended; /**< signals the thread that `beats` is false */
 } driver_progress;
 
 /** @param[in] wanted  false: never draw (--quiet) */

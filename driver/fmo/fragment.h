@@ -88,6 +88,9 @@ typedef struct fmo_fragment_monomer {
     double *density;     /**< [nao][nao] */
     int atom_num;        /**< number of nuclei, including ghost atoms */
     int *atom;           /**< [atom_num] their indices in the system, ascending */
+    double *charge;      /**< [atom_num] nuclear charges, e: less than the atomic number, or 1 for a
+                            ghost atom, at cut bonds */
+    double dipole[3];    /**< dipole moment about the origin of the coordinates, e bohr */
 } fmo_fragment_monomer;
 
 /** Result of a calculation. */
@@ -157,6 +160,35 @@ FMO_API fmo_status fmo_fragment_write_pairs(const char *path, const fmo_fragment
 FMO_API fmo_status fmo_fragment_write_map(const char *path, const fmo_fragment_system *system,
                                           const fmo_fragment_result *result, const char *basis,
                                           fmo_error *err);
+
+/** Writes one HTML page for browsers: heat map, sortable tables of pairs and fragments. It contains
+ *  its data and loads nothing (docs/reference/fmo.md); otherwise as fmo_fragment_write_map. The
+ *  system must be one that can be computed.
+ * @param[in] ligand  fragment, from 0, whose pairs the page shows at first; -1: all pairs */
+FMO_API fmo_status fmo_fragment_write_page(const char *path, const fmo_fragment_system *system,
+                                           const fmo_fragment_result *result, const char *basis,
+                                           int ligand, fmo_error *err);
+
+/** Writes a check point file of ABINIT-MP, "CPF Open1.0 rev23", for its viewers
+ *  (docs/reference/fmo.md); otherwise as fmo_fragment_write_page. */
+FMO_API fmo_status fmo_fragment_write_cpf(const char *path, const fmo_fragment_system *system,
+                                          const fmo_fragment_result *result, const char *basis,
+                                          fmo_error *err);
+
+/** Finds a fragment by the name of one of its residues as users of PDB files write it: "LIG",
+ *  "LIG 401", "LIG401", "401", "A:LIG401", "A:LIG:401", "A:401", in any case; or by its own name,
+ *  or as "#7" by its number. A residue that is cut belongs to the fragment of most of its atoms.
+ * @param[out] fragment  from 0; untouched on error
+ * @return FMO_OK, FMO_ERR_ARGUMENT (NULL), FMO_ERR_INPUT (no fragment or several of this name; the
+ *   message lists names) */
+FMO_API fmo_status fmo_fragment_find(const fmo_fragment_system *system, const char *name,
+                                     int *fragment, fmo_error *err);
+
+/** Lists the pairs of a fragment, the strongest first; pairs with a cut bond come last.
+ * @param[out] pair  [fragment_num - 1] indices in result->pair
+ * @return FMO_OK, FMO_ERR_ARGUMENT (NULL, or no such fragment), FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_fragment_pairs_of(const fmo_fragment_result *result, int fragment, int *pair,
+                                         fmo_error *err);
 
 #ifdef __cplusplus
 }

@@ -176,12 +176,15 @@ typedef struct fmo_thresholds {
 } fmo_thresholds;
 
 /* Callbacks for subsystems that have only atoms and functions at first: prepare and release the
- * rest of some of them (driver/scf/batch.h); solved is called for each converged one, one at a
- * time. */
+ * rest of some of them (driver/scf/batch.h); solved is called for each converged one, and advanced
+ * after it and after cycles of SCFs, one call at a time. */
 typedef struct fmo_subsystem_callbacks {
     fmo_status (*prepare)(fmo_fragments *f, const size_t *subsystem, size_t num,
                           const fmo_fock_options *fock, void *user, fmo_error *err);
     void (*solved)(fmo_fragments *f, size_t subsystem, void *user);
+    /* running: cubed numbers of functions of running subsystems, each times the share of its SCF
+     * that is done */
+    void (*advanced)(fmo_fragments *f, double running, void *user);
     void (*release)(size_t subsystem, void *user);
     void *user;
     double elements;

@@ -188,7 +188,12 @@ static void pair_solved(fmo_fragments *f, size_t k, void *user)
     const fmo_status status = end_pair(f, c, k, &c->err);
     if (c->status == FMO_OK) c->status = status;
     c->done += c->tasks[k].work;
-    tell(f, c->done, c->all);
+}
+
+static void pairs_advanced(fmo_fragments *f, double running, void *user)
+{
+    const chunk *const c = user;
+    tell(f, c->done + running, c->all);
 }
 
 /* Runs one batch. work_before: work of the list before `begin`; all_work: of the whole list. */
@@ -201,8 +206,8 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
                .change = calloc((size_t)count, sizeof(double *)),
                .done = work_before,
                .all = all_work};
-    const fmo_subsystem_callbacks callbacks = {prepare_pairs, pair_solved, let_pair_go, &c,
-                                               CHUNK_ELEMENTS};
+    const fmo_subsystem_callbacks callbacks = {prepare_pairs, pair_solved, pairs_advanced,
+                                               let_pair_go,   &c,          CHUNK_ELEMENTS};
     fmo_status status = FMO_OK;
     if (!c.subsystem || !c.change) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");

@@ -65,6 +65,7 @@ void fmo_fragment_result_destroy(fmo_fragment_result *r)
     for (int k = 0; r->monomer && k < r->fragment_num; k++) {
         free(r->monomer[k].density);
         free(r->monomer[k].atom);
+        free(r->monomer[k].charge);
     }
     free(r->monomer);
     free(r->pair);
@@ -313,9 +314,13 @@ static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
         to->atom_num = m->atom_num;
         to->density = malloc(size * sizeof *to->density);
         to->atom = malloc((size_t)m->atom_num * sizeof *to->atom);
-        if (!to->density || !to->atom) return no_memory(err);
+        to->charge = malloc((size_t)m->atom_num * sizeof *to->charge);
+        if (!to->density || !to->atom || !to->charge) return no_memory(err);
         memcpy(to->density, m->density, size * sizeof *to->density);
         memcpy(to->atom, m->atom, (size_t)m->atom_num * sizeof *to->atom);
+        memcpy(to->charge, m->charge, (size_t)m->atom_num * sizeof *to->charge);
+        const fmo_status status = fmo_distribution_dipole(f->exact[k], to->dipole, err);
+        if (status != FMO_OK) return status;
         for (int a = 0; a < m->atom_num; a++) {
             const double population = m->charge[a] - f->mulliken[k][a];
             r->charge1[m->atom[a]] -= population;

@@ -17,11 +17,43 @@ typedef struct solving {
     char *mine;                               /* marks finished subsystems; may be NULL */
     const fmo_subsystem_callbacks *callbacks; /* may be NULL */
     double done, all; /* sums of cubed numbers of functions: of finished subsystems, of all */
+    double running;   /* the same of running subsystems, each times the share that is done */
 } solving;
+
+/* Number of cycles after which half of an SCF counts as done, for the progress report only. */
+enum { CYCLES_HALF = 6 };
 
 static size_t number_of(const solving *s, size_t job)
 {
     return s->number ? (size_t)s->number[job] : job;
+}
+
+static double work_of(const fmo_subsystem *subsystem)
+{
+    return (double)subsystem->nao * subsystem->nao * subsystem->nao;
+}
+
+/* Counts a running SCF as done up to this cycle; 0: as not running. */
+static void count_cycle(solving *s, fmo_subsystem *subsystem, int cycle)
+{
+    const double before = subsystem->cycles / (double)(subsystem->cycles + CYCLES_HALF);
+    s->running += work_of(subsystem) * (cycle / (double)(cycle + CYCLES_HALF) - before);
+    subsystem->cycles = cycle;
+}
+
+static void tell(const solving *s)
+{
+    if (s->callbacks)
+        s->callbacks->advanced(s->f, s->running, s->callbacks->user);
+    else if (s->f->o.progress)
+        s->f->o.progress((s->done + s->running) / s->all, s->f->o.user);
+}
+
+static void cycled(const fmo_scf_cycle *cycle, void *user)
+{
+    solving *const s = user;
+    count_cycle(s, &s->subsystems[number_of(s, cycle->job)], cycle->cycle);
+    tell(s);
 }
 
 /* Copies the results of an SCF to its subsystem and destroys the rest; reports progress. */
@@ -32,6 +64,7 @@ static void finished(size_t at, fmo_scf_job *job, void *user)
     fmo_subsystem *subsystem = &s->subsystems[k];
     if (s->mine) s->mine[k] = 1;
     const fmo_scf_result *r = job->result;
+    count_cycle(s, subsystem, 0);
     if (job->status == FMO_OK) {
         const size_t size = (size_t)subsystem->nao * (size_t)subsystem->nao;
         memcpy(subsystem->density, r->density, size * sizeof *subsystem->density);
@@ -45,8 +78,8 @@ static void finished(size_t at, fmo_scf_job *job, void *user)
     }
     fmo_scf_result_destroy(job->result);
     job->result = NULL;
-    s->done += (double)subsystem->nao * subsystem->nao * subsystem->nao;
-    if (!s->callbacks && s->f->o.progress) s->f->o.progress(s->done / s->all, s->f->o.user);
+    s->done += work_of(subsystem);
+    tell(s);
 }
 
 static fmo_status name_failure(const fmo_subsystem *subsystem, const fmo_scf_job *job,
@@ -151,7 +184,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.guess = FMO_SCF_GUESS_READ;
     o.guess_is_fixed = 1;
     o.stability = FMO_SCF_STABILITY_NONE;
-    o.callback = NULL;
+    o.callback = f->o.progress ? cycled : NULL;
     o.finished = finished;
     o.user = s;
     o.energy_convergence = thresholds->energy;
@@ -167,9 +200,10 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
         o.fock.threads = f->threads_cpu;
     }
     for (int k = 0; k < count; k++) {
-        const fmo_subsystem *const subsystem = &s->subsystems[number_of(s, (size_t)k)];
+        fmo_subsystem *const subsystem = &s->subsystems[number_of(s, (size_t)k)];
+        subsystem->cycles = 0;
         s->jobs[k].input = input_of(subsystem);
-        s->all += (double)subsystem->nao * subsystem->nao * subsystem->nao;
+        s->all += work_of(subsystem);
     }
     fmo_error why = {FMO_OK, ""};
     fmo_status status = s->callbacks
@@ -215,7 +249,7 @@ fmo_status fmo_subsystems_solve(fmo_fragments *f, fmo_subsystem *subsystems, int
     const int dealt = subsystems == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    solving s = {f, subsystems, NULL, jobs, dealt ? f->mine : NULL, callbacks, 0.0, 0.0};
+    solving s = {f, subsystems, NULL, jobs, dealt ? f->mine : NULL, callbacks, 0.0, 0.0, 0.0};
     const fmo_status status = dealt && f->shares ? solve_own(&s, thresholds, orbitals, err)
                                                  : solve(&s, count, thresholds, orbitals, err);
     if (dealt) return fmo_fragment_share(f, status, fmo_subsystem_blocks, err);

@@ -40,6 +40,25 @@ static fmo_status check(const fmo_text_source *source, const char *call, fmo_err
     return FMO_OK;
 }
 
+fmo_status fmo_fragment_check_whole(const fmo_text_source *source, const char *call, fmo_error *err)
+{
+    const fmo_fragment_system *s = source->system;
+    const fmo_fragment_result *r = source->result;
+    const fmo_status status = fmo_fragment_system_check(s, err);
+    if (status != FMO_OK) return status;
+    bool whole = r->monomer && r->charge2 && r->atom_num == s->atom_num &&
+                 r->fragment_num == s->fragment_num;
+    for (int k = 0; whole && k < r->fragment_num; k++) {
+        const fmo_fragment_monomer *const m = &r->monomer[k];
+        whole = m->atom_num == 0 || (m->atom && m->charge);
+        for (int a = 0; whole && a < m->atom_num; a++)
+            whole = m->atom[a] >= 0 && m->atom[a] < s->atom_num;
+    }
+    return whole ? FMO_OK
+                 : fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "%s: the result lacks monomers or charges of this system", call);
+}
+
 fmo_status fmo_fragment_write_text(const char *path, const fmo_text_source *source, fmo_put *put,
                                    const char *call, fmo_error *err)
 {

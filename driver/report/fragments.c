@@ -130,6 +130,46 @@ static void print_pairs(const driver_fragments *run, FILE *stream)
                 r->pair_num - bonded, bonded);
 }
 
+/* Prints an energy and the same in kcal/mol; "-" twice if it is not defined. */
+static void print_energy(double energy, FILE *stream)
+{
+    if (isnan(energy))
+        fprintf(stream, " %12s %10s", "-", "-");
+    else
+        fprintf(stream, " %12.8f %10.4f", energy, FMO_KCAL_PER_MOL * energy);
+}
+
+/* Prints all pairs of the fragment of --ligand, the strongest first, and the sum of those without a
+ * cut bond. */
+static void print_ligand(const driver_fragments *run, const int *pair, FILE *stream)
+{
+    const fmo_fragment_system *s = run->system;
+    const fmo_fragment_result *r = run->result;
+    double sum = 0.0;
+    fprintf(stream, "\n  pairs of %d", run->ligand + 1);
+    end_with_name(s, run->ligand, stream);
+    fprintf(stream, "\n  %8s %9s %5s %12s %10s %12s %10s %12s %10s%s\n", "fragment", "distance",
+            "kind", "ES hartree", "kcal/mol", "EX+CT+mix", "kcal/mol", "total", "kcal/mol",
+            s->fragment_name ? "  name" : "");
+    for (int k = 0; k < r->fragment_num - 1; k++) {
+        const fmo_fragment_pair *p = &r->pair[pair[k]];
+        const int other = p->i == run->ligand ? p->j : p->i;
+        if (!p->is_bonded) sum += p->total;
+        fprintf(stream, "  %8d %9.3f %5s", other + 1, p->distance,
+                p->is_bonded ? "bond"
+                : p->is_scf  ? "SCF"
+                             : "ES");
+        print_energy(p->electrostatic, stream);
+        print_energy(p->total - p->electrostatic, stream);
+        print_energy(p->total, stream);
+        end_with_name(s, other, stream);
+        fputs("\n", stream);
+    }
+    fprintf(stream, "  %8s %9s %5s %12s %10s %12s %10s", "sum", "", "", "", "", "", "");
+    print_energy(sum, stream);
+    fputs("  of pairs without a cut bond\n", stream);
+}
+
 /* Prints monomers, pairs, mode, times, energies, notices and files; with --quiet only the
  * energy. */
 void driver_report_fragments(const driver_options *options, const driver_fragments *run,
@@ -143,6 +183,7 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
     }
     print_monomers(run, stream);
     print_pairs(run, stream);
+    if (run->ligand_pair) print_ligand(run, run->ligand_pair, stream);
     fprintf(stream, "\n  size       %d functions, %d electrons, %d SCF pairs, %d electrostatic\n",
             r->nao, r->electron_num, r->scf_pairs, r->es_pairs);
     fprintf(stream, "  mode       %s%s%s%s", fmo_mode_name(r->mode), *r->mode_reason ? " (" : "",
@@ -163,6 +204,8 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
     if (options->pairs) fprintf(stream, "  pairs      %s\n", driver_shown(options->pairs));
     if (options->map) fprintf(stream, "  heat map   %s\n", driver_shown(options->map));
+    if (options->page) fprintf(stream, "  page       %s\n", driver_shown(options->page));
+    if (options->cpf) fprintf(stream, "  CPF        %s\n", driver_shown(options->cpf));
     if (options->fragment_options.state) {
         fprintf(stream, "  state      %s%s", driver_shown(options->fragment_options.state),
                 r->resumed ? ", resumed" : "");
@@ -191,12 +234,13 @@ static json_t *monomers_json(const driver_fragments *run)
     json_t *array = json_array();
     for (int k = 0; array && k < r->fragment_num; k++) {
         const fmo_fragment_monomer *m = &r->monomer[k];
-        json_t *entry = json_pack("{s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "fragment",
-                                  k + 1, "name", driver_json_text(name_of(run->system, k)),
-                                  "charge", run->system->charge[k], "electrons", m->electron_num,
-                                  "functions", m->nao, "energy", driver_json_number(m->energy),
-                                  "field_energy", driver_json_number(m->field_energy), "homo",
-                                  driver_json_number(m->homo), "lumo", driver_json_number(m->lumo));
+        json_t *entry =
+            json_pack("{s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "fragment", k + 1,
+                      "name", driver_json_text(name_of(run->system, k)), "charge",
+                      run->system->charge[k], "electrons", m->electron_num, "functions", m->nao,
+                      "energy", driver_json_number(m->energy), "field_energy",
+                      driver_json_number(m->field_energy), "homo", driver_json_number(m->homo),
+                      "lumo", driver_json_number(m->lumo), "dipole", reals(m->dipole, 3));
         if (json_array_append_new(array, entry) != 0) {
             json_decref(array);
             return NULL;
@@ -233,6 +277,20 @@ static json_t *notices_json(const driver_fragments *run)
     return array;
 }
 
+/* Returns the fragment of --ligand and its partners, the strongest pair first; null without. */
+static json_t *ligand_json(const driver_fragments *run)
+{
+    if (!run->ligand_pair) return json_null();
+    const fmo_fragment_result *r = run->result;
+    json_t *partners = json_array();
+    for (int k = 0; partners && k < r->fragment_num - 1; k++) {
+        const fmo_fragment_pair *p = &r->pair[run->ligand_pair[k]];
+        json_array_append_new(partners, json_integer(1 + (p->i == run->ligand ? p->j : p->i)));
+    }
+    return json_pack("{s:i, s:o, s:o}", "fragment", run->ligand + 1, "name",
+                     driver_json_text(name_of(run->system, run->ligand)), "partners", partners);
+}
+
 /* Packs an entry of "systems" as described in docs/reference/fmo.md. */
 json_t *driver_fragments_json(const driver_options *options, const driver_fragments *run)
 {
@@ -240,7 +298,7 @@ json_t *driver_fragments_json(const driver_options *options, const driver_fragme
     const fmo_fragment_result *r = run->result;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:o, s:{s:o, s:o, s:o}, s:i, s:i, "
-        "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o}",
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o}",
         "system", driver_json_text(s->path), "sha256", driver_json_text(s->sha256), "name",
         driver_json_text(s->name), "basis", driver_json_text(run->basis), "atoms", s->atom_num,
         "fragments", s->fragment_num, "functions", r->nao, "electrons", r->electron_num, "mode",
@@ -252,8 +310,8 @@ json_t *driver_fragments_json(const driver_options *options, const driver_fragme
         "energy_fmo1", driver_json_number(r->energy1), "energy_fmo2",
         driver_json_number(r->energy2), "charges_fmo1", reals(r->charge1, r->atom_num),
         "charges_fmo2", reals(r->charge2, r->atom_num), "monomers", monomers_json(run), "pairs",
-        pairs_json(r), "seconds", "all", driver_json_number(r->seconds), "setup",
-        driver_json_number(r->setup_seconds), "fields", driver_json_number(r->field_seconds),
-        "monomers", driver_json_number(r->scf_seconds), "pairs",
-        driver_json_number(r->pair_seconds), "notices", notices_json(run));
+        pairs_json(r), "ligand", ligand_json(run), "seconds", "all", driver_json_number(r->seconds),
+        "setup", driver_json_number(r->setup_seconds), "fields",
+        driver_json_number(r->field_seconds), "monomers", driver_json_number(r->scf_seconds),
+        "pairs", driver_json_number(r->pair_seconds), "notices", notices_json(run));
 }

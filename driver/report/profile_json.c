@@ -270,6 +270,15 @@ fmo_status driver_json_add_failure(driver_json *json, const char *path, int fram
     return append(json, entry, err);
 }
 
+fmo_status driver_json_add_restored(driver_json *json, const driver_scf_one *one, fmo_error *err)
+{
+    json_t *entry = json_pack("{s:o, s:{s:o, s:b}}", "dataset", driver_json_text(one->path),
+                              "restored", "energy", driver_json_number(one->result.energy),
+                              "converged", one->result.scf_verdict.status == FMO_OK);
+    if (one->result.frame) json_object_set_new(entry, "frame", json_integer(one->result.frame));
+    return append(json, entry, err);
+}
+
 /* Sets the member "batch" from the totals. */
 fmo_status driver_json_add_scf_batch(driver_json *json, const driver_scf_totals *totals,
                                      fmo_error *err)

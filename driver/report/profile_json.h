@@ -23,6 +23,9 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
 fmo_status driver_json_add_failure(driver_json *json, const char *path, int frame,
                                    const fmo_error *failure, fmo_error *err);
 
+/** Appends a molecule whose result is that of an earlier run. @return FMO_OK, FMO_ERR_MEMORY */
+fmo_status driver_json_add_restored(driver_json *json, const driver_scf_one *one, fmo_error *err);
+
 /** Sets the time of the one call of --batch. @return FMO_OK, FMO_ERR_MEMORY */
 fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, fmo_error *err);
 

@@ -397,13 +397,14 @@ void driver_report_scf_one(const driver_options *options, const driver_scf_one *
 void driver_report_scf_batch(const driver_options *options, const driver_scf_totals *totals,
                              FILE *stream)
 {
-    const long done = totals->molecules - totals->failed;
+    const long done = totals->molecules - totals->failed - totals->restored;
     fprintf(stream, "\n  batch      %ld molecule%s", done, done == 1 ? "" : "s");
     if (totals->ranks > 1) fprintf(stream, " on %d ranks", totals->ranks);
     fprintf(stream, " in %.6f s: %.4g per second", totals->seconds,
             totals->seconds > 0.0 ? (double)done / totals->seconds : 0.0);
     if (totals->unconverged) fprintf(stream, "; %ld of them not converged", totals->unconverged);
     if (totals->failed) fprintf(stream, "; %ld failed", totals->failed);
+    if (totals->restored) fprintf(stream, "; %ld more from an earlier run", totals->restored);
     fputc('\n', stream);
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
 }

@@ -2,6 +2,7 @@
 #include "driver/run/files.h"
 #include "driver/base/files.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 /* Collects the files of the run and checks them with driver_check_files. */
@@ -10,13 +11,15 @@ fmo_status driver_check_run_files(const driver_options *options, const char *pat
     struct stat info;
     /* The argument of --basis may be the name of a basis set instead of a file. */
     const char *basis = options->basis && stat(options->basis, &info) == 0 ? options->basis : NULL;
+    const char *const input = strcmp(path, "-") == 0 ? "/dev/stdin" : path;
     const driver_file files[] = {
-        {driver_is_xyz(path) ? "geometry" : "data set", path, false, FMO_FILE_OTHER},
+        {driver_is_xyz(path) ? "geometry" : "data set", input, false, FMO_FILE_OTHER},
         {"basis set", basis, false, FMO_FILE_OTHER},
         {"--output", options->output, true,
-         !options->scf    ? FMO_FILE_MATRICES
-         : options->batch ? FMO_FILE_MOLECULES
-                          : FMO_FILE_ORBITALS},
+         !options->scf                ? FMO_FILE_MATRICES
+         : driver_writes_xyz(options) ? FMO_FILE_EXTXYZ
+         : options->batch             ? FMO_FILE_MOLECULES
+                                      : FMO_FILE_ORBITALS},
         {"--molden", options->molden, true, FMO_FILE_MOLDEN}};
     return driver_check_files(files, sizeof files / sizeof files[0], options->force, err);
 }

@@ -19,6 +19,7 @@ void driver_fragments_free(driver_fragments *run)
 {
     fmo_fragment_system_destroy(run->system);
     fmo_fragment_result_destroy(run->result);
+    free(run->ligand_pair);
     memset(run, 0, sizeof *run);
 }
 
@@ -45,10 +46,13 @@ static fmo_status check_files(const driver_options *options, const char *path,
         {"geometry", system ? system->geometry : NULL, false, FMO_FILE_OTHER},
         {"basis set", basis, false, FMO_FILE_OTHER},
         {"--hybrids", options->fragment_options.hybrids, false, FMO_FILE_OTHER},
+        {"--ligands", options->ligands, false, FMO_FILE_OTHER},
         {"--output", options->output, true, FMO_FILE_FRAGMENTS},
         {"--state", options->fragment_options.state, true, FMO_FILE_STATE},
         {"--pairs", options->pairs, true, FMO_FILE_PAIRS},
-        {"--heat-map", options->map, true, FMO_FILE_MAP}};
+        {"--heat-map", options->map, true, FMO_FILE_MAP},
+        {"--html", options->page, true, FMO_FILE_PAGE},
+        {"--cpf", options->cpf, true, FMO_FILE_CPF}};
     return driver_check_files(files, sizeof files / sizeof files[0], options->force, err);
 }
 
@@ -261,6 +265,11 @@ static fmo_status write_files(const driver_options *options, const driver_fragme
         status = fmo_fragment_write_pairs(options->pairs, run->system, run->result, err);
     if (status == FMO_OK && options->map)
         status = fmo_fragment_write_map(options->map, run->system, run->result, run->basis, err);
+    if (status == FMO_OK && options->page)
+        status = fmo_fragment_write_page(options->page, run->system, run->result, run->basis,
+                                         run->ligand, err);
+    if (status == FMO_OK && options->cpf)
+        status = fmo_fragment_write_cpf(options->cpf, run->system, run->result, run->basis, err);
     return status;
 }
 
@@ -290,13 +299,32 @@ static fmo_functions choose_functions(const driver_options *options, const fmo_f
     return s->spherical > 0 ? FMO_FUNCTIONS_SPHERICAL : FMO_FUNCTIONS_CARTESIAN;
 }
 
+/* Finds the fragment of --ligand. */
+static fmo_status find_ligand(const driver_options *options, const char *path,
+                              driver_fragments *run, fmo_error *err)
+{
+    fmo_error why = {FMO_OK, ""};
+    if (fmo_fragment_find(run->system, options->ligand, &run->ligand, &why) == FMO_OK)
+        return FMO_OK;
+    return fmo_error_set(err, why.status, "%.60s: --ligand: %.420s", path, why.message);
+}
+
+/* Lists the pairs of that fragment. */
+static fmo_status list_ligand(driver_fragments *run, fmo_error *err)
+{
+    run->ligand_pair = malloc((size_t)run->result->fragment_num * sizeof *run->ligand_pair);
+    if (!run->ligand_pair) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
+    return fmo_fragment_pairs_of(run->result, run->ligand, run->ligand_pair, err);
+}
+
 /* Reads the system and its basis set. Every rank reads them itself. */
 static fmo_status read_system(const driver_options *options, const char *path,
                               driver_fragments *run, fmo_basis_set **set, fmo_error *err)
 {
     run->named = true;
-    fmo_status status =
-        fmo_fragment_system_read_pieces(path, options->per_fragment, &run->system, err);
+    fmo_status status = fmo_fragment_system_read_pieces(path, options->per_fragment,
+                                                        options->ligands, &run->system, err);
+    if (status == FMO_OK && options->ligand) status = find_ligand(options, path, run, err);
     if (status != FMO_OK) return status;
     if (!options->basis && !run->system->basis)
         return fmo_error_set(err, FMO_ERR_INPUT,
@@ -332,11 +360,13 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     listener l = {.watch = watch, .run = run};
     fmo_status status = FMO_OK;
     memset(run, 0, sizeof *run);
+    run->ligand = -1;
     driver_progress_init(&l.progress, stderr, first && !options->quiet);
     if (first) status = check_files(options, path, NULL, NULL, err);
     if (status == FMO_OK) status = read_system(options, path, run, &set, err);
     if (status == FMO_OK && first) status = check_files(options, path, run->system, set, err);
     CHECKGOTO(driver_agree(ranks, status, err));
+    l.progress.heartbeat = 1.0;
     o.iteration = take_iteration;
     o.progress = take_progress;
     o.user = &l;
@@ -350,6 +380,7 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
         driver_interrupt_hold();
         status = write_files(options, run, set, err);
         driver_interrupt_release();
+        if (status == FMO_OK && options->ligand) status = list_ligand(run, err);
     }
     status = driver_agree(ranks, status, err); /* some errors end the run of all systems */
 done:

@@ -15,7 +15,9 @@ typedef struct driver_fragment_watch {
 
 typedef struct driver_fragments {
     fmo_fragment_system *system;
-    bool named; /**< the error message already names the file */
+    bool named;       /**< the error message already names the file */
+    int ligand;       /**< fragment of --ligand, or -1 */
+    int *ligand_pair; /**< [fragment_num - 1] its pairs, the strongest first, or NULL */
     char basis[64];
     char spin[280];              /**< why a closed-shell fragment is doubtful, or "" */
     char unused[200];            /**< options that had no effect, in one line, or "" */
@@ -26,9 +28,9 @@ typedef struct driver_fragments {
  *  Returns NULL after the last. */
 const char *driver_fragments_notice(const driver_fragments *run, int i);
 
-/** Runs a system, and writes --output, --pairs and --heat-map. Collective under mpirun: rank 0
- *  calls the callbacks, writes the files and gets the result. All ranks return the same error,
- *  except FMO_ERR_OUTPUT of files.
+/** Runs a system, and writes --output, --pairs, --heat-map, --html and --cpf. Collective under
+ * mpirun: rank 0 calls the callbacks, writes the files and gets the result. All ranks return the
+ * same error, except FMO_ERR_OUTPUT of files.
  *  @param[in]  watch  callbacks, or NULL
  *  @param[out] run    free with driver_fragments_free, also on error */
 fmo_status driver_run_fragments(const driver_options *options, const char *path,

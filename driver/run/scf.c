@@ -42,7 +42,7 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
 {
     fmo_molecule *molecule = NULL;
     fmo_basis_set *set = NULL;
-    fmo_status status = fmo_molecule_read_xyz(path, &molecule, err);
+    fmo_status status = fmo_molecule_read_xyz_in(path, options->unit, &molecule, err);
     if (status == FMO_OK) {
         status = fmo_basis_set_read(options->basis, &set, err);
         result->named = status == FMO_OK;

@@ -1,25 +1,26 @@
 /* --scf --batch: reads, runs and frees molecules in portions, so that memory is bounded for any
  * number of molecules. All ranks read the same files and share the SCFs of a portion; rank 0
- * reports and writes. Next: scf.c, scf_share.c. */
+ * reports and writes. Next: scf.c, scf_results.c, scf_share.c. */
 #include "driver/run/scf_batch.h"
 #include "driver/base/agree.h"
 #include "driver/base/clock.h"
-#include "driver/base/interrupt.h"
+#include "base/harmless.h"
 #include "driver/base/tuning.h"
 #include "driver/run/files.h"
 #include "driver/run/ranks.h"
+#include "driver/run/scf_results.h"
 #include "driver/run/scf_share.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fmo/basis_set.h>
 #include <fmo/molecule.h>
-#include <fmo/result.h>
 
-/* A portion ends after PORTION molecules, or after about fmo_tuning_batch_portion_bytes of results. */
-enum { PORTION = fmo_tuning_batch_portion };
+/* A portion ends after PORTION molecules, or after about fmo_tuning_batch_portion_bytes of results.
+ * Under mpirun results of other ranks arrive at the end of a portion, so one that is to be kept is
+ * shorter. */
+enum { PORTION = fmo_tuning_batch_portion, PORTION_OF_RANK = 256 };
 
 typedef struct batch {
     const driver_options *options;
@@ -33,12 +34,12 @@ typedef struct batch {
     fmo_basis_set *set;
     /* the current portion */
     int num;
-    driver_scf_one *one; /* [PORTION] */
-    fmo_scf_job *job;    /* [PORTION] of the molecules that could be read */
-    int *number;         /* [PORTION] index in `one` of each job */
-    char *mine;          /* [PORTION] 1: this rank ran the molecule */
-    int out_of_memory;   /* set in a callback */
-    fmo_molecules_file *file;
+    driver_scf_one *one;         /* [PORTION] */
+    fmo_scf_job *job;            /* [PORTION] of the molecules that could be read */
+    int *number;                 /* [PORTION] index in `one` of each job */
+    char *mine;                  /* [PORTION] 1: this rank ran the molecule */
+    int out_of_memory;           /* set in a callback */
+    driver_scf_results *results; /* of rank 0, or NULL */
     driver_scf_totals *totals;
 } batch;
 
@@ -50,6 +51,7 @@ static int is_first(const batch *b)
 static void tell_end(const driver_scf_one *one, void *user)
 {
     const batch *b = user;
+    if (b->results) driver_scf_results_keep(b->results, one);
     if (is_first(b)) b->watch->ended(one, b->watch->user);
 }
 
@@ -67,6 +69,16 @@ static void name_frame(driver_scf_one *one, const fmo_error *why)
         one->err = *why;
 }
 
+/* Copies a comment, without control characters; NULL if memory is short or there is none. */
+static char *comment_of(const fmo_molecule *molecule)
+{
+    char *comment = molecule->title ? strdup(molecule->title) : NULL;
+    for (char *c = comment; c && *c; c++)
+        if ((unsigned char)*c < ' ') *c = ' ';
+    if (comment) fmo_text_harmless(comment);
+    return comment;
+}
+
 /* Reads the next frame of the open file; returns 0 at its end. */
 static int read_frame(batch *b, driver_scf_one *one)
 {
@@ -75,6 +87,7 @@ static int read_frame(batch *b, driver_scf_one *one)
     if (fmo_xyz_next(b->xyz, &molecule, &one->err) != FMO_OK) return 1;
     if (!molecule) return 0;
     one->result.frame = molecule->frame;
+    if (b->options->output) one->comment = comment_of(molecule);
     (void)driver_scf_dataset(b->options, molecule, b->set, &one->result, &one->err);
     fmo_molecule_destroy(molecule);
     return 1;
@@ -97,7 +110,8 @@ static int read_one(batch *b, driver_scf_one *one)
         one->path = b->options->datasets[b->dataset++];
         if (driver_is_xyz(one->path)) {
             b->frame = 0;
-            if (fmo_xyz_open(one->path, &b->xyz, &one->err) != FMO_OK) return 1;
+            if (fmo_xyz_open_in(one->path, b->options->unit, &b->xyz, &one->err) != FMO_OK)
+                return 1;
             continue;
         }
         (void)fmo_dataset_read_basis(one->path, &one->result.dataset, &one->err);
@@ -120,6 +134,35 @@ static void take_one(batch *b, driver_scf_one *one, int *jobs)
         b->number[(*jobs)++] = (int)(one - b->one);
     else
         tell_end(one, b);
+}
+
+/* Finds the molecules of a portion that have the result of an earlier run, on rank 0, and removes
+ * their jobs on all ranks. */
+static fmo_status restore(batch *b, int *jobs, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    memset(b->mine, 0, (size_t)b->num); /* here: 1: restored */
+    for (int k = 0; k < *jobs && b->results && status == FMO_OK; k++) {
+        driver_scf_one *one = &b->one[b->number[k]];
+        status = driver_scf_results_restore(b->results, one, err);
+        b->mine[b->number[k]] = one->restored;
+    }
+    status = driver_agree(b->ranks, status, err);
+    if (status == FMO_OK && b->ranks && b->options->resume)
+        status = fmo_ranks_broadcast(b->ranks, b->mine, (size_t)b->num, err);
+    int left = 0;
+    for (int k = 0; k < *jobs && status == FMO_OK; k++) {
+        driver_scf_one *one = &b->one[b->number[k]];
+        one->restored = b->mine[b->number[k]];
+        if (one->restored) {
+            tell_end(one, b);
+            continue;
+        }
+        b->job[left] = b->job[k];
+        b->number[left++] = b->number[k];
+    }
+    *jobs = left;
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -176,14 +219,12 @@ static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
     fmo_status status = FMO_OK;
     fmo_error why = {FMO_OK, ""};
     memset(b->mine, 0, (size_t)b->num);
-    if (b->ranks) status = driver_scf_share_check(b->ranks, b->one, b->num, err);
-    if (status != FMO_OK) return status;
     /* errors of single molecules are in their jobs */
     (void)fmo_scf_run_batch(b->job, (size_t)jobs, &b->scf, &why);
     if (b->out_of_memory)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
-    const driver_scf_shared shared = {b->one,   b->mine, b->num, b->file ? b->options->keep : 0,
-                                      tell_end, b};
+    const driver_scf_shared shared = {
+        b->one, b->mine, b->num, b->options->output ? b->options->keep : 0, tell_end, b};
     if (b->ranks) status = driver_scf_share_results(b->ranks, status, &shared, err);
     if (status == FMO_OK) name_left(b, jobs, &why);
     return status;
@@ -191,38 +232,14 @@ static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Adds a molecule to the output file. */
-static fmo_status keep_one(batch *b, const driver_scf_one *one, fmo_error *err)
-{
-    const fmo_scf_result *scf = one->err.status == FMO_OK ? one->result.scf : NULL;
-    const int64_t keep = b->options->keep;
-    const bool orbitals = scf && keep >> DRIVER_KEEP_ORBITALS & 1;
-    fmo_molecule_result molecule = {.input = one->path,
-                                    .frame = one->result.frame,
-                                    .status = scf ? scf->verdict : one->err.message,
-                                    .energy = NAN};
-    if (scf) {
-        molecule.mode = fmo_mode_name(scf->mode);
-        molecule.converged = scf->converged;
-        molecule.cycles = scf->cycles;
-        molecule.energy = scf->energy;
-        molecule.nao = scf->nao;
-        molecule.mo_num = scf->mo_num;
-        molecule.occupied_num = scf->occupied_num;
-        molecule.orbital_energy = orbitals ? scf->orbital_energy : NULL;
-        molecule.coefficient = orbitals ? scf->coefficient : NULL;
-        molecule.density = keep >> DRIVER_KEEP_DENSITY & 1 ? scf->density : NULL;
-    }
-    return fmo_molecules_file_add(b->file, one->result.dataset, &molecule, err);
-}
-
 static void count(driver_scf_totals *totals, const driver_scf_one *one)
 {
     totals->molecules++;
     if (one->err.status != FMO_OK)
         totals->failed++;
-    else if (!one->result.scf->converged)
+    else if (one->restored ? one->result.scf_verdict.status != FMO_OK : !one->result.scf->converged)
         totals->unconverged++;
+    totals->restored += one->restored;
 }
 
 /* Reads, runs and reports a portion. *more: set to 0 after the last portion. */
@@ -231,7 +248,10 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
     fmo_status status = FMO_OK;
     double bytes = 0.0;
     int jobs = 0;
-    for (b->num = 0; b->num < PORTION && bytes < fmo_tuning_batch_portion_bytes; b->num++) {
+    const int most = b->ranks && b->options->output && PORTION_OF_RANK * b->ranks->size < PORTION
+                         ? PORTION_OF_RANK * b->ranks->size
+                         : PORTION;
+    for (b->num = 0; b->num < most && bytes < fmo_tuning_batch_portion_bytes; b->num++) {
         driver_scf_one *one = &b->one[b->num];
         if (!read_one(b, one)) {
             *more = 0;
@@ -240,15 +260,19 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
         take_one(b, one, &jobs);
         bytes += 40.0 * one->result.nao * one->result.nao;
     }
-    status = run_jobs(b, jobs, err);
+    if (b->ranks) status = driver_scf_share_check(b->ranks, b->one, b->num, err);
+    if (status == FMO_OK) status = restore(b, &jobs, err);
+    if (status == FMO_OK) status = run_jobs(b, jobs, err);
     const int complete = status == FMO_OK && is_first(b);
     for (int k = 0; k < b->num; k++) {
         driver_scf_one *one = &b->one[k];
         if (complete) {
             count(b->totals, one);
             b->watch->listed(one, b->watch->user);
-            if (b->file && status == FMO_OK) status = keep_one(b, one, err);
+            if (b->results && status == FMO_OK)
+                status = driver_scf_results_add(b->results, one, err);
         }
+        free(one->comment);
         driver_result_free(&one->result);
     }
     return driver_agree(b->ranks, status, err);
@@ -264,15 +288,6 @@ static fmo_status check_all_files(const driver_options *options, fmo_error *err)
     return status;
 }
 
-static fmo_status write_file(const batch *b, fmo_error *err)
-{
-    driver_interrupt_hold();
-    fmo_status status = check_all_files(b->options, err);
-    if (status == FMO_OK) status = fmo_molecules_file_write(b->file, b->options->output, err);
-    driver_interrupt_release();
-    return status;
-}
-
 /* Sets the options, reads the basis set, and allocates the arrays of a portion. */
 static fmo_status prepare(batch *b, fmo_error *err)
 {
@@ -283,9 +298,8 @@ static fmo_status prepare(batch *b, fmo_error *err)
         status = fmo_basis_set_read(options->basis, &b->set, err);
     if (status != FMO_OK) return status;
     fmo_basis_set_choose_functions(b->set, options->functions);
-    if (options->output) /* the other ranks decide by it what to send */
-        status = fmo_molecules_file_create(fmo_mode_name(options->fock.mode),
-                                           driver_cutoff(options), &b->file, err);
+    if (is_first(b)) status = driver_scf_results_open(options, &b->results, err);
+    if (status != FMO_OK) return status;
     b->one = calloc(PORTION, sizeof *b->one);
     b->job = calloc(PORTION, sizeof *b->job);
     b->number = calloc(PORTION, sizeof *b->number);
@@ -309,18 +323,23 @@ fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_
     const double begin = driver_seconds();
     fmo_ranks *const ranks = options->fock.ranks;
     batch b = {.options = options, .watch = watch, .totals = totals, .ranks = ranks};
+    driver_scf_survey survey;
     int more = 1;
     memset(totals, 0, sizeof *totals);
     totals->ranks = ranks ? ranks->size : 1;
     fmo_status status = driver_agree(ranks, prepare(&b, err), err);
+    if (status == FMO_OK && is_first(&b)) {
+        driver_scf_survey_run(options, &survey);
+        if (survey.molecules > 1) watch->surveyed(&survey, watch->user);
+    }
     while (more && status == FMO_OK) status = run_portion(&b, &more, err);
     totals->seconds = driver_seconds() - begin;
     if (status == FMO_OK) { /* the same on all ranks up to here */
-        if (b.file && is_first(&b) && totals->failed < totals->molecules)
-            status = write_file(&b, err);
+        if (b.results && totals->failed < totals->molecules)
+            status = driver_scf_results_write(b.results, err);
         status = driver_agree(ranks, status, err);
     }
-    fmo_molecules_file_destroy(b.file);
+    driver_scf_results_close(b.results);
     fmo_basis_set_destroy(b.set);
     fmo_xyz_close(b.xyz);
     free(b.one);

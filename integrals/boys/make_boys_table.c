@@ -1,4 +1,4 @@
-/* Writes the tables of boys.h and of boys_lanes.h as C initialisers at build time: make-boys-table
+/* Writes the tables of boys.h and of boys_lanes.h as C initialisers at build time: fmo-boys-table-maker
  * FILE LANES_FILE. On each interval of width 1/20 around T0 the highest order is a polynomial of
  * degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
 #define FMO_REF_REAL long double
@@ -132,7 +132,7 @@ static void write_rows(FILE *out)
 int main(int argc, char **argv)
 {
     if (argc != 2 && argc != 3) {
-        fprintf(stderr, "usage: make-boys-table FILE [LANES_FILE]\n");
+        fprintf(stderr, "usage: fmo-boys-table-maker FILE [LANES_FILE]\n");
         return 2;
     }
     for (int file = 1; file < argc; file++) {

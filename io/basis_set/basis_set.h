@@ -1,5 +1,5 @@
-/* Basis sets: shells by element, from Basis Set Exchange JSON or Gaussian's .gbs format, and data
- * sets made from a molecule and a basis set. Formats, names and directories:
+/* Basis sets: shells by element, from Basis Set Exchange JSON or the formats of Gaussian, Psi4 and
+ * NWChem, and data sets made from a molecule and a basis set. Formats, names and directories:
  * docs/reference/basis-sets.md. */
 #ifndef FMO_BASIS_SET_H
 #define FMO_BASIS_SET_H
@@ -14,11 +14,11 @@ extern "C" {
 /** A basis set in memory. */
 typedef struct fmo_basis_set fmo_basis_set;
 
-/** Reads a basis set by name or from a file. A text that contains '/' or ends in .json, .gbs, .g94
- *  or .bas is a path. Anything else is a name ("6-31G", "sto3g": case, '-', '_' and blanks are
- *  ignored), looked up in the directories of the environment variable FMO_BASIS_PATH (separated by
- *  ':'), in datasets/basis of the source tree the library was built from, and in the installed
- *  fmo/basis, in this order.
+/** Reads a basis set by name or from a file. A text that contains '/' or ends in .json, .gbs, .g94,
+ *  .bas, .nw or .nwchem is a path. Anything else is a name ("6-31G", "sto3g": case, '-', '_' and
+ *  blanks are ignored), looked up in the directories of the environment variable FMO_BASIS_PATH
+ *  (separated by ':') and then in share/fmo/basis, which is found relative to the library's own
+ * file.
  *  @param[out] set  free with fmo_basis_set_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line or element and shell, and the cure; for
  *          an unknown name it lists the known ones), FMO_ERR_MEMORY */
@@ -47,7 +47,8 @@ FMO_API void fmo_basis_set_list(char *text, size_t size);
 #define FMO_FUNCTIONS_ROW(e, name, text) e,
 /** Form of the functions of shells above p in a data set made with a basis set. FMO_FUNCTIONS_SET:
  *  the form that the file of the set specifies; where it specifies none (Gaussian's format), d
- *  shells are spherical, as in Gaussian. A data set without shells above p is Cartesian. */
+ *  shells are spherical, as in Gaussian; in NWChem's format they are Cartesian. A data set without
+ * shells above p is Cartesian. */
 typedef enum fmo_functions {
     FMO_FUNCTIONS_TABLE(FMO_FUNCTIONS_ROW) FMO_FUNCTIONS_COUNT
 } fmo_functions;
@@ -62,11 +63,12 @@ FMO_API const char *fmo_functions_text(fmo_functions functions);
 FMO_API void fmo_basis_set_choose_functions(fmo_basis_set *set, fmo_functions functions);
 
 /** Creates a data set without a density: the nuclei of the molecule, each with the shells of its
- *  element. Primitives are normalised, then every function. AO order: nucleus by nucleus, first its
- *  s shells, then p, then d, each in the order of the set; the functions of a shell are in TREXIO's
- *  order, x y z and xx xy xz yy yz zz if Cartesian, z x y and m = 0 +1 -1 +2 -2 if spherical
- *  (fmo_basis_set_choose_functions). fmo_dataset_density() is NULL; fmo_dataset_path() and
- *  fmo_dataset_sha256() are those of the molecule's file ("" if there is none).
+ *  element; a ghost atom becomes a nucleus of charge 0. Primitives are normalised, then every
+ * function. AO order: nucleus by nucleus, first its s shells, then p, then d, each in the order of
+ * the set; the functions of a shell are in TREXIO's order, x y z and xx xy xz yy yz zz if
+ * Cartesian, z x y and m = 0 +1 -1 +2 -2 if spherical (fmo_basis_set_choose_functions).
+ * fmo_dataset_density() is NULL; fmo_dataset_path() and fmo_dataset_sha256() are those of the
+ * molecule's file ("" if there is none).
  *  @param[in] charge  of the molecule, in units of e; the number of electrons must be even
  *  @return FMO_OK, FMO_ERR_INPUT (element not in the set, shells above d, d shells partly Cartesian
  *          and partly spherical, odd number of electrons, impossible molecule), FMO_ERR_ARGUMENT

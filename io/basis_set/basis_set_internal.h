@@ -1,5 +1,5 @@
-/* The members of a basis set, and the functions by which its two readers fill it. Next: set.c
- * (shells), json.c and gaussian.c (readers). */
+/* The members of a basis set, and the functions by which its readers fill it. Next: set.c
+ * (shells), json.c, gaussian.c and nwchem.c (readers). */
 #ifndef FMO_IO_BASIS_SET_INTERNAL_H
 #define FMO_IO_BASIS_SET_INTERNAL_H
 
@@ -46,6 +46,11 @@ struct fmo_basis_set {
 extern const char fmo_ang_mom_letters[FMO_ANG_MOM_MOST + 2];
 char fmo_ang_mom_letter(int ang_mom);
 
+/* Returns the number of angular momenta of a shell type ("S", "SP", "L=7"); 0 if it is not a
+ * type. */
+enum { FMO_TYPE_LETTERS = 8 };
+int fmo_basis_shell_type(fmo_word word, int ang_mom[FMO_TYPE_LETTERS]);
+
 /* A contracted shell of an element as a file has it. */
 typedef struct fmo_file_shell {
     int number; /* atomic number */
@@ -68,5 +73,9 @@ fmo_status fmo_basis_set_repeat_shell(fmo_basis_set *set, const fmo_text *text, 
 /* The readers: add the shells of the text to an empty set, and set its name if the file has one. */
 fmo_status fmo_basis_set_parse_json(fmo_basis_set *set, const fmo_text *text);
 fmo_status fmo_basis_set_parse_gaussian(fmo_basis_set *set, fmo_text *text);
+fmo_status fmo_basis_set_parse_nwchem(fmo_basis_set *set, fmo_text *text);
+
+/* Returns true if the text is in NWChem's format. Consumes nothing. */
+bool fmo_basis_set_is_nwchem(const fmo_text *text);
 
 #endif

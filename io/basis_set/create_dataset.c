@@ -124,11 +124,17 @@ static fmo_status choose_form(maker *m)
     return FMO_OK;
 }
 
+static bool is_ghost(const maker *m, int i)
+{
+    return m->molecule->ghost && m->molecule->ghost[i];
+}
+
 /* Counts the electrons. Their number is odd only with a multiplicity for it. */
 static fmo_status count_electrons(maker *m, int charge)
 {
     long long n = -(long long)charge;
-    for (int i = 0; i < m->molecule->nucleus_num; i++) n += m->molecule->number[i];
+    for (int i = 0; i < m->molecule->nucleus_num; i++)
+        if (!is_ghost(m, i)) n += m->molecule->number[i];
     if (n < 1 || n > INT_MAX)
         return INPUT(m, "%s: a charge of %d leaves %lld electrons; choose another charge", m->label,
                      charge, n);
@@ -195,7 +201,7 @@ static void fill_functions(const maker *m, arrays *a)
     sizes at = {0, 0, 0};
     for (int i = 0; i < m->molecule->nucleus_num; i++) {
         int z = m->molecule->number[i];
-        a->charge[i] = z;
+        a->charge[i] = is_ghost(m, i) ? 0.0 : z;
         for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
             for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++)
                 if (m->set->shell[s].ang_mom == l) fill_shell(m, &m->set->shell[s], i, &at, a);
@@ -264,6 +270,7 @@ static fmo_status finish(maker *m)
     snprintf(d->basis_name, sizeof d->basis_name, "%s", m->set->name);
     if (!d->path || fmo_dataset_name_nuclei(d, d->input.nucleus_charge, NULL, 0) != FMO_OK)
         return no_memory(m);
+    for (int i = 0; i < d->nucleus_num; i++) d->number[i] = m->molecule->number[i]; /* of ghosts */
     return fmo_dataset_note_close(d) == FMO_OK ? FMO_OK : no_memory(m);
 }
 

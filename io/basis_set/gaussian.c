@@ -1,4 +1,5 @@
-/* Reads basis sets in Gaussian's format (.gbs, .g94): blocks for one or several elements, each
+/* Reads basis sets in Gaussian's format (.gbs, .g94), which Psi4 uses too, with a line "spherical"
+ * or "cartesian" before the blocks: blocks for one or several elements, each
  * ended by "****"; a shell has a type (S, P, SP, ...), a number of primitives and a scale factor,
  * whose square multiplies the exponents (gaussian.com/gen). "!" begins a comment. Of effective core
  * potentials that follow, only the elements that have one are recorded. Next: set.c. */
@@ -12,6 +13,7 @@
 typedef struct parser {
     fmo_basis_set *set;
     fmo_text *text;
+    fmo_set_form form;
     fmo_word line;                 /* rest of the line read last */
     int element[FMO_ELEMENT_MOST]; /* atomic numbers of the current block */
     int element_num;
@@ -30,11 +32,6 @@ static bool next_line(parser *p)
         if (fmo_text_word(&rest, &word)) return true;
     }
     return false;
-}
-
-static bool starts_with(fmo_word word, const char *text)
-{
-    return word.size >= strlen(text) && strncasecmp(word.at, text, strlen(text)) == 0;
 }
 
 static bool is_end(fmo_word word)
@@ -73,32 +70,13 @@ static fmo_status read_elements(parser *p)
     return FMO_OK;
 }
 
-/* Returns the number of angular momenta of a shell type ("S", "SP", "L=7"); 0 if it is not a
- * type. */
-static int ang_moms_of(fmo_word word, int ang_mom[8])
-{
-    long l;
-    if (starts_with(word, "L=") &&
-        fmo_text_count((fmo_word){word.at + 2, word.size - 2}, FMO_ANG_MOM_MOST, &l)) {
-        ang_mom[0] = (int)l;
-        return 1;
-    }
-    if (word.size > 8) return 0;
-    for (size_t i = 0; i < word.size; i++) {
-        const char *at = strchr(fmo_ang_mom_letters, word.at[i] | 0x20);
-        if (!at || !*at) return 0;
-        ang_mom[i] = (int)(at - fmo_ang_mom_letters);
-    }
-    return (int)word.size;
-}
-
 /* Reads one line of a shell: an exponent and one coefficient for each of `columns` angular
  * momenta. */
 static fmo_status read_primitive(parser *p, int columns, double *exponent, double **coefficient)
 {
     fmo_word word;
     char quote[FMO_QUOTE_SIZE];
-    double values[9];
+    double values[1 + FMO_TYPE_LETTERS];
     int n = 0;
     while (fmo_text_word(&p->line, &word)) {
         if (n > columns)
@@ -120,7 +98,8 @@ static fmo_status read_primitive(parser *p, int columns, double *exponent, doubl
 static fmo_status read_shell(parser *p, fmo_word type)
 {
     double scale = 1.0;
-    int ang_mom[8], columns = ang_moms_of(type, ang_mom), line = p->text->line;
+    int ang_mom[FMO_TYPE_LETTERS], columns = fmo_basis_shell_type(type, ang_mom),
+                                   line = p->text->line;
     fmo_word word;
     char quote[FMO_QUOTE_SIZE], where[32];
     long n = 0;
@@ -142,7 +121,7 @@ static fmo_status read_shell(parser *p, fmo_word type)
     fmo_status status = FMO_OK;
     if (!values) return fmo_text_fail(p->text, 0, FMO_ERR_MEMORY, "no memory to read it");
     for (long k = 0; status == FMO_OK && k < n; k++) {
-        double *row[8];
+        double *row[FMO_TYPE_LETTERS];
         for (int c = 0; c < columns; c++) row[c] = values + (1 + c) * n + k;
         if (!next_line(p)) {
             status = INPUT(p, "the file ends within a shell of %s; get it again",
@@ -155,7 +134,7 @@ static fmo_status read_shell(parser *p, fmo_word type)
     snprintf(where, sizeof where, "line %d", line);
     for (int c = 0; status == FMO_OK && c < columns; c++)
         status = fmo_basis_set_add_shell(p->set, p->text, where,
-                                         &(fmo_file_shell){p->element[0], ang_mom[c], FMO_FORM_OPEN,
+                                         &(fmo_file_shell){p->element[0], ang_mom[c], p->form,
                                                            (int)n, exponent, values + (1 + c) * n});
     free(values);
     return status;
@@ -214,6 +193,18 @@ static bool ecps_begin(parser *p)
     return next_line(&ahead) && fmo_text_word(&ahead.line, &word) && ecp_element(word);
 }
 
+/* Sets the form of the functions from the line "spherical" or "cartesian" of Psi4. */
+static bool read_form(parser *p, fmo_word word)
+{
+    if (word.size == 9 && strncasecmp(word.at, "spherical", 9) == 0)
+        p->form = FMO_FORM_SPHERICAL;
+    else if (word.size == 9 && strncasecmp(word.at, "cartesian", 9) == 0)
+        p->form = FMO_FORM_CARTESIAN;
+    else
+        return false;
+    return true;
+}
+
 fmo_status fmo_basis_set_parse_gaussian(fmo_basis_set *set, fmo_text *text)
 {
     parser p = {.set = set, .text = text};
@@ -221,7 +212,7 @@ fmo_status fmo_basis_set_parse_gaussian(fmo_basis_set *set, fmo_text *text)
     while (status == FMO_OK && next_line(&p)) {
         fmo_word rest = p.line, word;
         fmo_text_word(&rest, &word);
-        if (is_end(word)) continue;
+        if (is_end(word) || read_form(&p, word)) continue;
         if (ecps_begin(&p)) {
             note_ecps(&p);
             break;

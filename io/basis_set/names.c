@@ -2,6 +2,7 @@
  * basis_set.h. */
 #define _GNU_SOURCE /* strcasestr */
 #include "io/basis_set/names.h"
+#include "base/data_path.h"
 #include "base/harmless.h"
 #include <fmo/basis_set.h>
 
@@ -15,7 +16,7 @@
 
 enum { NAME_SIZE = 64, NAMES_MOST = 512 };
 
-static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas"};
+static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas", ".nw", ".nwchem"};
 enum { SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0] };
 
 /* Normalises a name: "STO-3G" and "sto 3g" become "sto3g"; "6-31G*" and "6-31G**" become "631g(d)"
@@ -47,30 +48,25 @@ size_t fmo_basis_file_stem(const char *file)
     return 0;
 }
 
-/* Returns directory i of the search order, *size characters long; NULL after the last. */
-static const char *directory_at(int i, size_t *size)
+/* Returns directory i of the search order, to be freed; NULL after the last. */
+static char *directory_at(int i)
 {
-    static const char *const built_in[] = {FMO_BASIS_SOURCE_DIR, FMO_BASIS_INSTALL_DIR};
     const char *path = getenv("FMO_BASIS_PATH");
     while (path) {
-        *size = strcspn(path, ":");
-        if (*size && i-- == 0) return path;
-        path = path[*size] ? path + *size + 1 : NULL;
+        const size_t size = strcspn(path, ":");
+        if (size && i-- == 0) return strndup(path, size);
+        path = path[size] ? path + size + 1 : NULL;
     }
-    if (i >= (int)(sizeof built_in / sizeof built_in[0])) return NULL;
-    *size = strlen(built_in[i]);
-    return built_in[i];
+    return i == 0 ? fmo_data_path("basis") : NULL;
 }
 
 /* Calls visit for each file of a basis set, with its directory and the index of that directory. */
 static void visit_sets(void (*visit)(int i, const char *directory, const char *file, void *data),
                        void *data)
 {
-    size_t size = 0;
-    const char *at;
-    for (int i = 0; (at = directory_at(i, &size)); i++) {
-        char *name = strndup(at, size);
-        DIR *directory = name ? opendir(name) : NULL;
+    char *name;
+    for (int i = 0; (name = directory_at(i)); i++) {
+        DIR *directory = opendir(name);
         struct dirent *entry;
         while (directory && (entry = readdir(directory)))
             if (fmo_basis_file_stem(entry->d_name)) visit(i, name, entry->d_name, data);

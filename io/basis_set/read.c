@@ -1,5 +1,5 @@
 /* Reads a basis set: finds the file of a name and calls the reader of its format. Next: names.c,
- * json.c and gaussian.c, set.c. */
+ * json.c, gaussian.c and nwchem.c, set.c. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/names.h"
 #include "base/arguments.h"
@@ -19,13 +19,14 @@ static fmo_status parse(fmo_basis_set *set, fmo_text *text)
     size_t stem = fmo_basis_file_stem(file);
     snprintf(set->name, sizeof set->name, "%.*s", (int)(stem ? stem : strlen(file)), file);
     fmo_text_harmless(set->name);
-    fmo_status status =
-        *at == '{' ? fmo_basis_set_parse_json(set, text) : fmo_basis_set_parse_gaussian(set, text);
+    fmo_status status = *at == '{'                      ? fmo_basis_set_parse_json(set, text)
+                        : fmo_basis_set_is_nwchem(text) ? fmo_basis_set_parse_nwchem(set, text)
+                                                        : fmo_basis_set_parse_gaussian(set, text);
     if (status == FMO_OK && !set->shell_num)
         status =
             fmo_text_fail(text, 0, FMO_ERR_INPUT,
                           "holds no shells; expected a basis set as Basis Set Exchange JSON or "
-                          "in Gaussian's format");
+                          "in the format of Gaussian, Psi4 or NWChem");
     return status;
 }
 

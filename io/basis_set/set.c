@@ -5,12 +5,32 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 const char fmo_ang_mom_letters[] = "spdfghiklmnoqrtuvwxyz";
 
 char fmo_ang_mom_letter(int ang_mom)
 {
     return ang_mom >= 0 && ang_mom <= FMO_ANG_MOM_MOST ? fmo_ang_mom_letters[ang_mom] : '?';
+}
+
+/* Reads the letters of a type, or "L=" and a number. */
+int fmo_basis_shell_type(fmo_word word, int ang_mom[FMO_TYPE_LETTERS])
+{
+    long l;
+    if (word.size > 2 && strncasecmp(word.at, "L=", 2) == 0 &&
+        fmo_text_count((fmo_word){word.at + 2, word.size - 2}, FMO_ANG_MOM_MOST, &l)) {
+        ang_mom[0] = (int)l;
+        return 1;
+    }
+    if (word.size > FMO_TYPE_LETTERS) return 0;
+    for (size_t i = 0; i < word.size; i++) {
+        const char *at = strchr(fmo_ang_mom_letters, word.at[i] | 0x20);
+        if (!at || !*at) return 0;
+        ang_mom[i] = (int)(at - fmo_ang_mom_letters);
+    }
+    return (int)word.size;
 }
 
 static fmo_status no_memory(const fmo_text *text)

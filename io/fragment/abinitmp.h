@@ -42,6 +42,7 @@ typedef struct fmo_abinitmp_atom {
     double angstrom[3];
     int residue;                    /* residue in a PDB file, from 0; -1 for atoms of &XYZ */
     char label[FMO_ABINITMP_LABEL]; /* chain, name and number of the residue */
+    fmo_atom_label names;           /* of a PDB file */
 } fmo_abinitmp_atom;
 
 typedef struct fmo_abinitmp {

@@ -62,6 +62,11 @@ static fmo_status read_atom(fmo_text *text, fmo_abinitmp *a, fmo_word line, int 
     snprintf(atom.label, sizeof atom.label, "%c:%s%s", line.at[21] == ' ' ? '?' : line.at[21], head,
              place);
     if (atom.label[0] < ' ' || atom.label[0] > '~') atom.label[0] = '?';
+    memcpy(atom.names.name, name, sizeof name);
+    memcpy(atom.names.residue, head, sizeof head);
+    memcpy(atom.names.place, place, sizeof place);
+    atom.names.chain = line.at[21] == ' ' ? ' ' : atom.label[0];
+    atom.names.is_hetero = line.at[0] == 'H';
     const fmo_abinitmp_atom *last = a->atoms ? &a->atom[a->atoms - 1] : NULL;
     if (last && strcmp(last->label, atom.label) != 0) atom.residue = ++*residue;
     if (last && last->label[0] != atom.label[0]) a->chains = true;

@@ -199,7 +199,10 @@ fmo_status fmo_abinitmp_system(fmo_abinitmp *a, fmo_fragment_system *s)
     s->geometry = a->read;
     a->read = NULL;
     s->bohr = FMO_ABINITMP_BOHR;
+    s->label = s->geometry ? calloc((size_t)s->atom_num, sizeof *s->label) : NULL;
+    if (s->geometry && !s->label) return fmo_fragment_no_memory(a->text);
     for (int k = 0; k < s->atom_num; k++) {
+        if (s->label) s->label[k] = a->atom[k].names;
         s->number[k] = a->atom[k].number;
         for (int x = 0; x < 3; x++) s->coord[3 * k + x] = a->atom[k].angstrom[x] / s->bohr;
     }

@@ -19,6 +19,15 @@ extern "C" {
 /** A threshold larger than the distance of any two fragments: turns its approximation off. */
 #define FMO_FRAGMENT_NOWHERE 1e30
 
+/** Names of an atom in a PDB file, without surrounding blanks. */
+typedef struct fmo_atom_label {
+    char name[5];    /**< of the atom, such as "CA" */
+    char residue[5]; /**< of its residue, such as "ASP" */
+    char place[6];   /**< number of the residue, with insertion code, such as "9" or "9A" */
+    char chain;      /**< ' ' if the file has none */
+    char is_hetero;  /**< 1: the line is a HETATM line */
+} fmo_atom_label;
+
 /** A fragmented molecule. The distance of two fragments is the smallest distance of an atom of one
  *  from an atom of the other, relative to the sum of the van der Waals radii of the two atoms. */
 typedef struct fmo_fragment_system {
@@ -44,8 +53,9 @@ typedef struct fmo_fragment_system {
                        0 not specified */
     char *path;     /**< path of the file, or NULL */
     char *geometry; /**< path of a second file with the atoms, or NULL */
-    char sha256[65]; /**< SHA-256 of the file, 64 hex digits; "" if there is no file */
-    char *notice;    /**< one line about content of the file that was ignored, or NULL */
+    fmo_atom_label *label; /**< [atom_num] names in the PDB file, or NULL */
+    char sha256[65];       /**< SHA-256 of the file, 64 hex digits; "" if there is no file */
+    char *notice;          /**< one line about content of the file that was ignored, or NULL */
 } fmo_fragment_system;
 
 /** Reads a fragmented molecule: a PDB file (.pdb, .ent), which is cut into one fragment per
@@ -55,11 +65,14 @@ typedef struct fmo_fragment_system {
 FMO_API fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system,
                                             fmo_error *err);
 
-/** Like fmo_fragment_system_read, with several residues of a chain per fragment; no effect on files
- *  that define their fragments.
+/** Like fmo_fragment_system_read, with several residues of a chain per fragment, and with ligands;
+ *  neither has an effect on files that define their fragments.
  *  @param[in]  residues  residues per fragment, >= 1
+ *  @param[in]  ligands   JSON file with charges and bonds of residues that fmo does not know
+ *                        (docs/reference/fmo.md), or NULL
  *  @return also FMO_ERR_ARGUMENT */
 FMO_API fmo_status fmo_fragment_system_read_pieces(const char *path, int residues,
+                                                   const char *ligands,
                                                    fmo_fragment_system **system, fmo_error *err);
 FMO_API void fmo_fragment_system_destroy(fmo_fragment_system *system); /**< NULL is allowed */
 

@@ -3,13 +3,13 @@
  * fragment_system.h. */
 #include <fmo/fragment_system.h>
 #include "base/arguments.h"
+#include "base/data_path.h"
 #include "io/fragment/fragment_json.h"
 #include "io/molecule/molecule_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BYTES_MOST = 1 << 24, ORBITALS_MOST = 16, FUNCTIONS_MOST = 100 };
 #define COEFFICIENT_MOST 100.0
@@ -100,7 +100,7 @@ static fmo_status find(const fmo_text *text, const json_t *document, const char 
                  fmo_json_quote(basis, quote), known);
 }
 
-/* Reads the given file, or the one of the source tree or the installation. */
+/* Reads the given file, or the installed one. */
 fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo_hybrids **hybrids,
                             fmo_error *err)
 {
@@ -108,13 +108,19 @@ fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo
     const fmo_status given =
         FMO_CHECK_ARGUMENTS("fmo_hybrids_read", err, FMO_GIVEN(basis), FMO_GIVEN(hybrids));
     if (given != FMO_OK) return given;
-    const char *const shipped =
-        access(FMO_HYBRIDS_SOURCE, R_OK) == 0 ? FMO_HYBRIDS_SOURCE : FMO_HYBRIDS_INSTALL;
     fmo_text text;
     json_t *document = NULL;
     const json_t *entry = NULL;
+    char *const shipped = path ? NULL : fmo_data_path("hybrids/hybrids.json");
+    if (!path && !shipped)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "no hybrid orbitals: there is no share/fmo/hybrids/hybrids.json "
+                             "beside the library: install it there, or give the path of a file");
     fmo_hybrids *h = calloc(1, sizeof *h);
-    if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
+    if (!h) {
+        free(shipped);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
+    }
     fmo_status status = fmo_text_read(&text, path ? path : shipped, BYTES_MOST,
                                       "a file with hybrid orbitals in JSON", err);
     if (status == FMO_OK) status = fmo_text_json(&text, "", &document);
@@ -122,6 +128,7 @@ fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo
     if (status == FMO_OK) status = read_orbitals(&text, entry, h);
     json_decref(document);
     fmo_text_close(&text);
+    free(shipped);
     if (status == FMO_OK)
         *hybrids = h;
     else

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No known residue has as many atoms. */
-enum { RESIDUE_ATOMS_MOST = 64, LINE_LEAST = 54 };
+/* No known residue, and no ligand, has as many atoms. */
+enum { RESIDUE_ATOMS_MOST = 64, LIGAND_ATOMS_MOST = 1000, LINE_LEAST = 54 };
 
 /* Atoms closer than this, in angstrom, are taken for one atom written twice. */
 #define CLOSEST 0.3
@@ -22,9 +22,10 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
     fmo_pdb_residue *last = pdb->residue_num ? &pdb->residue[pdb->residue_num - 1] : NULL;
     if (last && strcmp(last->name, head->name) == 0 && strcmp(last->place, head->place) == 0 &&
         last->chain == head->chain && last->segment == head->segment) {
-        if (last->count < RESIDUE_ATOMS_MOST) return FMO_OK;
+        const int most = last->ligand ? LIGAND_ATOMS_MOST : RESIDUE_ATOMS_MOST;
+        if (last->count < most) return FMO_OK;
         return INPUT(pdb, pdb->text->line, "%s has more than %d atoms; number residues anew",
-                     fmo_pdb_label(last, label), RESIDUE_ATOMS_MOST);
+                     fmo_pdb_label(last, label), most);
     }
     if (!fmo_fragment_grow((void **)&pdb->residue, pdb->residue_num, &pdb->residue_capacity,
                            sizeof *pdb->residue))
@@ -32,11 +33,15 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
     fmo_pdb_residue *r = &pdb->residue[pdb->residue_num++];
     *r = *head;
     r->template = fmo_pdb_find_template(r->name, &r->kind);
-    if (!r->template)
+    r->ligand = r->template ? NULL : fmo_pdb_find_ligand(pdb, r->name);
+    if (r->ligand) r->kind = FMO_PDB_LIGAND;
+    if (!r->template && !r->ligand)
         return INPUT(pdb, r->line,
                      "residue %s is not known%s; waters, single ions, the 20 amino acids, ACE, NME "
-                     "and NH2 are. Remove it, or write fragments as JSON (docs/reference/fmo.md)",
-                     fmo_pdb_label(r, label), hetero ? " (HETATM)" : "");
+                     "and NH2 are. Describe it in %s (--ligands, docs/reference/fmo.md), or remove "
+                     "it",
+                     fmo_pdb_label(r, label), hetero ? " (HETATM)" : "",
+                     pdb->ligand_path ? pdb->ligand_path : "a file of ligands");
     r->first = pdb->atom_num;
     r->n = r->c = r->sg = r->previous = r->next = r->partner = -1;
     return FMO_OK;
@@ -49,7 +54,7 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
     fmo_text *text = pdb->text;
     const bool hetero = line.at[0] == 'H';
     fmo_pdb_residue head = {.segment = pdb->segment, .line = text->line};
-    fmo_pdb_atom atom = {.line = text->line};
+    fmo_pdb_atom atom = {.line = text->line, .hetero = hetero};
     char element[3], field[9], label[FMO_PDB_LABEL];
     if (line.size < LINE_LEAST)
         return INPUT(pdb, text->line, "has %zu columns; expected x, y and z in columns 31 to 54",
@@ -132,31 +137,41 @@ static fmo_status check_places(const fmo_pdb *pdb)
                  fmo_pdb_label(&pdb->residue[a->residue], one), a->line, CLOSEST);
 }
 
-/* Sets a notice about the atoms and models that were left out, if any. */
+/* Sets a notice about the atoms and models that were left out, and a ligand that the file does not
+ * have, if any. */
 static fmo_status say(const fmo_pdb *pdb, fmo_fragment_system *s)
 {
-    char line[160] = "", *end = line;
+    char line[240] = "", *end = line;
+    const char *const stop = line + sizeof line;
     if (pdb->alternatives)
-        end += snprintf(line, sizeof line, "%d atoms at alternative places other than A left out",
-                        pdb->alternatives);
+        end += snprintf(end, (size_t)(stop - end),
+                        "%d atoms at alternative places other than A left out", pdb->alternatives);
     if (pdb->models > 1)
-        snprintf(end, sizeof line - (size_t)(end - line), "%s%d models after the first left out",
-                 end > line ? "; " : "", pdb->models - 1);
+        end += snprintf(end, (size_t)(stop - end), "%s%d models after the first left out",
+                        end > line ? "; " : "", pdb->models - 1);
+    for (int k = 0; k < pdb->ligand_num; k++)
+        if (!pdb->ligand[k].found) {
+            snprintf(end, (size_t)(stop - end), "%sno residue is named %s, as in --ligands",
+                     end > line ? "; " : "", pdb->ligand[k].name);
+            break;
+        }
     if (!*line) return FMO_OK;
     s->notice = strdup(line);
     return s->notice ? FMO_OK : fmo_fragment_no_memory(pdb->text);
 }
 
-fmo_status fmo_fragment_read_pdb(fmo_text *text, int residues, fmo_fragment_system *s)
+fmo_status fmo_fragment_read_pdb(fmo_text *text, const fmo_pdb_reading *how, fmo_fragment_system *s)
 {
-    fmo_pdb pdb = {.text = text};
-    fmo_status status = read_records(&pdb);
+    fmo_pdb pdb = {.text = text, .ligand_path = how->ligands};
+    fmo_status status = how->ligands ? fmo_pdb_read_ligands(&pdb) : FMO_OK;
+    if (status == FMO_OK) status = read_records(&pdb);
     if (status == FMO_OK) status = check_places(&pdb);
     if (status == FMO_OK) status = fmo_pdb_link(&pdb);
     for (int r = 0; r < pdb.residue_num && status == FMO_OK; r++)
         status = fmo_pdb_find_charge(&pdb, &pdb.residue[r]);
-    if (status == FMO_OK) status = fmo_pdb_cut(&pdb, residues, s);
+    if (status == FMO_OK) status = fmo_pdb_cut(&pdb, how->residues, s);
     if (status == FMO_OK) status = say(&pdb, s);
+    fmo_pdb_free_ligands(&pdb);
     free(pdb.atom);
     free(pdb.residue);
     return status;

@@ -1,6 +1,7 @@
 /* Reads a PDB file into a fragmented molecule: atoms and residues (pdb.c), charge and protonation
- * state of each residue (pdb_table.c, pdb_residue.c), fragments (pdb_cut.c). pdb_atom.c has
- * functions shared by these files and abinitmp_pdb.c, which reads only atoms. */
+ * state of each residue (pdb_table.c, pdb_residue.c), ligands described in a file of their own
+ * (pdb_ligand.c), fragments (pdb_cut.c). pdb_atom.c has functions shared by these files and
+ * abinitmp_pdb.c, which reads only atoms. */
 #ifndef FMO_IO_FRAGMENT_PDB_H
 #define FMO_IO_FRAGMENT_PDB_H
 
@@ -8,6 +9,7 @@
 
 typedef struct fmo_pdb_atom {
     char name[5];
+    bool hetero; /* the line is a HETATM line */
     int number, line, residue;
     double angstrom[3];
 } fmo_pdb_atom;
@@ -17,7 +19,8 @@ typedef enum fmo_pdb_kind {
     FMO_PDB_FIRST, /* a cap before the first residue of a chain: ACE */
     FMO_PDB_LAST,  /* a cap after the last residue of a chain: NME, NH2 */
     FMO_PDB_WATER,
-    FMO_PDB_ION
+    FMO_PDB_ION,
+    FMO_PDB_LIGAND /* described by the file of ligands */
 } fmo_pdb_kind;
 
 enum { FMO_PDB_STATES = 2 };
@@ -36,11 +39,24 @@ typedef struct fmo_pdb_template {
     fmo_pdb_state states[FMO_PDB_STATES]; /* two equal states: there is only one */
 } fmo_pdb_template;
 
+/* A residue described by the file of ligands. */
+typedef struct fmo_pdb_bond {
+    char atom[2][5];
+} fmo_pdb_bond;
+typedef struct fmo_pdb_ligand {
+    char name[5];
+    int charge;
+    int bond_num; /* 0: bonds were not given */
+    fmo_pdb_bond *bond;
+    bool found; /* the PDB file has such a residue */
+} fmo_pdb_ligand;
+
 typedef struct fmo_pdb_residue {
     char name[5], place[6], chain; /* as in the file; place: number and insertion code */
     int segment;                   /* number of TER lines before it */
     int first, count, line;        /* first atom, number of atoms, line of the first atom */
     const fmo_pdb_template *template;
+    const fmo_pdb_ligand *ligand; /* NULL for all others */
     fmo_pdb_kind kind;
     int n, c, sg;       /* index of the atom of this name, or -1 */
     int previous, next; /* residues bound by peptide bonds, or -1 */
@@ -55,8 +71,11 @@ typedef struct fmo_pdb {
     int atom_num, atom_capacity;
     fmo_pdb_residue *residue;
     int residue_num, residue_capacity;
-    int alternatives;    /* number of atoms left out because they are alternative locations */
-    int segment, models; /* number of TER and MODEL lines so far */
+    int alternatives;        /* number of atoms left out because they are alternative locations */
+    int segment, models;     /* number of TER and MODEL lines so far */
+    const char *ligand_path; /* the file of ligands, or NULL */
+    fmo_pdb_ligand *ligand;
+    int ligand_num;
 } fmo_pdb;
 
 enum { FMO_PDB_LABEL = 48 };
@@ -86,6 +105,15 @@ const char *fmo_pdb_atom_name(const fmo_pdb_residue *residue, const char *name);
 /* Determines the charge of a residue from its hydrogens. Returns FMO_OK, or FMO_ERR_INPUT if atoms
  * or hydrogens are missing or do not belong to the residue. */
 fmo_status fmo_pdb_find_charge(const fmo_pdb *pdb, fmo_pdb_residue *residue);
+
+/* Reads the file of ligands; frees what it holds. */
+fmo_status fmo_pdb_read_ligands(fmo_pdb *pdb);
+void fmo_pdb_free_ligands(fmo_pdb *pdb);
+/* Returns the ligand of this name and marks it as found, or NULL. */
+const fmo_pdb_ligand *fmo_pdb_find_ligand(fmo_pdb *pdb, const char *name);
+/* Checks that the atoms of a residue are those of its bonds, at distances of bonds, that it has an
+ * even number of electrons and no bond to another residue; sets its charge. */
+fmo_status fmo_pdb_check_ligand(const fmo_pdb *pdb, fmo_pdb_residue *residue);
 
 /* fmo_pdb_link finds the bonds between residues; fmo_pdb_cut then makes fragments of `residues`
  * residues each. */

@@ -185,6 +185,15 @@ static fmo_status name_fragments(const fmo_pdb *pdb, fmo_fragment_system *s)
     return status;
 }
 
+static fmo_atom_label label_of(const fmo_pdb_residue *r, const fmo_pdb_atom *atom)
+{
+    fmo_atom_label label = {.chain = r->chain, .is_hetero = atom->hetero};
+    memcpy(label.name, atom->name, sizeof label.name);
+    memcpy(label.residue, r->name, sizeof label.residue);
+    memcpy(label.place, r->place, sizeof label.place);
+    return label;
+}
+
 /* Assigns atoms to fragments, moves C and O at cut bonds to the next fragment, and lists the cut
  * bonds. */
 fmo_status fmo_pdb_cut(fmo_pdb *pdb, int residues, fmo_fragment_system *s)
@@ -195,7 +204,8 @@ fmo_status fmo_pdb_cut(fmo_pdb *pdb, int residues, fmo_fragment_system *s)
     free(joined);
     fmo_status status = fmo_fragment_make(pdb->text, pdb->atom_num, fragments, s);
     s->bond = malloc(2 * (size_t)pdb->residue_num * sizeof *s->bond);
-    if (status == FMO_OK && !s->bond) status = fmo_fragment_no_memory(pdb->text);
+    s->label = calloc((size_t)pdb->atom_num, sizeof *s->label);
+    if (status == FMO_OK && (!s->bond || !s->label)) status = fmo_fragment_no_memory(pdb->text);
     if (status != FMO_OK) return status;
     for (int k = 0; k < pdb->residue_num; k++) {
         const fmo_pdb_residue *r = &pdb->residue[k];
@@ -203,6 +213,7 @@ fmo_status fmo_pdb_cut(fmo_pdb *pdb, int residues, fmo_fragment_system *s)
         for (int a = r->first; a < r->first + r->count; a++) {
             s->number[a] = pdb->atom[a].number;
             s->fragment[a] = r->fragment;
+            s->label[a] = label_of(r, &pdb->atom[a]);
             for (int x = 0; x < 3; x++) s->coord[3 * a + x] = pdb->atom[a].angstrom[x] / s->bohr;
         }
         if (!is_cut(pdb, r)) continue;

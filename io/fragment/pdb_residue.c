@@ -186,10 +186,11 @@ fmo_status fmo_pdb_find_charge(const fmo_pdb *pdb, fmo_pdb_residue *r)
 {
     static const fmo_pdb_state acid[FMO_PDB_STATES] = {{0, -1}, {1, 0}},
                                bridge[FMO_PDB_STATES] = {{0, 0}, {0, 0}};
-    const fmo_pdb_template *t = r->template;
     char label[FMO_PDB_LABEL];
     form f;
     if (r->kind == FMO_PDB_ION) return check_ion(pdb, r);
+    if (r->kind == FMO_PDB_LIGAND) return fmo_pdb_check_ligand(pdb, r);
+    const fmo_pdb_template *const t = r->template;
     fill_form(r, &f);
     r->charge = 0;
     const int amine = 2 + (strcmp(t->name, "PRO") != 0);

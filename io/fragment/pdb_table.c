@@ -93,6 +93,7 @@ const fmo_pdb_template *fmo_pdb_find_template(const char *name, fmo_pdb_kind *ki
 
 int fmo_pdb_element(const fmo_pdb_template *known, fmo_pdb_kind kind, const char *name)
 {
+    if (kind == FMO_PDB_LIGAND) return 0; /* names of atoms are free */
     if (kind == FMO_PDB_ION) return fmo_element_number(known->atoms, strlen(known->atoms));
     name += strspn(name, "0123456789");
     if (*name == 'D') return 1;

@@ -23,13 +23,14 @@ static format format_of(const char *path)
     return JSON;
 }
 
-static fmo_status read_text(fmo_text *text, format kind, int residues, fmo_fragment_system *s)
+static fmo_status read_text(fmo_text *text, format kind, const fmo_pdb_reading *how,
+                            fmo_fragment_system *s)
 {
     switch (kind) {
     case JSON:
         return fmo_fragment_read_json(text, s);
     case PDB:
-        return fmo_fragment_read_pdb(text, residues, s);
+        return fmo_fragment_read_pdb(text, how, s);
     case GAMESS:
         return fmo_fragment_read_gamess(text, s);
     case ABINITMP:
@@ -43,8 +44,8 @@ static fmo_status read_text(fmo_text *text, format kind, int residues, fmo_fragm
 
 /* Reads the file with the reader of its format, after setting the default unit and thresholds, and
  * checks the result. */
-static fmo_status read_file(const char *path, int residues, fmo_fragment_system **system,
-                            fmo_error *err)
+static fmo_status read_file(const char *path, const fmo_pdb_reading *how,
+                            fmo_fragment_system **system, fmo_error *err)
 {
     static const char *const what[] = {[JSON] = "a system of fragments in JSON",
                                        [PDB] = "a PDB file",
@@ -66,7 +67,7 @@ static fmo_status read_file(const char *path, int residues, fmo_fragment_system 
     s->aoc_from = 1.0; /* defaults of OpenFMO */
     s->ptc_from = s->es_dimers_from = 2.0;
     fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MOST, what[kind], err);
-    if (status == FMO_OK) status = read_text(&text, kind, residues, s);
+    if (status == FMO_OK) status = read_text(&text, kind, how, s);
     memcpy(s->sha256, text.sha256, sizeof s->sha256);
     fmo_text_close(&text);
     if (status == FMO_OK) status = fmo_fragment_system_check(s, err);
@@ -82,10 +83,10 @@ fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **syst
     if (system) *system = NULL;
     const fmo_status given =
         FMO_CHECK_ARGUMENTS("fmo_fragment_system_read", err, FMO_GIVEN(path), FMO_GIVEN(system));
-    return given == FMO_OK ? read_file(path, 1, system, err) : given;
+    return given == FMO_OK ? read_file(path, &(fmo_pdb_reading){1, NULL}, system, err) : given;
 }
 
-fmo_status fmo_fragment_system_read_pieces(const char *path, int residues,
+fmo_status fmo_fragment_system_read_pieces(const char *path, int residues, const char *ligands,
                                            fmo_fragment_system **system, fmo_error *err)
 {
     if (system) *system = NULL;
@@ -96,5 +97,5 @@ fmo_status fmo_fragment_system_read_pieces(const char *path, int residues,
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fragment_system_read_pieces: residues = %d: expected 1 or more",
                              residues);
-    return read_file(path, residues, system, err);
+    return read_file(path, &(fmo_pdb_reading){residues, ligands}, system, err);
 }

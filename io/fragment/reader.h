@@ -10,9 +10,16 @@
 /* Largest coordinate that is read, in angstrom; fmo_basis_create accepts 1e6 bohr. */
 #define FMO_FRAGMENT_FARTHEST 5e5
 
+/* How a PDB file is read: residues per fragment; file that describes ligands, or NULL. */
+typedef struct fmo_pdb_reading {
+    int residues;
+    const char *ligands;
+} fmo_pdb_reading;
+
 /* Return FMO_OK, FMO_ERR_INPUT (the message is set) or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *system);
-fmo_status fmo_fragment_read_pdb(fmo_text *text, int residues, fmo_fragment_system *system);
+fmo_status fmo_fragment_read_pdb(fmo_text *text, const fmo_pdb_reading *how,
+                                 fmo_fragment_system *system);
 fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *system);
 

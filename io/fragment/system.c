@@ -20,6 +20,7 @@ void fmo_fragment_system_destroy(fmo_fragment_system *system)
     free(system->basis);
     free(system->path);
     free(system->geometry);
+    free(system->label);
     free(system->notice);
     free(system);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MOST = 1 << 14 };
+enum { NODES_MOST = 1 << 22 }; /* three for each molecule of a batch */
 
 void fmo_h5_tree_free(fmo_h5_tree *tree)
 {
@@ -17,10 +17,10 @@ void fmo_h5_tree_free(fmo_h5_tree *tree)
         fmo_h5_object_free(&node->object);
     }
     free(tree->node);
-    free(tree->by_address);
+    free(tree->slot);
     tree->node = NULL;
-    tree->by_address = NULL;
-    tree->node_num = tree->node_capacity = 0;
+    tree->slot = NULL;
+    tree->node_num = tree->node_capacity = tree->slot_num = 0;
     fmo_h5_file_free(&tree->file);
 }
 
@@ -35,40 +35,54 @@ const fmo_h5_link *fmo_h5_tree_link(const fmo_h5_node *group, const char *name)
     return bsearch(name, group->link, group->link_num, sizeof *group->link, compare_name);
 }
 
+/* Returns the slot of the node at an address, or the empty one where it belongs. The multiplier is
+ * 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3, 6.4). */
+static size_t slot_of(const fmo_h5_tree *tree, uint64_t address)
+{
+    const uint64_t hash = address * 0x9E3779B97F4A7C15u;
+    size_t at = (size_t)(hash ^ hash >> 32) & (tree->slot_num - 1);
+    while (tree->slot[at] && tree->node[tree->slot[at] - 1].object.address != address)
+        at = (at + 1) & (tree->slot_num - 1);
+    return at;
+}
+
+/* Ensures space for one more node and its slot. */
+static fmo_h5_code grow(fmo_h5_tree *tree)
+{
+    if (tree->node_num < tree->node_capacity) return FMO_H5_OK;
+    const size_t capacity = tree->node_capacity ? 2 * tree->node_capacity : 128;
+    fmo_h5_node *node = realloc(tree->node, capacity * sizeof *node);
+    if (node) tree->node = node;
+    size_t *slot = calloc(2 * capacity, sizeof *slot);
+    if (!node || !slot) {
+        free(slot);
+        return fmo_h5_give_up(&tree->file, FMO_H5_MEMORY, "no memory to read it");
+    }
+    free(tree->slot);
+    tree->slot = slot;
+    tree->slot_num = 2 * capacity;
+    tree->node_capacity = capacity;
+    for (size_t i = 0; i < tree->node_num; i++)
+        slot[slot_of(tree, tree->node[i].object.address)] = i + 1;
+    return FMO_H5_OK;
+}
+
 /* Returns the index of the node at an address, and adds an empty one if it is new. */
 static fmo_h5_code node_at(fmo_h5_tree *tree, uint64_t address, size_t *index)
 {
-    size_t low = 0, high = tree->node_num; /* finds the first node not below the address */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tree->node[tree->by_address[middle]].object.address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *index = low < tree->node_num ? tree->by_address[low] : 0;
-    if (low < tree->node_num && tree->node[*index].object.address == address) return FMO_H5_OK;
-    *index = tree->node_num;
+    const fmo_h5_code code = grow(tree);
+    if (code != FMO_H5_OK) return code;
+    const size_t at = slot_of(tree, address);
+    *index = tree->slot[at] ? tree->slot[at] - 1 : tree->node_num;
+    if (tree->slot[at]) return FMO_H5_OK;
     if (tree->node_num == NODES_MOST)
         return FMO_H5_UNKNOWN(&tree->file,
                               "more than %d groups and datasets; write a file of its "
                               "own for fmo",
                               NODES_MOST);
-    if (tree->node_num == tree->node_capacity) {
-        size_t capacity = 2 * tree->node_capacity + 128;
-        fmo_h5_node *node = realloc(tree->node, capacity * sizeof *node);
-        if (node) tree->node = node;
-        size_t *sorted = realloc(tree->by_address, capacity * sizeof *sorted);
-        if (sorted) tree->by_address = sorted;
-        if (!node || !sorted)
-            return fmo_h5_give_up(&tree->file, FMO_H5_MEMORY, "no memory to read it");
-        tree->node_capacity = capacity;
-    }
     memset(&tree->node[tree->node_num], 0, sizeof *tree->node);
-    memmove(tree->by_address + low + 1, tree->by_address + low,
-            (tree->node_num - low) * sizeof *tree->by_address);
-    tree->by_address[low] = *index;
-    tree->node[tree->node_num++].object.address = address;
+    tree->node[tree->node_num].object.address = address;
+    tree->slot[at] = ++tree->node_num;
     return FMO_H5_OK;
 }
 

@@ -27,8 +27,9 @@ typedef struct fmo_h5_node {
 
 typedef struct fmo_h5_tree {
     fmo_h5_file file;
-    fmo_h5_node *node;  /* [node_num]; 0: the root */
-    size_t *by_address; /* [node_num] indices of nodes, sorted by address */
+    fmo_h5_node *node; /* [node_num]; 0: the root */
+    size_t *slot;      /* [slot_num] hash table of addresses: 1 + index of a node, or 0 */
+    size_t slot_num;   /* a power of 2, at least twice the number of nodes */
     size_t node_num, node_capacity;
     const char *where; /* path of the object with the error; NULL: the file itself */
 } fmo_h5_tree;

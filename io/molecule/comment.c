@@ -102,6 +102,40 @@ fmo_status fmo_comment_check(const fmo_text *text, const char *comment)
     return FMO_OK;
 }
 
+/* Words that may mean another unit of length are refused; others, such as eV, are not about
+ * coordinates. */
+fmo_status fmo_comment_read_unit(const fmo_text *text, const char *comment, fmo_unit *unit)
+{
+    static const struct {
+        const char *word;
+        fmo_unit unit;
+    } words[] = {{"bohr", FMO_UNIT_BOHR},
+                 {"angstrom", FMO_UNIT_ANGSTROM},
+                 {"angstroms", FMO_UNIT_ANGSTROM},
+                 {"ang", FMO_UNIT_ANGSTROM},
+                 {"au", FMO_UNIT_COUNT},
+                 {"a.u.", FMO_UNIT_COUNT},
+                 {"atomic", FMO_UNIT_COUNT},
+                 {"nm", FMO_UNIT_COUNT},
+                 {"pm", FMO_UNIT_COUNT}};
+    const char *value = find_key(comment, "unit");
+    if (!value) value = find_key(comment, "units");
+    if (!value) return FMO_OK;
+    char quote[FMO_QUOTE_SIZE];
+    value += strspn(value, "\"'");
+    const fmo_word is = {value, strcspn(value, "\"' \t\r,;}")};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strlen(words[k].word) == is.size && strncasecmp(is.at, words[k].word, is.size) == 0) {
+            if (words[k].unit == FMO_UNIT_COUNT)
+                return INPUT(text, text->line,
+                             "unit= '%s': expected bohr or angstrom; correct the comment, or give "
+                             "the unit (fmo-driver: --unit)",
+                             fmo_text_quote(is, quote));
+            *unit = words[k].unit;
+        }
+    return FMO_OK;
+}
+
 /* Parses a value that is a whole number, perhaps in quotes, with its sign before or after the
  * digits ("2-") or with zeros after a decimal point. Returns 1 and *number; 0 if the value is a
  * word; -1 if it begins like a number but is not a whole number. */
@@ -183,7 +217,8 @@ fmo_status fmo_comment_read_state(const fmo_text *text, int line, const char *co
     long pair[2];
     if (is_pair(comment, pair)) {
         long electrons = -pair[0];
-        for (int i = 0; i < molecule->nucleus_num; i++) electrons += molecule->number[i];
+        for (int i = 0; i < molecule->nucleus_num; i++)
+            if (!molecule->ghost || !molecule->ghost[i]) electrons += molecule->number[i];
         const long unpaired = pair[1] - 1;
         if (electrons > 0 && unpaired >= 0 && unpaired <= electrons &&
             (electrons - unpaired) % 2 == 0) {

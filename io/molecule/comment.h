@@ -9,6 +9,10 @@
  * periodic system. `comment` is the text of the line that was read last (text->line). */
 fmo_status fmo_comment_check(const fmo_text *text, const char *comment);
 
+/* Reads the unit of the coordinates, unit= or units=, from the comment: bohr (au, a.u., atomic) or
+ * angstrom. *unit is left alone if there is none. */
+fmo_status fmo_comment_read_unit(const fmo_text *text, const char *comment, fmo_unit *unit);
+
 /* Reads charge and multiplicity from the comment into a molecule whose atoms are known: from
  * charge= and multiplicity=, or from a comment of two whole numbers, as Psi4 writes it, if they are
  * consistent with the number of electrons. If they are not, molecule->notice says that the comment

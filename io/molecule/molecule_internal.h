@@ -16,6 +16,16 @@ enum {
  * is no such element. */
 int fmo_element_number(const char *symbol, size_t size);
 
+/* Reads the name of an atom of `size` characters: an element symbol, perhaps with the digits of a
+ * label ("C12"), or an atomic number; or a ghost atom: Gh(O), @O (Psi4), ghost-O, X-O (PySCF), O-Bq
+ * (Gaussian), BqO (NWChem), O: (ORCA), O_ghost (CP2K). Returns the atomic number, and sets *ghost;
+ * returns 0 if it is neither. */
+int fmo_atom_number(const char *name, size_t size, bool *ghost);
+
+/* Returns true if the name is that of a ghost or dummy atom without an element ("Bq", "X", "Gh"),
+ * which has no functions. */
+bool fmo_atom_is_dummy(const char *name, size_t size);
+
 /* Nuclei closer than this (bohr; 0.3 angstrom) cause a notice: no chemical bond is that short. */
 #define FMO_NUCLEUS_DISTANCE_NOTICE 0.5669
 

@@ -27,6 +27,13 @@ static fmo_file_kind kind_of_text(const char *head)
     if (strncmp(head, FMO_STATE_HEAD, strlen(FMO_STATE_HEAD)) == 0) return FMO_FILE_STATE;
     if (strncmp(head, FMO_PAIRS_HEAD, strlen(FMO_PAIRS_HEAD)) == 0) return FMO_FILE_PAIRS;
     if (strncmp(head, FMO_MAP_HEAD, strlen(FMO_MAP_HEAD)) == 0) return FMO_FILE_MAP;
+    if (strncmp(head, FMO_PAGE_HEAD, strlen(FMO_PAGE_HEAD)) == 0) return FMO_FILE_PAGE;
+    if (strncmp(head, FMO_CPF_HEAD, strlen(FMO_CPF_HEAD)) == 0) return FMO_FILE_CPF;
+    if (strncmp(head, FMO_CHECKPOINT_HEAD, strlen(FMO_CHECKPOINT_HEAD)) == 0)
+        return FMO_FILE_CHECKPOINT;
+    const char *second = strchr(head, '\n');
+    if (second && strncmp(second + 1, FMO_EXTXYZ_HEAD, strlen(FMO_EXTXYZ_HEAD)) == 0)
+        return FMO_FILE_EXTXYZ;
     if (*head != '{') return FMO_FILE_OTHER;
     head++;
     head += strspn(head, " \n");

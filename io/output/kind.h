@@ -6,6 +6,9 @@
 #define FMO_JSON_HEAD   "\"format\": \"fmo-"             /* after "{" and blanks */
 #define FMO_STATE_HEAD  "fmo fragment state "            /* as written by driver/fmo/state.c */
 
+#define FMO_CHECKPOINT_HEAD "fmo checkpoint of a batch 1\n" /* followed by the settings */
+#define FMO_EXTXYZ_HEAD     "Properties=species:S:1:pos:R:3 fmo_version=" /* of the second line */
+
 /* First line of the table of all pairs of fragments. */
 #define FMO_PAIRS_HEAD                                                                       \
     "fragment_i\tfragment_j\tname_i\tname_j\tkind\tbonded\tdistance_vdw\tinternal_hartree\t" \
@@ -15,5 +18,11 @@
 /* First lines of the heat map of the pairs. */
 #define FMO_MAP_HEAD \
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fmo heat map of pair interactions -->\n"
+
+/* First lines of the page for browsers, as in driver/fmo/page/page.html. */
+#define FMO_PAGE_HEAD "<!DOCTYPE html>\n<!-- fmo page of pair interactions -->\n"
+
+/* First line of a check point file in ABINIT-MP's format, before the title. */
+#define FMO_CPF_HEAD "CPF Open1.0 rev23 fmo: "
 
 #endif

@@ -95,7 +95,8 @@ static void put_atoms(const writer *w)
     fprintf(w->stream, FMO_MOLDEN_HEAD FMO_VERSION_STRING "\n[Atoms] AU\n");
     for (int i = 0; i < in->nucleus_num; i++)
         fprintf(w->stream, "%-2s %6d %3d %24.16e %24.16e %24.16e\n",
-                fmo_element_symbol(w->d->number[i]), i + 1, w->d->number[i],
+                fmo_element_symbol(w->d->number[i]), i + 1,
+                in->nucleus_charge[i] != 0.0 ? w->d->number[i] : 0, /* 0: a ghost atom */
                 in->nucleus_coord[3 * i], in->nucleus_coord[3 * i + 1],
                 in->nucleus_coord[3 * i + 2]);
 }

@@ -2,6 +2,7 @@
  * It is built in memory and written by file.c. Next: docs/reference/results.md. */
 #include <limits.h>
 #include <fmo/result.h>
+#include "io/output/extxyz.h"
 #include "io/output/file.h"
 #include "io/output/hdf5.h"
 #include "base/arguments.h"
@@ -9,10 +10,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct fmo_molecules_file {
     char mode[32];
     double cutoff;
+    char *settings;         /* or NULL */
+    fmo_extxyz *text;       /* extended .xyz, or NULL: HDF5 */
     hid_t image, molecules; /* the file and its group /molecules */
     size_t num, capacity;
     double *energy; /* [capacity] of all molecules so far */
@@ -57,6 +61,38 @@ fmo_status fmo_molecules_file_create(const char *mode, double cutoff, fmo_molecu
     return FMO_OK;
 }
 
+/* Allocates the object and its text. */
+fmo_status fmo_molecules_file_create_extxyz(fmo_molecules_file **file, fmo_error *err)
+{
+    if (file) *file = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_molecules_file_create_extxyz", err, FMO_GIVEN(file));
+    if (given != FMO_OK) return given;
+    fmo_molecules_file *made = calloc(1, sizeof *made);
+    if (made) made->image = made->molecules = -1;
+    if (made) made->text = fmo_extxyz_create();
+    if (!made || !made->text) {
+        fmo_molecules_file_destroy(made);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a file of molecules");
+    }
+    *file = made;
+    return FMO_OK;
+}
+
+fmo_status fmo_molecules_file_set_settings(fmo_molecules_file *file, const char *settings,
+                                           fmo_error *err)
+{
+    static const char call[] = "fmo_molecules_file_set_settings";
+    fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(file), FMO_GIVEN(settings));
+    if (status == FMO_OK) status = fmo_h5_check_text(call, "settings", settings, err);
+    if (status != FMO_OK) return status;
+    char *copy = strdup(settings);
+    if (!copy) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for settings");
+    free(file->settings);
+    file->settings = copy;
+    return FMO_OK;
+}
+
 void fmo_molecules_file_destroy(fmo_molecules_file *file)
 {
     if (!file) return;
@@ -70,6 +106,8 @@ void fmo_molecules_file_destroy(fmo_molecules_file *file)
     free(file->energy);
     free(file->converged);
     free(file->cycles);
+    free(file->settings);
+    fmo_extxyz_destroy(file->text);
     free(file);
 }
 
@@ -92,10 +130,13 @@ static bool put_numbers(hid_t group, const fmo_molecule_result *m)
         int value;
     } numbers[] = {{"frame", m->frame},   {"converged", m->converged},
                    {"cycles", m->cycles}, {"ao_num", m->nao},
-                   {"mo_num", m->mo_num}, {"occupied_num", m->occupied_num}};
+                   {"mo_num", m->mo_num}, {"occupied_num", m->occupied_num},
+                   {"charge", m->charge}};
     bool good = fmo_h5_put_text(group, "input", m->input, H5T_CSET_UTF8) &&
                 (!m->mode || fmo_h5_put_text(group, "mode", m->mode, H5T_CSET_UTF8)) &&
                 fmo_h5_put_text(group, "status", m->status, H5T_CSET_UTF8) &&
+                (!m->comment || fmo_h5_put_text(group, "comment", m->comment, H5T_CSET_UTF8)) &&
+                (!m->key || fmo_h5_put_text(group, "key", m->key, H5T_CSET_UTF8)) &&
                 fmo_h5_put_real(group, "energy", m->energy);
     for (size_t k = 0; good && k < sizeof numbers / sizeof numbers[0]; k++)
         good = fmo_h5_put_integer(group, numbers[k].name, H5T_STD_I64LE, numbers[k].value);
@@ -189,10 +230,13 @@ fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *d
         const char *field, *text;
     } texts[] = {{"molecule->input", given == FMO_OK ? molecule->input : NULL},
                  {"molecule->status", given == FMO_OK ? molecule->status : NULL},
-                 {"molecule->mode", given == FMO_OK ? molecule->mode : NULL}};
+                 {"molecule->mode", given == FMO_OK ? molecule->mode : NULL},
+                 {"molecule->comment", given == FMO_OK ? molecule->comment : NULL},
+                 {"molecule->key", given == FMO_OK ? molecule->key : NULL}};
     for (size_t k = 0; given == FMO_OK && k < sizeof texts / sizeof *texts; k++)
         given = fmo_h5_check_text("fmo_molecules_file_add", texts[k].field, texts[k].text, err);
     if (given != FMO_OK) return given;
+    if (file->text) return fmo_extxyz_add(file->text, dataset, molecule, err);
     if (!put_molecule(file, dataset, molecule))
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for molecule %zu of a file",
                              file->num);
@@ -217,6 +261,7 @@ static bool put_summary(fmo_molecules_file *file)
         fmo_h5_put_text(group, a[ATTR_fmo_mode].name, file->mode, H5T_CSET_UTF8) &&
         fmo_h5_put_text(group, a[ATTR_fmo_method].name, "RHF", H5T_CSET_UTF8) &&
         fmo_h5_put_real(group, a[ATTR_fmo_cutoff].name, file->cutoff) &&
+        (!file->settings || fmo_h5_put_text(group, "settings", file->settings, H5T_CSET_UTF8)) &&
         fmo_h5_put_integer(group, a[ATTR_fmo_molecule_num].name, H5T_STD_I64LE, (int64_t)file->num);
     if (good && file->num > 0)
         good =
@@ -236,6 +281,7 @@ fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path, 
     if (given != FMO_OK) return given;
     if (!*path)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_molecules_file_write: path is empty");
+    if (file->text) return fmo_extxyz_write(file->text, path, err);
     fmo_output output;
     fmo_h5_quiet quiet;
     const void *bytes = NULL;

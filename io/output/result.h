@@ -70,6 +70,9 @@ typedef struct fmo_molecule_result {
     const double *orbital_energy; /**< [mo_num] hartree */
     const double *coefficient;    /**< [mo_num][nao] */
     const double *density;        /**< [nao][nao] */
+    const char *comment;          /**< comment of its .xyz file; NULL: left out */
+    int charge;                   /**< of the molecule, e */
+    const char *key;              /**< of fmo_molecule_key; NULL: left out */
 } fmo_molecule_result;
 
 /** A file of many molecules, in memory until it is written: groups /molecules/0, /molecules/1, ...
@@ -95,7 +98,64 @@ FMO_API fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_da
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path,
                                             fmo_error *err);
+/** Creates an empty file of extended .xyz, with which the functions above work as well: a frame for
+ *  each molecule that converged, with its energy in eV; others are left out.
+ *  @param[out] file  free with fmo_molecules_file_destroy
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_molecules_file_create_extxyz(fmo_molecules_file **file, fmo_error *err);
+
+/** Stores the settings of the calculations, with which a later run may continue the file
+ *  (fmo_checkpoint_import): lines "name=value", at most 60000 bytes. Extended .xyz has none.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_molecules_file_set_settings(fmo_molecules_file *file, const char *settings,
+                                                   fmo_error *err);
 FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is allowed */
+
+/** Computes what identifies a molecule in a checkpoint: a hash of its nuclei, its functions, its
+ *  density if it has one, and its number of electrons.
+ *  @param[out] key  [65] 64 hex digits and a zero
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *key,
+                                    fmo_error *err);
+
+/** Results of a batch of molecules in a file to which each is appended as it comes, so that nothing
+ *  is lost if the process ends, and a later one can go on. Not thread-safe. The format is for the
+ *  same machine and version only. */
+typedef struct fmo_checkpoint fmo_checkpoint;
+
+/** Opens a checkpoint and locks it until it is closed.
+ *  @param[in] settings  of the calculations, lines "name=value": a checkpoint of others is refused
+ *  @param[in] resume  0: an existing checkpoint is replaced; 1: it is continued, if there is one;
+ *                     what a killed process left incomplete at its end is removed
+ *  @param[out] checkpoint  close with fmo_checkpoint_close; NULL on error
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (of other settings; not a checkpoint; locked),
+ *          FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_checkpoint_open(const char *path, const char *settings, int resume,
+                                       fmo_checkpoint **checkpoint, fmo_error *err);
+
+/** Copies all results of a complete file of molecules (HDF5) into a checkpoint.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (of other settings, or unreadable),
+ *          FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_checkpoint_import(fmo_checkpoint *checkpoint, const char *path,
+                                         fmo_error *err);
+
+/** Appends a result by its key. Its input, frame, comment and charge are not stored.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_OUTPUT (the result is not stored), FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_checkpoint_add(fmo_checkpoint *checkpoint,
+                                      const fmo_molecule_result *molecule, fmo_error *err);
+
+/** Finds a result that was in the checkpoint when it was opened, or that was imported.
+ *  @param[out] molecule  its arrays and texts are valid until the next call; key is NULL if the
+ *                        checkpoint does not have it
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (cannot be read), FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_checkpoint_find(fmo_checkpoint *checkpoint, const char *key,
+                                       fmo_molecule_result *molecule, fmo_error *err);
+
+/** Number of results that fmo_checkpoint_find can find. */
+FMO_API size_t fmo_checkpoint_num(const fmo_checkpoint *checkpoint);
+
+/** Closes a checkpoint; NULL is allowed. remove: 1: its file is removed, too. */
+FMO_API void fmo_checkpoint_close(fmo_checkpoint *checkpoint, int remove);
 
 /* Kinds of files, recognised by content that only fmo writes (docs/reference/results.md).
  * X(enumerator, description for messages) */
@@ -108,9 +168,13 @@ FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is 
     X(FMO_FILE_MOLDEN, "a Molden file from fmo")                 \
     X(FMO_FILE_JSON, "JSON from an fmo program")                 \
     X(FMO_FILE_FRAGMENTS, "a result of fragments")               \
+    X(FMO_FILE_EXTXYZ, "extended .xyz from fmo")                 \
+    X(FMO_FILE_CHECKPOINT, "the checkpoint of a batch")          \
     X(FMO_FILE_STATE, "the state of a fragment calculation")     \
     X(FMO_FILE_PAIRS, "a table of pairs of fragments")           \
     X(FMO_FILE_MAP, "a heat map of pairs of fragments")          \
+    X(FMO_FILE_PAGE, "a page of pairs of fragments")             \
+    X(FMO_FILE_CPF, "a check point file of fragments")           \
     X(FMO_FILE_OTHER, "not written by fmo, or added to since")
 
 #define FMO_FILE_ROW(e, text) e,

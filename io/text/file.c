@@ -4,11 +4,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+/* "-" is the standard input. Every reader opens it anew, which needs a regular file. */
+static bool is_stdin(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *fmo_path_to_open(const char *path)
+{
+    return is_stdin(path) ? "/dev/stdin" : path;
+}
+
 void fmo_path_label(const char *path, char *label, size_t size)
 {
+    if (is_stdin(path)) path = "standard input";
     size_t length = strlen(path);
     if (length < size)
         memcpy(label, path, length + 1);
@@ -21,7 +34,7 @@ void fmo_path_label(const char *path, char *label, size_t size)
 fmo_status fmo_file_open(const char *path, const char *label, const fmo_file_hints *hints,
                          int *descriptor, struct stat *info, fmo_error *err)
 {
-    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *descriptor = open(fmo_path_to_open(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*descriptor < 0 && (errno == EMFILE || errno == ENFILE))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%s: cannot open it: %s; close some, or raise the limit (ulimit -n)",

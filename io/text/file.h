@@ -6,8 +6,12 @@
 #include <sys/stat.h>
 #include <fmo/status.h>
 
-/* Writes the path for messages into size bytes; a long path is shortened to "..." and its end. */
+/* Writes the path for messages into size bytes; a long path is shortened to "..." and its end, and
+ * "-" is the standard input. */
 void fmo_path_label(const char *path, char *label, size_t size);
+
+/* Returns the path to open for a path of a user: "/dev/stdin" for "-". */
+const char *fmo_path_to_open(const char *path);
 
 /* Message texts for a path that is a directory, and for an empty file. */
 typedef struct fmo_file_hints {

@@ -46,6 +46,31 @@ static fmo_status read_bytes(fmo_text *text, int descriptor)
     return FMO_OK;
 }
 
+/* Returns true if a UTF-8 byte order mark comes next. */
+static bool begins_with_mark(const char *at, size_t size)
+{
+    return size >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0;
+}
+
+/* Returns the program that unpacks a compressed file, by its first bytes; NULL if it is none. */
+static const char *unpacker_of(const char *bytes, size_t size)
+{
+    static const struct {
+        const char *head, *program;
+    } known[] = {{"\x1f\x8b", "gunzip"},
+                 {"BZh", "bunzip2"},
+                 {"\xfd"
+                  "7zXZ",
+                  "unxz"},
+                 {"\x28\xb5\x2f\xfd", "unzstd"},
+                 {"PK\x03\x04", "unzip"}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (size > strlen(known[k].head) &&
+            memcmp(bytes, known[k].head, strlen(known[k].head)) == 0)
+            return known[k].program;
+    return NULL;
+}
+
 /* Opens the file, checks its size, reads and hashes it, and skips a byte order mark. */
 static fmo_status read_file(fmo_text *text, const char *path, size_t most, const char *what,
                             int *descriptor)
@@ -67,11 +92,14 @@ static fmo_status read_file(fmo_text *text, const char *path, size_t most, const
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     status = read_bytes(text, *descriptor);
     if (status != FMO_OK) return status;
+    const char *unpacker = unpacker_of(text->bytes, text->size);
+    if (unpacker)
+        return INPUT(text, "is compressed; unpack it first (%s), %s is plain text", unpacker, what);
     if (memchr(text->bytes, '\0', text->size))
         return INPUT(text, "holds binary data; expected %s, which is plain text", what);
     fmo_sha256_bytes(text->bytes, text->size, text->sha256);
     text->next = text->bytes;
-    if (text->size >= 3 && memcmp(text->bytes, "\xEF\xBB\xBF", 3) == 0) text->next += 3;
+    if (begins_with_mark(text->next, text->size)) text->next += 3;
     return FMO_OK;
 }
 
@@ -99,6 +127,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
+/* Files that were joined may have a byte order mark at the start of any line. */
 bool fmo_text_line(fmo_text *text, fmo_word *line)
 {
     const char *end = text->bytes + text->size;
@@ -107,6 +136,7 @@ bool fmo_text_line(fmo_text *text, fmo_word *line)
     *line = (fmo_word){text->next, (size_t)((stop ? stop : end) - text->next)};
     text->next = stop ? stop + 1 : end;
     text->line++;
+    if (begins_with_mark(line->at, line->size)) line->at += 3, line->size -= 3;
     while (line->size && is_blank(line->at[line->size - 1])) line->size--;
     return true;
 }

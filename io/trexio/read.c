@@ -59,7 +59,7 @@ static fmo_status hash_file(fmo_reader *r)
     struct stat after, named;
     if (!fmo_sha256_file(r->descriptor, r->d->sha256) || fstat(r->descriptor, &after) != 0)
         return INPUT(r, NULL, "cannot be read to its end: %s", strerror(errno));
-    if (stat(r->path, &named) != 0 || named.st_dev != r->before.st_dev ||
+    if (stat(fmo_path_to_open(r->path), &named) != 0 || named.st_dev != r->before.st_dev ||
         named.st_ino != r->before.st_ino || after.st_size != r->before.st_size ||
         after.st_mtim.tv_sec != r->before.st_mtim.tv_sec ||
         after.st_mtim.tv_nsec != r->before.st_mtim.tv_nsec)

@@ -163,6 +163,44 @@ static void check_later(void)
     for (int k = 0; k < 2; k++) potential_end(&c[k]);
 }
 
+/* The dipole moment against the energy between two opposite charges far away, which is that of the
+ * dipole moment up to a relative (6/R)^2 of the octupole. */
+static void check_dipole(void)
+{
+    const double R = 1e5, q = 1e10;
+    potential_case c;
+    test_system s;
+    fmo_error err = {FMO_OK, ""};
+    fmo_potential_options fused, o;
+    system_random(&s, 6, 9, 8, 3, 6.0, &seed);
+    fmo_potential_options_init(&fused);
+    fused.mode = FMO_MODE_FUSED; /* the lists are made when they are needed */
+    fmo_potential_options_init(&o);
+    o.cutoff = 0.0;
+    for (int later = 0; later < 2; later++) {
+        double dipole[3] = {NAN, NAN, NAN};
+        if (!potential_begin(&c, &s, &fused, later, &seed)) return;
+        CHECK(fmo_distribution_dipole(c.distribution, dipole, &err) == FMO_OK, "%s", err.message);
+        for (int x = 0; x < 3; x++) {
+            const double charge[2] = {q, -q};
+            double coord[6] = {0.0};
+            fmo_electrostatics_job energy = {.a = c.distribution};
+            fmo_distribution *far = NULL;
+            coord[x] = R;
+            coord[3 + x] = -R;
+            CHECK(fmo_distribution_create(c.products, NULL, 2, charge, coord, &far, &err) == FMO_OK,
+                  "%s", err.message);
+            energy.b = far;
+            CHECK(fmo_electrostatics(&energy, 1, &o, &err) == FMO_OK, "%s", err.message);
+            const double wanted = energy.energy * R * R / (2.0 * q);
+            CHECK(fabs(dipole[x] - wanted) < 1e-7 * (1.0 + fabs(wanted)), "dipole[%d] = %g, %g", x,
+                  dipole[x], wanted);
+            fmo_distribution_destroy(far);
+        }
+        potential_end(&c);
+    }
+}
+
 int main(void)
 {
     fmo_potential_options o;
@@ -174,6 +212,7 @@ int main(void)
     }
     check_threads();
     check_later();
+    check_dipole();
     check_refusals();
     return check_summary();
 }

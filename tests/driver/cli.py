@@ -119,7 +119,7 @@ class Usage(Case):
             self.assertEqual(run(SMALL, *line).out, first.out, line)
         self.assertFails(run(SMALL, "-qx"), 2, "unknown option -x")
         self.assertFails(run(SMALL, "--=1"), 2, r"unknown option -- \(see")
-        self.assertFails(run("-"), 3, "-: ")
+        self.assertFails(run("-"), 2, "-: a geometry has no density")  # the standard input
 
     def test_value_without_its_sign(self):
         """"-p json" leaves a word behind, which is told before it counts as a second data set."""

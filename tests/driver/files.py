@@ -118,10 +118,11 @@ class Replace(driver_helpers.Case):
             for force in ([], ["--force"]):
                 self.refused([copy, "-o", name, *force], "--output is the data set itself: choose another", copy)
         scf = ["--scf", "--mode", "cpu", "--basis", basis]
+        os.link(xyz, self.path("linked"))
         for option in ("--output", "--molden"):
             for name in (basis, os.path.join(folder, "b.json")):
                 self.refused([xyz, *scf, option, name, "--force"], f"{option} is the basis set itself", basis)
-            self.refused([xyz, *scf, option, os.path.join(folder, "w.xyz"), "--force"],
+            self.refused([xyz, *scf, option, os.path.join(folder, "linked"), "--force"],
                          f"{option} is the geometry itself", xyz)
         # two that are still to be made, and two names of one that is there
         self.refused([xyz, *scf, "-o", self.path("n"), "--molden", os.path.join(folder, "n"), "--force"],

@@ -34,14 +34,14 @@ VALUES = {
     "integrals": ["stored", "--mode", "cpu"], "coulomb": ["direct", "--mode", "cpu"],
     "no-overlap": ["--mode", "split"], "gpus": ["1", "--mode", "fused"], "memory": ["1G"], "repeat": ["3"],
     "batch": [], "check": [], "output": ["FILE"], "keep": ["all", "--output", "FILE"], "force": ["--output", "FILE"],
-    "profile": ["=table"], "basis": ["6-31g"], "functions": ["spherical", "--basis", "6-31g*"], "charge": ["2"],
+    "profile": ["=table"], "basis": ["6-31g"], "functions": ["spherical", "--basis", "6-31g*"], "unit": ["bohr"], "charge": ["2"],
     "multiplicity": ["1"], "guess": ["core"], "max-cycles": ["150"], "convergence": ["1e-5"],
     "gradient-convergence": ["1e-2"], "level-shift": ["0.2"], "diis-size": ["1"], "rebuild-cycles": ["0"],
     "linear-dependence": ["0.1"], "solver": ["purify"], "uhf": [], "guess-mix": ["--uhf"], "stability": ["=check"], "molden": ["FILE"],
     "per-fragment": ["2", "--basis", "sto-3g"], "exact-field": [], "iterations": ["2"],
     "field-convergence": ["1e-4"], "hybrids": [os.path.join(DATASETS, "hybrids", "sto-3g.json")], "state": ["FILE"],
     "resume": ["--state", "FILE"], "densities": ["--output", "FILE"], "pairs": ["FILE"], "heat-map": ["FILE"],
-    "quiet": []}
+    "html": ["FILE"], "cpf": ["FILE"], "ligand": ["#2"], "ligands": ["ligands.json", "--basis", "sto-3g"], "quiet": []}
 # Options that choose the kind, and those that run nothing.
 OTHERS = {"scf", "fmo", "help", "version"}
 # Effects that the JSON of a small run does not show: on time, memory and bits (accumulate_api, accumulate_batch),
@@ -92,6 +92,10 @@ class Matrix(driver_helpers.Case):
         rest = value[len(own):]
         if "scf" in kind and name in ("basis", "functions"):
             line[0] = WATER
+        if "scf" in kind and name == "resume":
+            rest[0] = "--output"
+        if "scf" in kind and name == "unit":
+            line[0], rest = WATER, ["--basis", "6-31g"]
         if "scf" in kind and name == "multiplicity":
             line[0], rest = self.path("o2.xyz"), ["--basis", "sto-3g"]
             with open(line[0], "w", encoding="ascii") as file:
@@ -101,6 +105,11 @@ class Matrix(driver_helpers.Case):
         if name == "per-fragment":
             line[0] = PDB
             rest += ["--iterations", "1"]
+        if name == "ligands":
+            line[0], own = PDB, [self.path("ligands.json")]
+            rest += ["--iterations", "1"]
+            with open(own[0], "w", encoding="ascii") as file:
+                file.write('{"LIG": {"charge": 0}}')
         if name == "hybrids":
             line[0] = ETHANE
         if name == "linear-dependence" and kind == "fmo":
@@ -134,10 +143,16 @@ class Matrix(driver_helpers.Case):
             counts = [re.search(r"  fragments  (\d+)", run(*line, *rest, *more).out).group(1) for more in ([], option)]
             self.assertNotEqual(*counts)
             return
+        if name == "ligands":
+            self.assertIn("  notice     no residue is named LIG", run(*line, *option, *rest).out)
+            return
         if name == "threads":
             self.assertIn('"threads": 2', run(*line, *option, *rest, "--profile=json").out)
             return
         before = self.outcome([*line, *rest, *(["--basis", "sto-3g"] if name == "basis" and line[0] == WATER else [])])
+        if name == "resume" and kind == "scf batch":
+            self.assertIn("restored", json.loads(run(*line, *rest, *option, "--profile=json").out)["builds"][0])
+            return
         if name == "resume":
             self.assertGreater(json.loads(run(*line, *rest, *option, "--profile=json").out)
                                ["systems"][0]["resumed_iterations"], 0)
@@ -191,7 +206,7 @@ class Matrix(driver_helpers.Case):
 
     def test_companions(self):
         needing = {name: row["needs"] for name, row in table().items() if row["needs"]}
-        self.assertEqual(needing, {"keep": "output", "resume": "state", "densities": "output"})
+        self.assertEqual(needing, {"keep": "output", "densities": "output"})
         for name, other in needing.items():
             kind = sorted(table()[name]["kinds"])[0]
             line, option, _ = self.line(name, kind)

@@ -77,6 +77,37 @@ static void test_terminal(unsigned short columns, int drawn)
     close(master);
 }
 
+/* With a heartbeat the bar is drawn, and its seconds go on, without an update; not after the end.
+ */
+static void test_heartbeat(void)
+{
+    int master;
+    char text[4096] = "", after[64];
+    size_t used = 0;
+    driver_progress progress;
+    FILE *terminal = open_terminal(&master, 80);
+    CHECK(terminal != NULL, "no pseudo-terminal");
+    if (!terminal) return;
+    driver_progress_init(&progress, terminal, true);
+    progress.delay = 0.0;
+    progress.heartbeat = 0.2;
+    driver_progress_begin(&progress, "pairs");
+    for (int k = 0; k < 600 && !strstr(text, "0 %  2 s") && used + 256 < sizeof text; k++) {
+        usleep(50000);
+        read_back(master, text + used, sizeof text - used);
+        used += strlen(text + used);
+    }
+    CHECK(strstr(text, "pairs [") && strstr(text, "0 %  2 s"), "seconds stand still: '%s'", text);
+    driver_progress_begin(&progress, "more"); /* a new bar in place of the old one */
+    driver_progress_end(&progress);
+    read_back(master, text, sizeof text);
+    usleep(500000);
+    read_back(master, after, sizeof after);
+    CHECK(after[0] == '\0', "drawn after the end: '%s'", after);
+    fclose(terminal);
+    close(master);
+}
+
 static void test_quiet(void)
 {
     int master;
@@ -126,6 +157,7 @@ int main(void)
     test_terminal(500, 1);
     test_terminal(40, 1);
     test_terminal(20, 0); /* too narrow for a bar */
+    test_heartbeat();
     test_quiet();
     test_file();
     return check_summary();

@@ -154,6 +154,20 @@ class Results(Ranks):
                 self.assertEqual([cycle["energy"] for cycle in x.get("scf", {"cycles": []})["cycles"]],
                                  [cycle["energy"] for cycle in y.get("scf", {"cycles": []})["cycles"]])
 
+    def test_resumed_scf_batch(self):
+        """Several processes find the results of an earlier run and compute the others."""
+        path, out = self.many(), self.path("x.h5")
+        line = ["--basis", "6-31g", "--scf", "--batch", "--mode", "cpu", "--scatter", "fixed", "-o", out]
+        self.assertEqual(run(path, *line).code, 0)
+        more = [path, os.path.join(DATASETS, "xyz", "h2s.xyz"), os.path.join(DATASETS, "xyz", "he2.xyz"), *line, "--resume"]
+        result = ranks(3, *more)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.out, r"batch +2 molecules on 3 ranks in .*; 8 more from an earlier run")
+        several = digest(out)
+        os.remove(out)
+        self.assertEqual(run(*more).code, 0)
+        self.assertEqual(digest(out), several)
+
     def test_scf_batch_report(self):
         line = [self.many(), "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu"]
         result = ranks(2, *line, "--threads", 1)
@@ -267,8 +281,11 @@ class Failures(Ranks):
 
     def test_killed_scf_batch(self):
         batch = [os.path.join(DATASETS, "xyz", "water008.xyz")] * self.MANY + [WATER]
-        result = self.killed(*batch, "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu", "-o",
-                           self.path("x.h5"), "--profile=json", number=3)
+        out = self.path("x.h5")
+        line = [*batch, "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu", "-o", out]
+        result = self.killed(*line, "--profile=json", "--force", number=3)
+        self.assertEqual(os.listdir(self.folder), ["x.h5.checkpoint"])
+        os.remove(out + ".checkpoint")
         self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
 
     def test_killed_fragments(self):

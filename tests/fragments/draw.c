@@ -1,5 +1,5 @@
-/* The table and the heat map of a made-up chain of fragments, for tables.py.
- *     fragment_draw FRAGMENTS SEED PAIRS.tsv MAP.svg [NAME]...
+/* The table, the heat map and the page of a made-up chain of fragments, for tables.py.
+ *     fragment_draw FRAGMENTS SEED PAIRS.tsv MAP.svg PAGE.html [NAME]...
  * Neighbours have a cut bond; every ninth fragment is charged, so that a few pairs are strong and
  * most are weak. Names are dealt out in turn; "" is none. SEED 0: energies that are no numbers. */
 #include "tests/support/check.h"
@@ -19,19 +19,27 @@ static double energy(int i, int j, const double *place, unsigned long long *seed
 
 int main(int argc, char **argv)
 {
-    if (argc < 5) return 2;
-    const int n = atoi(argv[1]), names = argc - 5;
+    if (argc < 6) return 2;
+    const int n = atoi(argv[1]), names = argc - 6;
     unsigned long long seed = (unsigned long long)atoll(argv[2]);
     const bool broken = seed == 0;
     fmo_error err = {FMO_OK, ""};
     double *place = calloc(3 * (size_t)n, sizeof *place);
     char **name = calloc((size_t)n, sizeof *name);
+    int *number = calloc(3 * (size_t)n, sizeof *number), *fragment = number + n,
+        *charge = fragment + n;
+    double *zero = calloc((size_t)n, sizeof *zero);
+    fmo_fragment_monomer *monomer = calloc((size_t)n, sizeof *monomer);
     fmo_fragment_pair *pair = calloc((size_t)n * (size_t)n, sizeof *pair);
     for (int k = 0; k < n; k++) {
         place[3 * k] = 3.0 * cos(0.6 * k) + 0.1 * k * sin(0.03 * k);
         place[3 * k + 1] = 3.0 * sin(0.6 * k) + 0.1 * k * cos(0.03 * k);
         place[3 * k + 2] = 4.0 * cos(0.11 * k);
-        if (names && *argv[5 + k % names]) name[k] = argv[5 + k % names];
+        if (names && *argv[6 + k % names]) name[k] = argv[6 + k % names];
+        number[k] = 2;
+        fragment[k] = k;
+        monomer[k] =
+            (fmo_fragment_monomer){.nao = 2, .electron_num = 2, .energy = -2.75 - k, .homo = -0.9};
     }
     int pairs = 0;
     for (int j = 0; j < n; j++)
@@ -47,18 +55,36 @@ int main(int argc, char **argv)
             p->total = p->internal + p->transfer;
             p->electrostatic = p->is_bonded ? NAN : 0.5 * p->internal;
         }
-    const fmo_fragment_system system = {.fragment_num = n,
+    const fmo_fragment_system system = {.atom_num = n,
+                                        .number = number,
+                                        .coord = place,
+                                        .fragment = fragment,
+                                        .charge = charge,
+                                        .aoc_from = 1.0,
+                                        .ptc_from = 2.0,
+                                        .es_dimers_from = 2.0,
+                                        .fragment_num = n,
                                         .fragment_name = names ? name : NULL,
                                         .path = "made/up.json",
-                                        .name = names ? argv[5] : NULL};
-    const fmo_fragment_result result = {
-        .fragment_num = n, .pair_num = pairs, .pair = pair, .energy2 = -1.5};
+                                        .name = names ? argv[6] : NULL};
+    const fmo_fragment_result result = {.fragment_num = n,
+                                        .atom_num = n,
+                                        .monomer = monomer,
+                                        .charge2 = zero,
+                                        .pair_num = pairs,
+                                        .pair = pair,
+                                        .energy2 = -1.5};
     fmo_status status = fmo_fragment_write_pairs(argv[3], &system, &result, &err);
     if (status == FMO_OK)
         status = fmo_fragment_write_map(argv[4], &system, &result, "6-31G(d)", &err);
+    if (status == FMO_OK)
+        status = fmo_fragment_write_page(argv[5], &system, &result, "6-31G(d)", -1, &err);
     if (status != FMO_OK) fprintf(stderr, "%s\n", err.message);
     free(place);
     free(name);
+    free(number);
+    free(zero);
+    free(monomer);
     free(pair);
     return (int)status;
 }

@@ -1,5 +1,5 @@
 /* What a reader of fragment files makes of them, as JSON, a line a file, for files.py.
- *     fragment_show RESIDUES FILE...
+ *     [FMO_LIGANDS=FILE.json] fragment_show RESIDUES FILE...
  *     fragment_show --keys gamess | abinitmp   the table of that reader's keys */
 #include "io/fragment/keys.h"
 
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         fmo_fragment_system *s = NULL;
         fmo_error err = {FMO_OK, ""};
-        const fmo_status status = fmo_fragment_system_read_pieces(argv[i], atoi(argv[1]), &s, &err);
+        const fmo_status status = fmo_fragment_system_read_pieces(argv[i], atoi(argv[1]),
+                                                                  getenv("FMO_LIGANDS"), &s, &err);
         if (status != FMO_OK) {
             printf("{\"status\": %d, \"error\": \"", (int)status);
             for (const char *c = err.message; *c; c++)

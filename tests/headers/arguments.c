@@ -21,6 +21,8 @@
 #include <fmo/potential.h>
 #include <fmo/wavefunction.h>
 
+#include <unistd.h>
+
 #include "tests/support/ranks_local.h"
 #include "tests/support/system.h"
 
@@ -186,6 +188,7 @@ static void check_potential(const fmo_basis *basis)
     REFUSED(fmo_distribution_create, "coord", products, U, 1, point, NULL, &nothing, &err);
     REFUSED(fmo_distribution_create, "distribution", products, U, 0, NULL, NULL, NULL, &err);
     REFUSED(fmo_distributions_create, "jobs", NULL, 1, NULL, &err);
+    REFUSED(fmo_distribution_dipole, "distribution", NULL, U, &err);
     several.products = products;
     FINE(fmo_distributions_create, "options",
          fmo_distributions_create(&several, 1, NULL, &own) == FMO_OK);
@@ -193,6 +196,7 @@ static void check_potential(const fmo_basis *basis)
     FINE(fmo_distribution_create, "density",
          fmo_distribution_create(products, NULL, 1, point, point + 1, &distribution, &own) ==
              FMO_OK);
+    REFUSED(fmo_distribution_dipole, "dipole", distribution, NULL, &err);
     REFUSED(fmo_potentials, "jobs", NULL, 1, NULL, &err);
     REFUSED(fmo_electrostatics, "jobs", NULL, 1, NULL, &err);
     job.products = products;
@@ -382,6 +386,33 @@ static void check_scf(const fmo_basis *basis)
     free(D);
 }
 
+static void check_checkpoints(const fmo_molecule_result *keyless, const fmo_dataset *dataset)
+{
+    char key[65], path[] = "/tmp/fmo-arguments-XXXXXX";
+    const int file = mkstemp(path);
+    fmo_checkpoint *checkpoint = NULL, *none = NULL;
+    fmo_molecule_result found = {.key = NULL}, mute = {.key = "x"};
+    CHECK(file >= 0 && fmo_checkpoint_open(path, "a=b\n", 0, &checkpoint, NULL) == FMO_OK, "open");
+    close(file);
+    REFUSED(fmo_molecule_key, "dataset", NULL, 2, key, &err);
+    REFUSED(fmo_molecule_key, "key", dataset, 2, NULL, &err);
+    REFUSED(fmo_checkpoint_open, "path", NULL, "a=b\n", 0, &none, &err);
+    REFUSED(fmo_checkpoint_open, "settings", path, NULL, 0, &none, &err);
+    REFUSED(fmo_checkpoint_open, "checkpoint", path, "a=b\n", 0, NULL, &err);
+    REFUSED(fmo_checkpoint_import, "checkpoint", NULL, "/nowhere/x.h5", &err);
+    REFUSED(fmo_checkpoint_import, "path", checkpoint, NULL, &err);
+    REFUSED(fmo_checkpoint_add, "checkpoint", NULL, keyless, &err);
+    REFUSED(fmo_checkpoint_add, "molecule", checkpoint, NULL, &err);
+    REFUSED(fmo_checkpoint_add, "molecule->key", checkpoint, keyless, &err);
+    REFUSED(fmo_checkpoint_add, "molecule->status", checkpoint, &mute, &err);
+    REFUSED(fmo_checkpoint_find, "checkpoint", NULL, "x", &found, &err);
+    REFUSED(fmo_checkpoint_find, "key", checkpoint, NULL, &found, &err);
+    REFUSED(fmo_checkpoint_find, "molecule", checkpoint, "x", NULL, &err);
+    FINE(fmo_checkpoint_num, "checkpoint", fmo_checkpoint_num(NULL) == 0);
+    FINE(fmo_checkpoint_close, "checkpoint", (fmo_checkpoint_close(NULL, 0), 1));
+    fmo_checkpoint_close(checkpoint, 1);
+}
+
 static void check_io(void)
 {
     static char text[80] = "as it was";
@@ -424,6 +455,10 @@ static void check_io(void)
     REFUSED(fmo_molecule_read_xyz, "molecule", "x.xyz", NULL, &err);
     FINE(fmo_molecule_destroy, "molecule", (fmo_molecule_destroy(NULL), 1));
     fmo_xyz *xyz = NULL;
+    REFUSED(fmo_molecule_read_xyz_in, "path", NULL, FMO_UNIT_BOHR, &read, &err);
+    REFUSED(fmo_molecule_read_xyz_in, "molecule", "x.xyz", FMO_UNIT_BOHR, NULL, &err);
+    REFUSED(fmo_xyz_open_in, "path", NULL, FMO_UNIT_BOHR, &xyz, &err);
+    REFUSED(fmo_xyz_open_in, "xyz", "x.xyz", FMO_UNIT_BOHR, NULL, &err);
     REFUSED(fmo_xyz_open, "path", NULL, &xyz, &err);
     REFUSED(fmo_xyz_open, "xyz", "x.xyz", NULL, &err);
     REFUSED(fmo_xyz_next, "xyz", NULL, &read, &err);
@@ -483,8 +518,12 @@ static void check_io(void)
     REFUSED(fmo_molecules_file_write, "file", NULL, "/nowhere/x.h5", &err);
     REFUSED(fmo_molecules_file_write, "path", many, NULL, &err);
     CHECK(fmo_molecules_file_write(many, "/nowhere/x.h5", NULL) == FMO_ERR_OUTPUT, "nowhere");
+    REFUSED(fmo_molecules_file_create_extxyz, "file", NULL, &err);
+    REFUSED(fmo_molecules_file_set_settings, "file", NULL, "a=b\n", &err);
+    REFUSED(fmo_molecules_file_set_settings, "settings", many, NULL, &err);
     FINE(fmo_molecules_file_destroy, "file", (fmo_molecules_file_destroy(NULL), 1));
     fmo_molecules_file_destroy(many);
+    check_checkpoints(&molecule_result, dataset);
     REFUSED(fmo_wavefunction_write_trexio, "path", NULL, dataset, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "dataset", "/nowhere/x", NULL, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "wavefunction", "/nowhere/x", dataset, NULL, &err);
@@ -602,8 +641,10 @@ static void check_fragments(void)
     const fmo_result_array array = {.name = "x", .rank = 0, .real = coord};
     REFUSED(fmo_fragment_system_read, "path", NULL, &read, &err);
     REFUSED(fmo_fragment_system_read, "system", "none", NULL, &err);
-    REFUSED(fmo_fragment_system_read_pieces, "path", NULL, 1, &read, &err);
-    REFUSED(fmo_fragment_system_read_pieces, "system", "none", 1, NULL, &err);
+    REFUSED(fmo_fragment_system_read_pieces, "path", NULL, 1, NULL, &read, &err);
+    REFUSED(fmo_fragment_system_read_pieces, "system", "none", 1, NULL, NULL, &err);
+    FINE(fmo_fragment_system_read_pieces, "ligands",
+         fmo_fragment_system_read_pieces("none", 1, NULL, &read, NULL) == FMO_ERR_INPUT);
     FINE(fmo_fragment_system_destroy, "system", (fmo_fragment_system_destroy(NULL), 1));
     REFUSED(fmo_fragment_system_check, "system", NULL, &err);
     FINE(fmo_fragment_electron_num, "system", fmo_fragment_electron_num(NULL, 0) == -1);
@@ -627,7 +668,22 @@ static void check_fragments(void)
     REFUSED(fmo_fragment_write_map, "path", NULL, &one, &other, NULL, &err);
     REFUSED(fmo_fragment_write_map, "system", "/none/x", NULL, &other, NULL, &err);
     REFUSED(fmo_fragment_write_map, "result", "/none/x", &one, NULL, NULL, &err);
-    /* A result of another system is refused later than NULL would be. */
+    REFUSED(fmo_fragment_write_page, "path", NULL, &one, &other, NULL, 0, &err);
+    REFUSED(fmo_fragment_write_page, "system", "/none/x", NULL, &other, NULL, 0, &err);
+    REFUSED(fmo_fragment_write_page, "result", "/none/x", &one, NULL, NULL, 0, &err);
+    REFUSED(fmo_fragment_write_cpf, "path", NULL, &one, &other, NULL, &err);
+    REFUSED(fmo_fragment_write_cpf, "system", "/none/x", NULL, &other, NULL, &err);
+    REFUSED(fmo_fragment_write_cpf, "result", "/none/x", &one, NULL, NULL, &err);
+    REFUSED(fmo_fragment_find, "system", NULL, "x", charge, &err);
+    REFUSED(fmo_fragment_find, "name", &one, NULL, charge, &err);
+    REFUSED(fmo_fragment_find, "fragment", &one, "x", NULL, &err);
+    REFUSED(fmo_fragment_pairs_of, "result", NULL, 0, charge, &err);
+    REFUSED(fmo_fragment_pairs_of, "pair", &other, 0, NULL, &err);
+    /* A result of another system is refused later than NULL would be; one electron also. */
+    FINE(fmo_fragment_write_page, "basis",
+         fmo_fragment_write_page("/none/x", &one, &other, NULL, 0, NULL) == FMO_ERR_INPUT);
+    FINE(fmo_fragment_write_cpf, "basis",
+         fmo_fragment_write_cpf("/none/x", &one, &other, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_fragment_write_map, "basis",
          fmo_fragment_write_map("/none/x", &one, &other, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_fragment_result_destroy, "result", (fmo_fragment_result_destroy(NULL), 1));

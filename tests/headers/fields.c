@@ -22,6 +22,7 @@
 static fmo_basis_input of_fmo_basis_input;
 static fmo_molecule of_fmo_molecule;
 static fmo_fragment_system of_fmo_fragment_system;
+static fmo_atom_label of_fmo_atom_label; /* the first of the system */
 static fmo_fock_options of_fmo_fock_options;
 static fmo_potential_options of_fmo_potential_options;
 static fmo_scf_options of_fmo_scf_options;
@@ -69,7 +70,7 @@ static const char *what[4];
 
 /* The arrays of the base state, renewed before every call; each of its own size, so that a
  * sanitizer sees whoever reads behind it. */
-enum { ARRAYS = 48 };
+enum { ARRAYS = 64 };
 static void *array[ARRAYS];
 static int arrays;
 
@@ -159,9 +160,16 @@ static void fill_input(void)
     of_fmo_molecule = (fmo_molecule){.nucleus_num = 2,
                                      .number = WHOLES_OF(1, 1),
                                      .coord = REALS_OF(0.0, 0.0, 0.0, 0.0, 0.0, 1.4),
+                                     .ghost = WHOLES_OF(0, 0),
                                      .path = keep("h2.xyz", 7),
                                      .multiplicity = 1};
+    of_fmo_atom_label = (fmo_atom_label){"H1", "LIG", "401", 'A', 1};
+    const fmo_atom_label labels[4] = {of_fmo_atom_label,
+                                      {"H2", "LIG", "401", 'A', 1},
+                                      {"H1", "LIG", "402", 'A', 1},
+                                      {"", "", "", ' ', 0}};
     of_fmo_fragment_system = (fmo_fragment_system){
+        .label = keep(labels, sizeof labels),
         .atom_num = 4,
         .number = WHOLES_OF(1, 1, 1, 1),
         .coord = REALS_OF(0.0, 0.0, 0.0, 0.0, 0.0, 1.4, 5.0, 0.0, 0.0, 5.0, 0.0, 1.4),
@@ -236,8 +244,19 @@ static void fill_results(void)
     const double *const M = REALS_OF(1.0, 0.5, 0.5, 1.0);
     of_fmo_result = (fmo_result){2, M, M, M, M, -1.0, "cpu", 1e-10};
     of_fmo_result_array = (fmo_result_array){"x", "hartree", 2, {2, 2}, M, NULL, NULL};
-    of_fmo_molecule_result = (fmo_molecule_result){
-        "h2.xyz", 0, "cpu", "converged", 1, 5, -1.0, 2, 2, 1, REALS_OF(-0.5, 0.5), M, M};
+    of_fmo_molecule_result = (fmo_molecule_result){.input = "h2.xyz",
+                                                   .mode = "cpu",
+                                                   .status = "converged",
+                                                   .converged = 1,
+                                                   .cycles = 5,
+                                                   .energy = -1.0,
+                                                   .nao = 2,
+                                                   .mo_num = 2,
+                                                   .occupied_num = 1,
+                                                   .orbital_energy = REALS_OF(-0.5, 0.5),
+                                                   .coefficient = M,
+                                                   .density = M,
+                                                   .comment = "hydrogen"};
     of_fmo_wavefunction =
         (fmo_wavefunction){.mo_num = 2,
                            .coefficient = M,
@@ -249,7 +268,20 @@ static void fill_results(void)
                            .converged = 1,
                            .method = "RHF"};
     of_fmo_fragment_pair = (fmo_fragment_pair){.i = 0, .j = 1, .is_scf = 1, .distance = 1.5};
-    of_fmo_fragment_result = (fmo_fragment_result){.fragment_num = 2,
+    const fmo_fragment_monomer monomer[2] = {{.nao = 2,
+                                              .electron_num = 2,
+                                              .energy = -1.0,
+                                              .atom_num = 2,
+                                              .atom = WHOLES_OF(0, 1),
+                                              .charge = REALS_OF(1.0, 1.0)},
+                                             {.nao = 2,
+                                              .electron_num = 2,
+                                              .energy = -1.0,
+                                              .atom_num = 2,
+                                              .atom = WHOLES_OF(2, 3),
+                                              .charge = REALS_OF(1.0, 1.0)}};
+    of_fmo_fragment_result = (fmo_fragment_result){.monomer = keep(monomer, sizeof monomer),
+                                                   .fragment_num = 2,
                                                    .atom_num = 4,
                                                    .nao = 4,
                                                    .electron_num = 4,
@@ -384,6 +416,21 @@ static void call_fragments(void)
            fmo_fragment_write_pairs(path, s, &of_fmo_fragment_result, &err));
     WRITES("fmo_fragment_write_map",
            fmo_fragment_write_map(path, s, &of_fmo_fragment_result, "sto-3g", &err));
+    if (s->label) s->label[0] = of_fmo_atom_label;
+    if (changed_rows < 2) { /* large files take time */
+        WRITES("fmo_fragment_write_page",
+               fmo_fragment_write_page(path, s, &of_fmo_fragment_result, "sto-3g", 1, &err));
+        WRITES("fmo_fragment_write_cpf",
+               fmo_fragment_write_cpf(path, s, &of_fmo_fragment_result, "sto-3g", &err));
+    }
+    int fragment = -1, pair[1] = {-1};
+    if (changed_rows == 0)
+        CALL("fmo_fragment_find", 1, fmo_fragment_find(s, "A:LIG401", &fragment, &err));
+    else
+        (void)fmo_fragment_find(s, "A:LIG401", &fragment, NULL);
+    if (of_fmo_fragment_result.fragment_num <= 2)
+        CALL("fmo_fragment_pairs_of", pair[0] < 0,
+             fmo_fragment_pairs_of(&of_fmo_fragment_result, 0, pair, &err));
 }
 
 static void call_potentials(void)
@@ -459,7 +506,7 @@ static const struct {
     {call_input, " fmo_basis_input fmo_molecule "},
     {call_builds, " fmo_fock_options fmo_fock_job fmo_operator "},
     {call_scf, " fmo_scf_options fmo_fock_options fmo_scf_input fmo_scf_job "},
-    {call_fragments, " fmo_fragment_system fmo_fragment_options fmo_fragment_result "
+    {call_fragments, " fmo_fragment_system fmo_atom_label fmo_fragment_options fmo_fragment_result "
                      "fmo_fragment_pair fmo_scf_options fmo_fock_options "},
     {call_potentials, " fmo_potential_options fmo_distribution_job fmo_potential_job "
                       "fmo_electrostatics_job "},

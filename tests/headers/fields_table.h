@@ -35,6 +35,8 @@ typedef enum kind {
     X(fmo_molecule, nucleus_num, WHOLE, 1)            \
     X(fmo_molecule, number, WHOLES, 2)                \
     X(fmo_molecule, coord, REALS, 6)                  \
+    X(fmo_molecule, ghost, WHOLES, 2)                 \
+    X(fmo_molecule, title, TEXT, 1)                   \
     X(fmo_molecule, comment, LEFT, 1)                 \
     X(fmo_molecule, path, TEXT, 1)                    \
     X(fmo_molecule, sha256, LEFT, 1)                  \
@@ -42,6 +44,11 @@ typedef enum kind {
     X(fmo_molecule, charge, WHOLE, 1)                 \
     X(fmo_molecule, multiplicity, WHOLE, 1)           \
     X(fmo_molecule, notice, TEXT, 1)                  \
+    X(fmo_atom_label, name, TEXT, 1)                  \
+    X(fmo_atom_label, residue, TEXT, 1)               \
+    X(fmo_atom_label, place, TEXT, 1)                 \
+    X(fmo_atom_label, chain, LEFT, 1)                 \
+    X(fmo_atom_label, is_hetero, LEFT, 1)             \
     X(fmo_fragment_system, atom_num, WHOLE, 1)        \
     X(fmo_fragment_system, number, WHOLES, 4)         \
     X(fmo_fragment_system, coord, REALS, 12)          \
@@ -61,6 +68,7 @@ typedef enum kind {
     X(fmo_fragment_system, basis, TEXT, 1)            \
     X(fmo_fragment_system, path, TEXT, 1)             \
     X(fmo_fragment_system, geometry, TEXT, 1)         \
+    X(fmo_fragment_system, label, POINTER, 1)         \
     X(fmo_fragment_system, sha256, LEFT, 1)           \
     X(fmo_fragment_system, notice, TEXT, 1)
 
@@ -235,6 +243,9 @@ typedef enum kind {
     X(fmo_molecule_result, orbital_energy, REALS, 2) \
     X(fmo_molecule_result, coefficient, REALS, 4)    \
     X(fmo_molecule_result, density, REALS, 4)        \
+    X(fmo_molecule_result, comment, TEXT, 1)         \
+    X(fmo_molecule_result, charge, WHOLE, 1)         \
+    X(fmo_molecule_result, key, TEXT, 1)             \
     X(fmo_wavefunction, mo_num, WHOLE, 1)            \
     X(fmo_wavefunction, coefficient, REALS, 4)       \
     X(fmo_wavefunction, energy, REALS, 2)            \

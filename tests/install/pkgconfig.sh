@@ -35,6 +35,11 @@ try() {
     fi
 }
 
+if grep -E '^Libs[.]private:.*( |-L)/' "$libdir"/pkgconfig/fmo*.pc; then
+    echo "a .pc file has absolute paths in Libs.private" >&2
+    exit 1
+fi
+
 # libfmo reads no files: J and K link with -lfmo, and nothing of file formats comes along.
 check "$cc" -std=c11 $(pkg-config --cflags fmo) "$source/alone.c" -o alone_plain \
     "-L$libdir" -lfmo -lm

@@ -42,7 +42,19 @@ static const text_case bad_json[] = {
 };
 
 static const text_case bad_gbs[] = {
-    {"other format", "BASIS \"ao basis\" PRINT\nH S\n", "line 1: 'BASIS': expected the element"},
+    {"other format", "$DATA\nHYDROGEN\nS 1\n", "line 1: '$DATA': expected the element"},
+    {"NWChem, no end", "BASIS \"ao basis\" PRINT\nH S\n1 1\n", "ends within a block BASIS"},
+    {"NWChem, no primitives", "BASIS\nH S\nHe S\n1 1\nEND\n",
+     "line 2: a shell of H without primitives"},
+    {"NWChem, twice", "BASIS\nH S\n1 1\nHe S\n1 1\nH P\n1 1\nEND\n",
+     "line 6: H is defined a second"},
+    {"NWChem, columns", "BASIS\nH SP\n1 1\nEND\n", "line 3: 2 numbers; expected an exponent and 2"},
+    {"NWChem, rows", "BASIS\nH S\n1 1\n2 1 1\nEND\n",
+     "line 4: 3 numbers; expected an exponent and 1"},
+    {"NWChem, word", "BASIS\nH S\n1 one\nEND\n", "line 3: 'one': expected a finite number"},
+    {"NWChem, no shell", "BASIS\n1 1\nEND\n", "line 2: expected an element and a shell"},
+    {"NWChem, library", "BASIS\n* library 6-31g\nEND\n", "line 2: names a set of NWChem's library"},
+    {"NWChem, negative", "H S\n-1 1\n", "line 1: exponent 1 of a shell of H (s) is -1: expected"},
     {"no zero", "H\nS 1 1.0\n1 1\n****\n", "line 1: expected element symbols and a 0"},
     {"element", "Qq 0\nS 1 1.0\n1 1\n****\n", "line 1: 'Qq': expected the element"},
     {"twice", "H 0\nS 1 1.0\n1 1\n****\nH 0\nS 1 1.0\n1 1\n****\n",
@@ -149,6 +161,58 @@ static void check_spellings(void)
               fmo_basis_set_name(set));
         fmo_basis_set_destroy(set);
     }
+}
+
+/* One set in the formats of Gaussian, Psi4 and NWChem, with all that each may contain, gives the
+ * same functions; the form of the d functions is that of the file. */
+static void check_formats(void)
+{
+    static const char psi4[] =
+        "cartesian\n****\nH     0\nS   2   1.00\n 5.4 0.15D+00\n 0.8 0.9\nS 1 "
+        "1.00\n 0.18 1\n****\nO     0\nSP   2   1.00\n 9.0 0.4 0.1\n 1.1 "
+        "0.7 0.8\nD   1   1.00\n 0.8 1\n****\n";
+    static const char nwchem[] =
+        "# a set\nBASIS \"ao basis\" CARTESIAN PRINT\n#BASIS SET: (3s) -> [2s]\nH    S\n  5.4   "
+        "0.15d+00  0.0 # core\n 0.8 0.9 0\n 0.18 0 1\nO    SP\n 9.0 0.4 0.1\n 1.1 0.7 0.8\nO  "
+        "D\n0.8 1.0\nEND\n";
+    static const struct {
+        const char *file, *text, *instead;
+        int functions;
+    } files[] = {{"psi4.gbs", psi4, NULL, 4 + 2 + 2 + 6},
+                 {"psi4.gbs", psi4, "spherical", 4 + 2 + 2 + 5},
+                 {"set.nw", nwchem, NULL, 4 + 2 + 2 + 6},
+                 {"set.nwchem", nwchem, "SPHERICAL", 4 + 2 + 2 + 5},
+                 {"open.nw", nwchem, "         ", 4 + 2 + 2 + 6}}; /* NWChem's default */
+    double norm[sizeof files / sizeof *files];
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        char text[1024];
+        fmo_error err = {FMO_OK, ""};
+        snprintf(text, sizeof text, "%s", files[k].text);
+        char *form = strstr(text, k < 2 ? "cartesian" : "CARTESIAN");
+        if (files[k].instead) memcpy(form, files[k].instead, 9);
+        char path[1024];
+        snprintf(path, sizeof path, "%s", put_file(files[k].file, text, strlen(text)));
+        fmo_dataset *d = create(water, path, 0, &err);
+        CHECK(d && fmo_basis_ao_num(fmo_dataset_basis(d)) == files[k].functions, "%s: %s, %d",
+              files[k].file, err.message, d ? fmo_basis_ao_num(fmo_dataset_basis(d)) : 0);
+        size_t n = 0;
+        double *S = d ? overlap_of(d, &n) : NULL;
+        norm[k] = 0.0;
+        for (size_t i = 0; i < n * n; i++) norm[k] += S[i] * S[i];
+        free(S);
+        fmo_dataset_destroy(d);
+    }
+    CHECK(fabs(norm[0] - norm[2]) < 1e-12 && fabs(norm[1] - norm[3]) < 1e-12 &&
+              fabs(norm[0] - norm[4]) < 1e-12,
+          "the same set gives %.15g and %.15g, %.15g and %.15g, %.15g", norm[0], norm[2], norm[1],
+          norm[3], norm[4]);
+    static const char ecp[] = "BASIS SPHERICAL\nH S\n1 1\nO S\n1 1\nEND\nECP\nO nelec 2\nO ul\n2 1 "
+                              "1\nEND\n";
+    fmo_error err = {FMO_OK, ""};
+    char path[1024];
+    snprintf(path, sizeof path, "%s", put_file("ecp.nw", ecp, strlen(ecp)));
+    CHECK(!create(water, path, 0, &err) && strstr(err.message, "effective core potential for O"),
+          "%s", err.message);
 }
 
 /* The labels of a data set's functions on its first nucleus from the first d function on. */
@@ -349,6 +413,7 @@ int main(void)
     check_bad_sets();
     check_names();
     check_spellings();
+    check_formats();
     check_forms();
     check_normalised();
     check_zero_primitives();

@@ -280,6 +280,10 @@ static void check_kinds(const fmo_dataset *dataset)
                 {FMO_PAIRS_HEAD "1\t2\n", FMO_FILE_PAIRS},
                 {"fragment_i\tfragment_j\tname_i\tname_j\tmine\n", FMO_FILE_OTHER},
                 {FMO_MAP_HEAD "<svg>", FMO_FILE_MAP},
+                {FMO_PAGE_HEAD "<html>", FMO_FILE_PAGE},
+                {"<!DOCTYPE html>\n<html>", FMO_FILE_OTHER},
+                {FMO_CPF_HEAD "x\n", FMO_FILE_CPF},
+                {"CPF Open1.0 rev23 \n", FMO_FILE_OTHER},
                 {"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg>", FMO_FILE_OTHER},
                 {"{", FMO_FILE_OTHER}};
     CHECK(fmo_file_kind_of(path) == FMO_FILE_NONE, "no file");

@@ -66,8 +66,14 @@ static const text_case bad_xyz[] = {
     {"frames", "1\n\nHe 0 0 0\n1\n\nHe 0 0 1\n", "line 4: another molecule begins"},
     {"gap", "2\n\nH 0 0 0\n\nH 0 0 1\n", "line 4: is empty; expected element"},
     {"unknown", "1\n\nQq 0 0 0\n", "line 3: 'Qq': not an element"},
-    {"dummy", "1\n\nX 0 0 0\n", "line 3: 'X': not an element"},
-    {"ghost", "1\n\nGh 0 0 0\n", "line 3: 'Gh': not an element"},
+    {"dummy", "1\n\nX 0 0 0\n", "line 3: 'X': a ghost atom without an element"},
+    {"ghost", "1\n\nGh 0 0 0\n", "line 3: 'Gh': a ghost atom without an element"},
+    {"ghosts alone", "1\n\nGh(H) 0 0 0\n", "line 1: all 1 atoms are ghost atoms"},
+    {"ghost of nothing", "1\n\nGh(Qq) 0 0 0\n", "line 3: 'Gh(Qq)': not an element"},
+    {"dummy element", "1\n\nXO 0 0 0\n", "line 3: 'XO': not an element"},
+    {"unit", "1\nunit=au\nHe 0 0 0\n", "line 2: unit= 'au': expected bohr or angstrom"},
+    {"nm", "1\nunits: 'nm'\nHe 0 0 0\n", "line 2: unit= 'nm': expected bohr or angstrom"},
+    {"far in bohr", "1\nunit=bohr\nHe 1e6 0 0\n", "x = 1e+06: expected at most 9.4e+05 bohr"},
     {"deuterium", "1\n\nD 0 0 0\n", "isotopes are written as their element"},
     {"number 119", "1\n\n119 0 0 0\n", "line 3: '119': not an element"},
     {"number 0", "1\n\n0 0 0 0\n", "line 3: '0': not an element"},
@@ -342,6 +348,22 @@ static const struct {
      "0\n1.5\nHe He\nInChI=1S/He InChI=1S/He\n",
      "GG"},
     {"end", "1\n\nHe 0 0 0\nThe end.\n", "GB"},
+    {"count that ends at a count", "4\na\nHe 0 0 0\n1\nb\nHe 0 0 0\n1\nc\nHe 0 0 0\n", "BGG"},
+    {"two in a row", "2\na\nHe 0 0 0\n1\nb\nQq 0 0 0\n1\nc\nHe 0 0 0\n", "BBG"},
+    {"count of 0", "1\n\nHe 0 0 0\n0\nnothing\n1\n\nHe 0 0 0\n", "GBG"},
+    {"nan", "1\n\nHe 0 0 0\n1\n\nHe nan nan nan\n1\n\nHe 0 0 0\n", "GBG"},
+    {"empty frames", "\n\n\n1\n\nHe 0 0 0\n\n\n\n1\n\nHe 0 0 0\n\n", "BGG"},
+    {"CRLF", "1\r\n\r\nHe 0 0 0\r\n2\r\n\r\nHe 0 0 0\r\n1\r\n\r\nHe 0 0 0\r\n", "GBG"},
+    {"minus", "-1\n\nHe 0 0 0\n1\n\nHe 0 0 0\n", "BG"},
+    {"two byte order marks",
+     "\xEF\xBB\xBF"
+     "1\n\nHe 0 0 0\n\xEF\xBB\xBF"
+     "1\n\nHe 0 0 0\n",
+     "GG"},
+    {"cut in an atom", "1\n\nHe 0 0 0\n2\n\nHe 0 0 0\nHe 0", "GB"},
+    {"tail of binary", "1\n\nHe 0 0 0\n\x01\x02\x03\n", "GB"},
+    {"counts alone", "5\n5\n5\n5\n5\n5\n5\n", "B"},
+    {"ghosts", "2\n\nHe 0 0 0\nGh(He) 0 0 3\n2\n\nHe 0 0 0\nHe : 0 0 3\n", "GG"},
 };
 
 static void check_broken_files(void)
@@ -371,6 +393,100 @@ static void check_broken_files(void)
     }
 }
 
+/* The spellings of ghost atoms that other programs use. */
+static void check_ghosts(void)
+{
+    static const char *const names[] = {
+        "Gh(O)",  "GH(o1)",   "@O",  "@O2", "ghost-O", "GHOST:O", "ghost.O", "ghost_O",
+        "ghostO", "Ghost(O)", "X-O", "x:O", "X_O1",    "O-Bq",    "o-bq",    "BqO",
+        "bq-O",   "bq:8",     "O:",  "O :", "O_ghost", "O-Gh",    "gh:O",    "@8"};
+    static const char *const nuclei[] = {"O", "O1", "Xe", "Bk",
+                                         "Og"}; /* that could look like one */
+    char text[256];
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        fmo_error err = {FMO_OK, ""};
+        snprintf(text, sizeof text, "2\n\nHe 0 0 0\n%s 0 0 3\n", names[k]);
+        fmo_molecule *mol = NULL;
+        CHECK(fmo_molecule_read_xyz(put_file("ghost.xyz", text, strlen(text)), &mol, &err) ==
+                  FMO_OK,
+              "%s: %s", names[k], err.message);
+        CHECK(mol && mol->number[1] == 8 && mol->ghost && mol->ghost[1] && !mol->ghost[0], "%s",
+              names[k]);
+        fmo_molecule_destroy(mol);
+    }
+    for (size_t k = 0; k < sizeof nuclei / sizeof *nuclei; k++) {
+        fmo_molecule *mol = NULL;
+        snprintf(text, sizeof text, "1\n\n%s 0 0 3\n", nuclei[k]);
+        CHECK(fmo_molecule_read_xyz(put_file("no.xyz", text, strlen(text)), &mol, NULL) == FMO_OK &&
+                  mol && !mol->ghost,
+              "%s", nuclei[k]);
+        fmo_molecule_destroy(mol);
+    }
+    /* functions without charge and electrons */
+    fmo_error err = {FMO_OK, ""};
+    fmo_dataset *with = create("2\n\nHe 0 0 0\nGh(O) 0 0 3\n", "6-31g", 0, &err);
+    CHECK(with && fmo_dataset_electron_num(with) == 2 &&
+              fmo_dataset_basis_input(with)->ao_num == 11,
+          "%s", err.message);
+    CHECK(fmo_dataset_basis_input(with)->nucleus_charge[1] == 0.0 &&
+              fmo_dataset_nucleus_number(with, 1) == 8 &&
+              strcmp(fmo_dataset_formula(with), "He") == 0,
+          "charge %g", fmo_dataset_basis_input(with)->nucleus_charge[1]);
+    fmo_dataset_destroy(with);
+}
+
+/* The unit is that of the caller, else of the comment, else angstrom. */
+static void check_units(void)
+{
+    static const struct {
+        const char *comment;
+        fmo_unit unit;
+        int bohr;
+    } say[] = {{"", FMO_UNIT_FILE, 0},
+               {"unit=bohr", FMO_UNIT_FILE, 1},
+               {"units: \"Bohr\", charge=0", FMO_UNIT_FILE, 1},
+               {"energy=-3 unit=angstrom", FMO_UNIT_FILE, 0},
+               {"energy unit: eV", FMO_UNIT_FILE, 0},
+               {"runit=bohr bohr", FMO_UNIT_FILE, 0},
+               {"unit=bohr", FMO_UNIT_ANGSTROM, 0},
+               {"unit=au", FMO_UNIT_BOHR, 1},
+               {"", FMO_UNIT_BOHR, 1}};
+    for (size_t k = 0; k < sizeof say / sizeof say[0]; k++) {
+        char text[128];
+        fmo_error err = {FMO_OK, ""};
+        fmo_molecule *mol = NULL;
+        snprintf(text, sizeof text, "1\n%s\nHe 0 0 3\n", say[k].comment);
+        const char *path = put_file("unit.xyz", text, strlen(text));
+        CHECK(fmo_molecule_read_xyz_in(path, say[k].unit, &mol, &err) == FMO_OK, "%s", err.message);
+        CHECK(mol && mol->coord[2] == (say[k].bohr ? 3.0 : 3.0 / FMO_BOHR_IN_ANGSTROM), "%s: %g",
+              say[k].comment, mol ? mol->coord[2] : NAN);
+        CHECK(mol && strcmp(mol->title, say[k].comment) == 0, "%s: title", say[k].comment);
+        fmo_molecule_destroy(mol);
+    }
+    fmo_molecule *mol = NULL;
+    CHECK(fmo_molecule_read_xyz_in("x", FMO_UNIT_COUNT, &mol, NULL) == FMO_ERR_ARGUMENT, "unit");
+}
+
+/* Compressed files name the program that unpacks them; messages name the lines that are skipped. */
+static void check_skipped(void)
+{
+    static const char broken[] = "1\n\nHe 0 0 0\n9\nb\nHe 0 0 0\n1\n\nHe 0 0 0\n";
+    fmo_error err = {FMO_OK, ""};
+    fmo_xyz *xyz = NULL;
+    fmo_molecule *m = NULL;
+    refuse_xyz("gzip", "\x1f\x8b\x08\0\0\0", 6, "is compressed; unpack it first (gunzip)");
+    refuse_xyz("zstd", "\x28\xb5\x2f\xfd\0\0", 6, "is compressed; unpack it first (unzstd)");
+    CHECK(fmo_xyz_open(put_file("skip.xyz", broken, strlen(broken)), &xyz, &err) == FMO_OK, "%s",
+          err.message);
+    CHECK(fmo_xyz_next(xyz, &m, &err) == FMO_OK && m, "%s", err.message);
+    fmo_molecule_destroy(m);
+    CHECK(fmo_xyz_next(xyz, &m, &err) == FMO_ERR_INPUT, "taken");
+    CHECK(strstr(err.message, "(lines 4 to 6 are skipped)") != NULL, "%s", err.message);
+    CHECK(fmo_xyz_next(xyz, &m, &err) == FMO_OK && m && m->frame == 3, "frame 3");
+    fmo_molecule_destroy(m);
+    fmo_xyz_close(xyz);
+}
+
 /* Numbers have a point wherever the program runs. */
 static void check_locale(void)
 {
@@ -390,6 +506,9 @@ int main(void)
     check_frames();
     check_bad_frames();
     check_broken_files();
+    check_ghosts();
+    check_units();
+    check_skipped();
     check_locale();
     folder_remove(directory);
     return check_summary();

@@ -11,7 +11,7 @@ import types
 from unittest import mock
 
 # first: it may start another Python
-from helpers import MODULE, Case, main, molecule, needs
+from helpers import SOURCE, Case, main, molecule, needs
 
 import numpy as np
 from pyscf import gto, scf
@@ -190,7 +190,7 @@ class Types(Case):
     @needs("mypy")
     def test_mypy(self):
         """All of the module, as its pyproject.toml says: strictly."""
-        done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull], cwd=MODULE, text=True,
+        done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull], cwd=SOURCE, text=True,
                               check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, done.stdout)
 

@@ -414,9 +414,21 @@ class Finding(Case):
             done = self.imported(None, module=folder, cwd=folder)
             self.assertEqual((done.returncode, done.stdout.strip()), (0, library), done.stderr)
 
-    def test_pip_install_beside_the_library(self):
-        """A fresh environment with `cmake --install` and `pip install`, nothing in the environment's
-        variables; offline, so numpy, PySCF and setuptools are borrowed from this one."""
+    def test_a_moved_installation(self):
+        """`cmake --install` of all components; then the prefix is moved."""
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = os.path.join(folder, "first"), os.path.join(os.path.realpath(folder), "second")
+            subprocess.run([os.environ["FMO_CMAKE"], "--install", os.environ["FMO_BUILD"], "--prefix", first],
+                           check=True, stdout=subprocess.DEVNULL)
+            os.rename(first, second)
+            package, = glob.glob(os.path.join(second, "lib*", "**", "site-packages", "fmo"), recursive=True)
+            done = self.imported(None, module=os.path.dirname(package), cwd=folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.startswith(second), done.stdout)
+
+    def test_in_an_environment(self):
+        """A fresh environment with the component `wheel`, which is what pip installs; nothing in the
+        environment's variables; numpy and PySCF are borrowed from this one."""
         with tempfile.TemporaryDirectory() as folder:
             venv = os.path.join(folder, "venv")
             python = os.path.join(venv, "bin", "python")
@@ -425,23 +437,14 @@ class Finding(Case):
                                      text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
             with open(os.path.join(purelib, "borrowed.pth"), "w", encoding="utf-8") as file:
                 file.write(sysconfig.get_path("purelib") + "\n")
-            # pip writes into the folder it installs from
-            shutil.copytree(MODULE, os.path.join(folder, "python"))
-            done = subprocess.run(
-                [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                 "--no-build-isolation", os.path.join(folder, "python")],
-                text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            self.assertEqual(done.returncode, 0, done.stdout)
             without = self.imported(None, python, module=None, cwd=folder)
             if without.returncode == 0:  # one that is installed in the system
                 self.assertNotIn(venv, without.stdout)
-            else:
-                self.assertIn("ImportError: libfmo was not found", without.stderr)
-            subprocess.run([os.environ["FMO_CMAKE"], "--install", os.environ["FMO_BUILD"], "--prefix", venv],
-                           check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([os.environ["FMO_CMAKE"], "--install", os.environ["FMO_BUILD"], "--component", "wheel",
+                            "--prefix", purelib], check=True, stdout=subprocess.DEVNULL)
             done = self.imported(None, python, module=None, cwd=folder)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue(done.stdout.startswith(venv), done.stdout)
+            self.assertEqual(os.path.dirname(done.stdout.strip()), os.path.join(purelib, "fmo", "lib"))
             self.assertTrue(os.path.exists(os.path.join(purelib, "fmo", "py.typed")))
             used = ("import fmo, pyscf; mol = pyscf.M(atom='H 0 0 0; H 0 0 0.74', verbose=0);"
                     "print(fmo.__file__, fmo.patch(mol.RHF()).kernel())")

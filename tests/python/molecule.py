@@ -194,6 +194,12 @@ class MoleculeFiles(Case):
         two = fmo.Molecule.all_from_xyz(text + mol.to_xyz("-1 1"))
         self.assertEqual([one.formula for one in two], ["H2O", "HO"])
 
+    def test_xyz_notice(self):
+        """What the comment may mean and cannot be goes to the caller."""
+        with self.assertWarnsRegex(fmo.InputWarning, "^fmo: text: .*1 1") as caught:
+            self.assertEqual(fmo.Molecule.from_xyz("1\n1 1\nHe 0 0 0\n").charge, 0)
+        self.assertEqual(caught.filename, __file__)
+
     def test_xyz_refused(self):
         text = "1\nmultiplicity=3\nO 0 0 0\n"
         cases = ((lambda: fmo.Molecule.from_xyz("/nowhere.xyz"), fmo.InputError, "^/nowhere.xyz: cannot open it"),

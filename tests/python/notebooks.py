@@ -53,6 +53,7 @@ def write(path):
     nbformat.write(notebook, path)
 
 
+@needs("nbclient", "ipykernel")
 class Notebooks(Case):
     def test_all_are_tested(self):
         self.assertEqual(sorted(glob.glob(os.path.join(FOLDER, "*.ipynb"))),
@@ -73,23 +74,19 @@ class Notebooks(Case):
                 self.assertAlmostEqual(float(one), float(other), delta=TOLERANCE, msg=old.source)
         self.assertTrue(some)
 
-    @needs("nbclient", "ipykernel", "ase")
+    @needs("ase")
     def test_ase(self):
         self.check("ase")
 
-    @needs("nbclient", "ipykernel")
     def test_batch(self):
         self.check("batch")
 
-    @needs("nbclient", "ipykernel")
     def test_peptide(self):
         self.check("peptide")
 
-    @needs("nbclient", "ipykernel")
     def test_pyscf(self):
         self.check("pyscf")
 
-    @needs("nbclient", "ipykernel")
     def test_water(self):
         self.check("water")
 

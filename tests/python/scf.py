@@ -50,7 +50,7 @@ class Patch(Case):
             for call, name in ((fmo.RHF, "RHF"), (fmo.Plan, "Plan"),
                                (lambda x: fmo.rhf_batch([molecule("water"), x]), "rhf_batch"),
                                (lambda x: fmo.get_jk(x, np.eye(2)), "get_jk")):
-                with self.assertRaisesRegex(TypeError, f"fmo.{name}: expected an fmo.Molecule"):
+                with self.assertRaisesRegex(TypeError, f"fmo.{name}: expected an fmo.Molecule, or a molecule of PySCF"):
                     call(nothing)
         for call, name in ((fmo.RHF, "RHF"), (fmo.Plan, "Plan"), (lambda x: fmo.get_jk(x, np.eye(2)), "get_jk")):
             with self.assertRaisesRegex(ValueError, f"fmo.{name}: .* no basis functions; call its build"):

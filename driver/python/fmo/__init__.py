@@ -25,7 +25,7 @@ from ._errors import (ConvergenceError, DeviceError, Error, InputError, InputOve
 from ._fragments import FMO2
 from ._library import VERSION as __version__, library_path
 from ._mole import FallbackWarning, get_jk
-from ._molecule import Molecule
+from ._molecule import InputWarning, Molecule
 from ._patch import patch, unpatch
 from ._plan import Plan
 from ._rhf import RHF, rhf_batch
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 logging.getLogger("fmo").addHandler(logging.NullHandler())
 
 __all__ = ["ConvergenceError", "CutoffWarning", "DeviceError", "Error", "FMO2", "FallbackWarning", "InputError",
-           "InputOverflowError", "InputTypeError", "Molecule", "NoDeviceError", "OutOfMemoryError", "Plan", "RHF",
-           "UHF", "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch", "rhf_batch", "scf_batch",
-           "unpatch", "__version__"]
+           "InputOverflowError", "InputTypeError", "InputWarning", "Molecule", "NoDeviceError", "OutOfMemoryError",
+           "Plan", "RHF", "UHF", "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch",
+           "rhf_batch", "scf_batch", "unpatch", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

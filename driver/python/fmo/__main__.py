@@ -84,7 +84,7 @@ def _energy(arguments: argparse.Namespace) -> int:
     mf.kernel()
     if mf.error is not None:
         raise mf.error
-    dipole, charges = mf.dip_moment(), mf.mulliken_charges()
+    dipole, charges = mf.dip_moment().round(8) + 0.0, mf.mulliken_charges().round(8) + 0.0  # no -0
     if arguments.json:
         print(json.dumps({"file": path, "method": "hf", "basis": mols[0].basis, "energy": mf.e_tot,
                           "cycles": mf.cycles, "dipole_debye": dipole.tolist(), "mulliken_charges": charges.tolist(),

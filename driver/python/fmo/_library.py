@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterator, Mapping
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
@@ -99,12 +100,17 @@ def _candidates() -> Iterator[tuple[str | Path, str]]:
     if named:
         yield named, "FMO_LIBRARY"
         return
+    yield package / "lib" / f"libfmo.so.{SOVERSION}", "in this package"
     yield package / "libfmo.so", "beside this module"
-    source = package.parents[2]
+    source = (package / "../../..").resolve()
     if (source / "accumulate" / "fock.h").is_file():
         yield source / "build" / "lib" / "libfmo.so", "build tree"
-    for folder in ("lib", "lib64"):
-        yield Path(sys.prefix) / folder / f"libfmo.so.{SOVERSION}", "this Python's prefix"
+    # This package is lib/python3.11/site-packages/fmo of an installation, wherever that is.
+    triplet = sysconfig.get_config_var("MULTIARCH") or ""
+    for folder in (source, source / triplet, (source / "../lib64").resolve()):
+        yield folder / f"libfmo.so.{SOVERSION}", "installed with this module"
+    for name in ("lib", "lib64"):
+        yield Path(sys.prefix) / name / f"libfmo.so.{SOVERSION}", "this Python's prefix"
     yield f"libfmo.so.{SOVERSION}", "the loader's search path"
     found = ctypes.util.find_library("fmo")
     if found:
@@ -138,7 +144,8 @@ def _load() -> tuple[ctypes.CDLL, str]:
             continue
         return library, str(candidate)
     raise ImportError(
-        "libfmo was not found. Build it (./quickstart run in fmo's sources), install it "
+        "libfmo was not found. Install it with the module (pip install fmo, or in fmo's sources pip install .), "
+        "build it (./quickstart run), install it "
         "(cmake --install build --prefix PREFIX; with PREFIX/lib in LD_LIBRARY_PATH or ldconfig's "
         "folders), or name it: FMO_LIBRARY=/path/to/libfmo.so. Tried: " + "; ".join(tried))
 

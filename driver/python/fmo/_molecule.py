@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from ctypes import POINTER, c_double, c_int, c_void_p
 from pathlib import Path
@@ -60,6 +61,10 @@ def _coordinates(positions: Any, unit: str, count: int) -> NDArray[Any]:
     if not np.isfinite(array).all():
         raise bad_value(f"positions[{np.argwhere(~np.isfinite(array))[0][0]}]: not finite")
     return array * _UNITS[unit.lower()]
+
+
+class InputWarning(UserWarning):
+    """Something in a file was passed over, or may be meant otherwise."""
 
 
 class Molecule:
@@ -194,7 +199,7 @@ class Molecule:
         charge and multiplicity: those of the comment line ("charge=-1", "-1 1") unless given, else 0 and 1.
         Raises InputError (which names file, line and cure), also for several molecules, and as Molecule.
         """
-        found = cls.all_from_xyz(source, charge, multiplicity, basis, functions)
+        found = _read_all(source, charge, multiplicity, basis, functions)
         if len(found) != 1:
             raise bad_value(f"{_shown(source)}: {len(found)} molecules: fmo.Molecule.all_from_xyz reads them all")
         return found[0]
@@ -203,12 +208,7 @@ class Molecule:
     def all_from_xyz(cls, source: str | os.PathLike[str], charge: int | None = None, multiplicity: int | None = None,
                      basis: str | os.PathLike[str] = BASIS, functions: str = "set") -> list[Molecule]:
         """All molecules of an .xyz file or text, in order; arguments and errors as of from_xyz."""
-        found = []
-        for one in read_xyz(source, charge, multiplicity, basis, functions):
-            if isinstance(one, Error):
-                raise one
-            found.append(one)
-        return found
+        return _read_all(source, charge, multiplicity, basis, functions)
 
     @classmethod
     def from_ase(cls, atoms: Any, charge: int | None = None, multiplicity: int | None = None,
@@ -309,7 +309,7 @@ def _copied(source: Any) -> dict[str, NDArray[Any]]:
         wanted = COMPONENTS[bool(source.cartesian)][l]
         at = {component[first + k]: first + k for k in range(len(wanted))}
         order += [at[one] for one in wanted]
-        if source.cartesian and l > 1:
+        if source.cartesian and len(wanted) > len(COMPONENTS[False][l]):
             factor[first:first + len(wanted)] = factor[at[0]] * np.sqrt(4 * np.pi / 5)
     return {"nucleus_charge": copy("nucleus_charge", c_double, nuclei),
             "nucleus_coord": copy("nucleus_coord", c_double, nuclei, 3),
@@ -337,6 +337,17 @@ def _shown(source: str | os.PathLike[str]) -> str:
 
 def _is_text(source: str | os.PathLike[str]) -> bool:
     return isinstance(source, str) and "\n" in source
+
+
+def _read_all(source: str | os.PathLike[str], charge: int | None, multiplicity: int | None,
+              basis: str | os.PathLike[str], functions: str) -> list[Molecule]:
+    """All molecules of an .xyz file or text; the first error is raised."""
+    found = []
+    for one in read_xyz(source, charge, multiplicity, basis, functions):
+        if isinstance(one, Error):
+            raise one
+        found.append(one)
+    return found
 
 
 def read_xyz(source: str | os.PathLike[str], charge: int | None, multiplicity: int | None,
@@ -367,6 +378,9 @@ def _frames(path: str, shown: str, charge: int | None, multiplicity: int | None,
                     return
                 one = frame.contents
                 number = one.frame
+                if one.notice:
+                    warnings.warn(f"fmo: {shown}: {one.notice.decode(errors='replace')}", InputWarning,
+                                  stacklevel=5)  # who calls from_xyz or all_from_xyz
                 yield Molecule(np.ctypeslib.as_array(one.number, (one.nucleus_num,)),
                                np.ctypeslib.as_array(one.coord, (one.nucleus_num, 3)),
                                one.charge if charge is None else charge,

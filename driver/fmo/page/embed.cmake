@@ -1,0 +1,18 @@
+# Writes HEADER with the page for results of fragments as arrays of characters: what stands before
+# the data, and what follows. PAGE has @DATA@ and @SCRIPT@, which SCRIPT replaces.
+cmake_minimum_required(VERSION 3.25)
+file(READ ${PAGE} page HEX)
+file(READ ${SCRIPT} script HEX)
+string(HEX "@SCRIPT@" mark)
+string(REPLACE "${mark}" "${script}" page "${page}")
+string(HEX "@DATA@" mark)
+string(FIND "${page}" "${mark}" at)
+string(LENGTH "${mark}" size)
+string(SUBSTRING "${page}" 0 ${at} head)
+math(EXPR at "${at} + ${size}")
+string(SUBSTRING "${page}" ${at} -1 tail)
+foreach(part head tail)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${${part}}")
+    string(APPEND text "static const unsigned char page_${part}[] = {${bytes}};\n")
+endforeach()
+file(WRITE ${HEADER} "${text}")

@@ -1,0 +1,17 @@
+/* Reads all geometries of --scf --batch before anything is computed, and names those with open
+ * shells, which cannot be computed. */
+#ifndef FMO_RUN_SCF_SURVEY_H
+#define FMO_RUN_SCF_SURVEY_H
+
+#include "driver/cli/options.h"
+
+typedef struct driver_scf_survey {
+    long molecules;  /**< geometries, those that cannot be read included */
+    long open;       /**< those with an odd number of electrons or a multiplicity above 1 */
+    char names[400]; /**< files and frames of these, in one line, as far as there is space */
+} driver_scf_survey;
+
+/** Reads the geometries of all files; data sets are passed over. */
+void driver_scf_survey_run(const driver_options *options, driver_scf_survey *survey);
+
+#endif
