@@ -162,6 +162,8 @@ static void print_molecules(void)
     OFFSET(fmo_molecule, nucleus_num);
     OFFSET(fmo_molecule, number);
     OFFSET(fmo_molecule, coord);
+    OFFSET(fmo_molecule, ghost);
+    OFFSET(fmo_molecule, title);
     OFFSET(fmo_molecule, comment);
     OFFSET(fmo_molecule, path);
     OFFSET(fmo_molecule, sha256);

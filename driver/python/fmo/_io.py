@@ -19,7 +19,7 @@ BOHR = 0.52917721092  # angstrom; FMO_BOHR_IN_ANGSTROM, and PySCF's
 class MoleculeStruct(ctypes.Structure):
     """fmo_molecule"""
     _fields_ = [("nucleus_num", c_int), ("number", POINTER(c_int)), ("coord", POINTER(c_double)),
-                ("comment", c_char * 256), ("path", c_char_p), ("sha256", c_char * 65), ("frame", c_int),
+                ("ghost", POINTER(c_int)), ("title", c_char_p), ("comment", c_char * 256), ("path", c_char_p), ("sha256", c_char * 65), ("frame", c_int),
                 ("charge", c_int), ("multiplicity", c_int), ("notice", c_char * 160)]
 
 

@@ -378,6 +378,9 @@ def _frames(path: str, shown: str, charge: int | None, multiplicity: int | None,
                     return
                 one = frame.contents
                 number = one.frame
+                if one.ghost and any(one.ghost[:one.nucleus_num]):
+                    raise UnsupportedError("FMO_ERR_UNSUPPORTED", "fmo.Molecule has no ghost atoms; a molecule of PySCF "
+                                           "may have them")
                 if one.notice:
                     warnings.warn(f"fmo: {shown}: {one.notice.decode(errors='replace')}", InputWarning,
                                   stacklevel=5)  # who calls from_xyz or all_from_xyz
