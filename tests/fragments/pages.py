@@ -326,7 +326,7 @@ class Cpf(tables.Case):
         """(Gly)5 in STO-3G against numbers of ABINIT-MP's own file, a sample of ABMPTools (Open Ver. 1 Rev. 23)."""
         if SMALL_SYSTEMS_ONLY:
             self.skipTest("small systems alone")
-        cpf, _ = self.of_run(GLY5, bohr=BOHR)
+        cpf, _ = self.of_run(GLY5, "--hybrids", tables.published_hybrids(self.path("published.json")), bohr=BOHR)
         self.assertEqual((cpf.electrons, cpf.bond_num), ([16, 30, 30, 30, 54], [0, 1, 1, 1, 1]))
         self.assertEqual(cpf.bonds, [(2, 3), (10, 11), (17, 18), (24, 25)])
         self.assertEqual([cpf.atoms[k]["name"] for k in (0, 1, 4, 6, 37)], [" N  ", " CA ", "1H  ", "1HA ", " HO "])
