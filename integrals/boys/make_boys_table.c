@@ -1,6 +1,6 @@
-/* Writes the tables of boys.h and of boys_lanes.h as C initialisers at build time: fmo-boys-table-maker
- * FILE LANES_FILE. On each interval of width 1/20 around T0 the highest order is a polynomial of
- * degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
+/* Writes the tables of boys.h and of boys_lanes.h as C initialisers at build time:
+ * fmo-boys-table-maker FILE LANES_FILE. On each interval of width 1/20 around T0 the highest order
+ * is a polynomial of degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
 #define FMO_REF_REAL long double
 #include "integrals/boys/boys_reference.inc"
 #include "integrals/boys/boys.h"

@@ -140,10 +140,11 @@ static fmo_status count_electrons(maker *m, int charge)
                      charge, n);
     const int multiplicity = m->molecule->multiplicity;
     if (multiplicity <= 1 && n % 2)
-        return INPUT(m,
-                     "%s: %lld electron%s with charge %d, an odd number: choose a multiplicity of 2 "
-                     "or more, or another charge",
-                     m->label, n, n == 1 ? "" : "s", charge);
+        return INPUT(
+            m,
+            "%s: %lld electron%s with charge %d, an odd number: choose a multiplicity of 2 "
+            "or more, or another charge",
+            m->label, n, n == 1 ? "" : "s", charge);
     if (multiplicity > 1 && ((n - multiplicity + 1) % 2 || multiplicity - 1 > n))
         return INPUT(m,
                      "%s: %lld electron%s with charge %d cannot have multiplicity %d; choose "
