@@ -15,7 +15,7 @@ python=$folder/venv/bin/python
 site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 "$borrowed" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/borrowed.pth"
 
-cp "$here"/*.py "$folder"
+cp "$here"/*.py "$here"/../support/pyscf_python.py "$folder"
 cd "$folder"
 unset FMO_LIBRARY PYTHONPATH FMO_REQUIRE_PYTHON_EXTRAS
 export FMO_TEST_INSIDE=1 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive PATH="$folder/venv/bin:$PATH"

@@ -9,13 +9,12 @@ import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATASETS = os.path.join(SOURCE, "datasets")
-sys.path.insert(0, DATASETS)
-
-from fmodata import venvrun  # pylint: disable=wrong-import-position
 
 
 def environment_folder(requirements="requirements.txt"):
     """Where the scripts of datasets/ keep the environment of a requirements file."""
+    sys.path.insert(0, DATASETS)
+    from fmodata import venvrun  # pylint: disable=import-outside-toplevel
     return venvrun.folder(pathlib.Path(requirements))
 
 
