@@ -32,6 +32,21 @@
 FMO_ERI_CLASS_TABLE(TASK)
 #undef TASK
 
+/* Classes with d shells share one copy of the code, which GCC would clone; Clang does not. Those of
+ * s and p shells share one for operators other than 1/r, which would otherwise take as long to
+ * compile as all others. */
+#ifdef __clang__
+#define ONE_COPY __attribute__((noinline))
+#else
+#define ONE_COPY __attribute__((noipa))
+#endif
+ONE_COPY static void build_other(const bra_task *task)
+{
+    bra_task t = *task;
+    t.other = 1; /* a constant */
+    build_bra(&t, 0);
+}
+
 #define KERNEL(e, name, ...)                                                               \
     static void kernel_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                      \
@@ -41,7 +56,7 @@ FMO_ERI_CLASS_TABLE(TASK)
     static void other_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra)  \
     {                                                                                      \
         const bra_task t = task_##name(build, worker, bra, 1);                             \
-        BUILD(&t);                                                                         \
+        OTHER(&t);                                                                         \
     }                                                                                      \
     static void replay_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                      \
@@ -49,17 +64,13 @@ FMO_ERI_CLASS_TABLE(TASK)
         REPLAY(&t);                                                                        \
     }
 #define BUILD(t)  build_bra(t, 0)
+#define OTHER(t)  build_other(t)
 #define REPLAY(t) replay_bra(t, 0)
 FMO_ERI_LOW_L_TABLE(KERNEL)
 #undef BUILD
+#undef OTHER
 #undef REPLAY
 
-/* Classes with d shells share one copy of the code, which GCC would clone; Clang does not. */
-#ifdef __clang__
-#define ONE_COPY __attribute__((noinline))
-#else
-#define ONE_COPY __attribute__((noipa))
-#endif
 ONE_COPY static void build_md(const bra_task *t)
 {
     build_bra(t, 1);
@@ -69,9 +80,11 @@ ONE_COPY static void replay_rule(const bra_task *t)
     replay_bra(t, 1);
 }
 #define BUILD(t)  build_md(t)
+#define OTHER(t)  build_md(t)
 #define REPLAY(t) replay_rule(t)
 FMO_ERI_HIGH_L_TABLE(KERNEL)
 #undef BUILD
+#undef OTHER
 #undef REPLAY
 #undef KERNEL
 
