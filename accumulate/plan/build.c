@@ -160,6 +160,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     m->wanted = fmo_build_wanted(jobs[0]);
     m->coulomb_operator = fmo_operator_given(jobs[0]->coulomb_operator);
     m->exchange_operator = fmo_operator_given(jobs[0]->exchange_operator);
+    m->given = jobs[0]->density;
     memset(m->coulomb, 0, (size_t)parts * n * n * sizeof *m->coulomb);
     memset(m->exchange, 0, (size_t)parts * n * n * sizeof *m->exchange);
     return FMO_OK;

@@ -43,6 +43,7 @@ typedef struct fmo_plan_matrices {
     int num;      /* densities of the running build */
     int wanted;   /* matrices it computes: FMO_TERMS_... */
     fmo_operator coulomb_operator, exchange_operator;
+    const double *given; /* the caller's first density, which mode split reads */
     signed char part[FMO_PLAN_DENSITIES_MAX]; /* of each density: FMO_SYMMETRIC_PART ... */
     double *density, *coulomb, *exchange;     /* [num][n][n], n = function_num of the basis */
     double *density_max;                      /* [nshell][nshell] block maxima of |D| */
