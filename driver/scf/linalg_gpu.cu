@@ -493,6 +493,7 @@ static const fmo_linalg_ops *gpu_operations(void)
                                        fmo_linalg_purify,
                                        gpu_gaps,
                                        gpu_fock,
+                                       NULL, /* fock_of_spins */
                                        gpu_on_host,
                                        gpu_finish};
     return &ops;
