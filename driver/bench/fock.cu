@@ -116,8 +116,11 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
         const int64_t at = places[k].at * one;
         BENCH_CUDA(run, cudaMemcpy(p->density + at, c->density + k * one,
                                    (size_t)one * sizeof(double), cudaMemcpyDefault));
-        c->job[k] = {c->plan[k], p->current + at, p->coulomb + at, p->exchange + at, FMO_OK, NULL,
-                     NULL};
+        c->job[k] = {};
+        c->job[k].plan = c->plan[k];
+        c->job[k].density = p->current + at;
+        c->job[k].coulomb = p->coulomb + at;
+        c->job[k].exchange = p->exchange + at;
     }
     const auto prepare = [&](int64_t) {
         c->calls++;
