@@ -39,7 +39,6 @@ def check_releases():
     """Every file that has the version of a release has the one of CMakeLists.txt."""
     found = {}
     for name, pattern in (("CMakeLists.txt", r"project\(fmo VERSION ([\d.]+)"), ("CITATION.cff", r"^version: (.*)"),
-                          ("driver/python/pyproject.toml", r'^version = "(.*?)"'),
                           ("driver/python/fmo/_library.py", r'^VERSION = "(.*)"'),
                           ("cmake/packaging/conda/meta.yaml", r'set version = "(.*)"'),
                           ("CHANGELOG.md", r"^## \[([\d.]+)\]")):
