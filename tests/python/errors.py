@@ -11,7 +11,7 @@ import types
 from unittest import mock
 
 # first: it may start another Python
-from helpers import SOURCE, Case, main, molecule, needs
+from helpers import MODULE, SOURCE, Case, main, molecule, needs
 
 import numpy as np
 from pyscf import gto, scf

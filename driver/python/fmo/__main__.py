@@ -204,8 +204,8 @@ def main(given: Sequence[str] | None = None) -> int:
         print(f"python -m fmo: {reason.filename or ''}: {reason.strerror}", file=sys.stderr)
         return int(LIBRARY.fmo_status_exit_code(STATUS.index("FMO_ERR_OUTPUT")))
     except KeyboardInterrupt:
-        print("python -m fmo: interrupted", file=sys.stderr)
-        return 130
+        print("python -m fmo: interrupted", file=sys.stderr, flush=True)
+        os._exit(130)  # a thread of the library may still compute, which the interpreter's end would crash
 
 
 if __name__ == "__main__":
