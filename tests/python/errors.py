@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 import types
 from unittest import mock
@@ -202,9 +203,10 @@ class Types(Case):
                 "energy: float = fmo.RHF(fmo.Molecule(['He'], [[0, 0, 0]])).kernel()\n"
                 "charge: int = fmo.Molecule.from_xyz('he.xyz').charge\n")
         for options in ([], ["--strict"]):
-            done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull, *options, "-c", code],
-                                  cwd=os.path.dirname(MODULE), env={**os.environ, "MYPYPATH": MODULE}, text=True,
-                                  check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            with tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull, *options, "-c", code],
+                                      cwd=folder, env={**os.environ, "MYPYPATH": MODULE}, text=True, check=False,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_documented(self):
