@@ -55,7 +55,7 @@ typedef struct fmo_molecule {
 
 /** Reads one molecule from a .xyz file: the number of atoms, a comment, then one line for each atom
  *  with its element (symbol in any case, or atomic number) and x, y, z in angstrom, or in bohr if
- *  the comment contains unit=bohr. Ghost atoms are written Gh(O), @O, ghost-O, X-O, O-Bq, BqO or
+ *  the comment contains unit=bohr. Ghost atoms are written Gh(O), \@O, ghost-O, X-O, O-Bq, BqO or
  *  O: . Further columns are ignored, and so are the lines that follow the atoms in files of the QM9
  *  data set. Inputs that are rejected are listed in docs/reference/basis-sets.md.
  *  @param[in] path  "-": the standard input, if it is redirected from a regular file
