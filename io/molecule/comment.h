@@ -9,8 +9,9 @@
  * periodic system. `comment` is the text of the line that was read last (text->line). */
 fmo_status fmo_comment_check(const fmo_text *text, const char *comment);
 
-/* Reads the unit of the coordinates, unit= or units=, from the comment: bohr (au, a.u., atomic) or
- * angstrom. *unit is left alone if there is none. */
+/* Reads the unit of the coordinates, unit= or units=, from the comment: bohr or angstrom. *unit is
+ * left alone if there is none, or if it is no unit of length. Returns FMO_OK, or FMO_ERR_INPUT for
+ * a unit that may be meant otherwise (au, atomic, nm, pm). */
 fmo_status fmo_comment_read_unit(const fmo_text *text, const char *comment, fmo_unit *unit);
 
 /* Reads charge and multiplicity from the comment into a molecule whose atoms are known: from

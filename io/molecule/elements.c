@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/names.h"
+
 static const char symbols[][3] = {
     "X",  "H",  "He", "Li", "Be", "B",  "C",  "N",  "O",  "F",  "Ne", "Na", "Mg", "Al", "Si",
     "P",  "S",  "Cl", "Ar", "K",  "Ca", "Sc", "Ti", "V",  "Cr", "Mn", "Fe", "Co", "Ni", "Cu",
@@ -94,18 +96,4 @@ bool fmo_atom_is_dummy(const char *name, size_t size)
     return false;
 }
 
-const char *fmo_unit_name(fmo_unit unit)
-{
-#define ROW(e, name, text) [e] = name,
-    static const char *const names[] = {FMO_UNIT_TABLE(ROW)};
-#undef ROW
-    return (unsigned)unit < FMO_UNIT_COUNT ? names[unit] : NULL;
-}
-
-const char *fmo_unit_text(fmo_unit unit)
-{
-#define ROW(e, name, text) [e] = text,
-    static const char *const texts[] = {FMO_UNIT_TABLE(ROW)};
-#undef ROW
-    return (unsigned)unit < FMO_UNIT_COUNT ? texts[unit] : NULL;
-}
+FMO_NAMES(fmo_unit, fmo_unit, FMO_UNIT_TABLE)

@@ -495,7 +495,7 @@ fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err)
         made->frame = xyz->frames > 1 || xyz->more ? xyz->frames : 0;
         *molecule = made;
     } else {
-        if (status == FMO_ERR_INPUT) xyz->more = find_again(&xyz->text, first);
+        xyz->more = status == FMO_ERR_INPUT && find_again(&xyz->text, first);
         if (status == FMO_ERR_INPUT) name_skipped(&xyz->text, first, xyz->more, err);
         fmo_molecule_destroy(made);
     }

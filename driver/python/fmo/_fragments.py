@@ -69,7 +69,6 @@ _FUNCTIONS: Functions = {
     "fmo_fragment_result_destroy": (None, [POINTER(FragmentResult)]),
 }
 _RESULTS = ("e_tot", "e_fmo1", "converged", "iterations", "pairs", "charges", "nao", "error", "notice")
-_SETTINGS = {"conv_tol": "convergence", "max_iterations": "max_iterations", "state": "state", "resume": "resume"}
 
 
 def _json(mol: Molecule, fragments: Any, charges: Any, bonds: Any) -> str:

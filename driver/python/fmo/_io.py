@@ -41,8 +41,6 @@ _FUNCTIONS: Functions = {
     "fmo_molecule_destroy": (None, [POINTER(MoleculeStruct)]),
     "fmo_basis_set_read": (c_int, [c_char_p, POINTER(c_void_p), _err]),
     "fmo_basis_set_destroy": (None, [c_void_p]),
-    "fmo_basis_set_name": (c_char_p, [c_void_p]),
-    "fmo_functions_name": (c_char_p, [c_int]),
     "fmo_basis_set_choose_functions": (None, [c_void_p, c_int]),
     "fmo_fragment_system_read": (c_int, [c_char_p, POINTER(POINTER(FragmentSystem)), _err]),
     "fmo_fragment_system_destroy": (None, [POINTER(FragmentSystem)]),

@@ -378,7 +378,7 @@ def _frames(path: str, shown: str, charge: int | None, multiplicity: int | None,
                     return
                 one = frame.contents
                 number = one.frame
-                if one.ghost and any(one.ghost[:one.nucleus_num]):
+                if one.ghost:
                     raise UnsupportedError("FMO_ERR_UNSUPPORTED", "fmo.Molecule has no ghost atoms; a molecule of PySCF "
                                            "may have them")
                 if one.notice:

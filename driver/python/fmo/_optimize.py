@@ -44,16 +44,13 @@ def optimizer(wanted: str | None) -> str:
 def optimize(make: Callable[[Molecule], Any], mol: Molecule, by: str, most: int, step: Step) -> Molecule:
     """The optimised molecule; ConvergenceError after `most` steps.
 
-    make: an RHF or FMO2 object of a molecule, which gradients are taken of.
+    make: an RHF or UHF object of a molecule, which gradients are taken of.
     """
     last: list[Any] = []
 
     def evaluate(now: Molecule) -> tuple[float, NDArray[Any]]:
         mf = make(now)
-        if last and hasattr(mf, "make_rdm1"):
-            mf.kernel(last[0].make_rdm1())
-        else:
-            mf.kernel()
+        mf.kernel(last[0].make_rdm1() if last else None)
         if mf.error is not None:
             raise mf.error
         last[:] = [mf]

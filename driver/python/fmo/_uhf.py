@@ -72,9 +72,14 @@ class UHF(RHF):
         return populations(self.mol, self._matrix("spin_density"), self._matrix("overlap"))
 
 
+def _class_of(mol: Any) -> type[RHF]:
+    """RHF for a closed shell, UHF for an open one."""
+    return UHF if getattr(mol, "spin", 0) else RHF
+
+
 def hf(mol: Any, **options: Any) -> RHF:
     """An RHF object of a closed shell, a UHF object of an open one."""
-    return (UHF if getattr(mol, "spin", 0) else RHF)(mol, **options)
+    return _class_of(mol)(mol, **options)
 
 
 def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
@@ -87,4 +92,4 @@ def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = 
     own = {name: settings.pop(name, None) for name in (*SETTINGS, *CHOICES)}
     molecules = list(mols)
     return _batch("fmo.scf_batch", molecules, own, settings, _Extras(None, None, None, callback, progress),
-                  [UHF if getattr(mol, "spin", 0) else RHF for mol in molecules])
+                  [_class_of(mol) for mol in molecules])
