@@ -172,7 +172,7 @@ static fmo_status build_far(fmo_fock_plan *plan, fmo_cpu_build *build, fmo_cpu_f
 }
 
 /* Counts the quartets of a pass; integrals that the pass has stored are counted once. */
-static void count_quartets(fmo_fock_plan *plan, const int64_t *before, int stored)
+static void count_quartets(fmo_fock_plan *plan, const fmo_class_profile *before, int stored)
 {
     fmo_cpu_state *const s = plan->state;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
@@ -181,11 +181,11 @@ static void count_quartets(fmo_fock_plan *plan, const int64_t *before, int store
             p->quartets += s->store[c].quartets;
             p->prim_quartets += s->store[c].prim_quartets;
         } else if (stored) {
-            s->store[c].quartets = p->quartets - before[c];
-            s->store[c].prim_quartets = p->prim_quartets;
+            s->store[c].quartets = p->quartets - before[c].quartets;
+            s->store[c].prim_quartets = p->prim_quartets - before[c].prim_quartets;
         }
         p->quartets_skipped +=
-            fmo_plan_quartets(plan, (fmo_eri_class)c) - (p->quartets - before[c]);
+            fmo_plan_quartets(plan, (fmo_eri_class)c) - (p->quartets - before[c].quartets);
     }
 }
 
@@ -197,7 +197,7 @@ static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
     const int fixed = plan->options.scatter == FMO_SCATTER_FIXED;
     const int with_J = (p->wanted & FMO_TERMS_J) != 0, with_K = (p->wanted & FMO_TERMS_K) != 0;
     const int stored = s->stored && p->coulomb;
-    int64_t before[FMO_ERI_CLASS_COUNT];
+    fmo_class_profile before[FMO_ERI_CLASS_COUNT];
     fmo_cpu_workload part = {.work = &s->work, .adds = {1, 1}};
     fmo_cpu_job j = {.plan = plan,
                      .shape = {plan, &s->pairs, &s->pairs, 0, (size_t)m->num, with_K},
@@ -211,7 +211,7 @@ static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
     const size_t by_pair = fmo_cpu_by_pair_size(&s->pairs, (size_t)m->num);
     double *const memory = fmo_cpu_vector_alloc(by_pair + (size_t)plan->basis->shell_num);
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", m->num);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) before[c] = plan->profile.classes[c].quartets;
+    memcpy(before, plan->profile.classes, sizeof before);
     part.build = common_build(plan, p, m->num, fixed, j.copies < j.threads);
     part.build.side[FMO_CPU_BRA] = part.build.side[FMO_CPU_KET] =
         fmo_cpu_side_with_density(plan, &s->pairs, with_J, memory);

@@ -193,7 +193,8 @@ fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
     if (j->far) fmo_cpu_add_far(&j->shape, j->far, &j->part[0].build.adding, &sums);
     fmo_cpu_give_sums(plan, &j->shape, &sums, &j->part[0].build.adding);
     plan->profile.threads = j->team;
-    plan->profile.reduce_seconds = fmo_now() - j->ended;
+    if (isnan(plan->profile.reduce_seconds)) plan->profile.reduce_seconds = 0.0;
+    plan->profile.reduce_seconds += fmo_now() - j->ended;
 done:
     for (int t = 0; t < threads; t++) {
         if (j->arrays) free(j->arrays[t]);

@@ -207,7 +207,7 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
         primitive_weights(plan->basis, weight);
         make_tensor(plan, m->coulomb_operator, weight, T);
         status = contract(plan, FMO_TERMS_J, T, err);
-        if (!fmo_operator_same(m->coulomb_operator, m->exchange_operator))
+        if (status == FMO_OK && !fmo_operator_same(m->coulomb_operator, m->exchange_operator))
             make_tensor(plan, m->exchange_operator, weight, T);
         if (status == FMO_OK) status = contract(plan, FMO_TERMS_K, T, err);
     } else {

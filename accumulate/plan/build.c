@@ -4,6 +4,7 @@
 
 #include "accumulate/plan/ranks.h"
 #include "base/arguments.h"
+#include "base/names.h"
 #include "integrals/operator_rules.h"
 #include "integrals/tables.h"
 
@@ -16,9 +17,7 @@ int fmo_build_alike(const fmo_fock_job *a, const fmo_fock_job *b)
 
 const char *fmo_symmetry_name(fmo_symmetry symmetry)
 {
-#define NAME(e, name, text) [e] = name,
-    static const char *const names[FMO_SYMMETRY_COUNT] = {FMO_SYMMETRY_TABLE(NAME)};
-#undef NAME
+    static const char *const names[FMO_SYMMETRY_COUNT] = {FMO_SYMMETRY_TABLE(FMO_NAMES_NAME)};
     return (unsigned)symmetry < FMO_SYMMETRY_COUNT ? names[symmetry] : NULL;
 }
 
@@ -86,9 +85,8 @@ fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *
     return FMO_OK;
 }
 
-/* Converts the parts of the caller's densities to internal order, and finds the block maxima of
- * all.
- */
+/* Converts the parts of the caller's densities to internal order, and finds the block maxima over
+ * all of them. */
 static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs, int num)
 {
     const fmo_basis *b = plan->basis;

@@ -87,7 +87,7 @@ typedef struct fmo_mode_implementation {
     fmo_status (*join)(fmo_fock_plan *plan, fmo_error *err);
 
     int needs_pairs;
-    int takes_requests; /* 1: takes densities that are not symmetric and operators but 1/r */
+    int takes_requests; /* 1: takes densities that are not symmetric and operators other than 1/r */
     int takes_source;   /* 1: can build J of another plan's density (fmo_fock_job.source) */
     int makes_pairs; /* 1: makes the sp pairs itself; the plan has no lists of them (shell_pair.h)
                       */
@@ -176,7 +176,7 @@ int fmo_plan_high_l_shell(const fmo_basis *basis);
 fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
                                  int shares, fmo_fock_plan **plan, fmo_error *err);
 
-/* ---- plan.c: what creation, builds and modes use; it calls none of them but by plan->mode ---- */
+/* ---- plan.c: what creation, builds and modes use; it calls them only through plan->mode ---- */
 
 /* Makes the plan's list of tasks for pair lists of these sizes: all work, or the plan's share, or
  * all of it cut into pieces. steps: 1 if the executor supports a step between bras; shares are then

@@ -84,12 +84,12 @@ def _make_if_stale(venv: Path, requirements: Path) -> None:
     stamp = venv / "requirements.sha256"
     if stamp.is_file() and stamp.read_text(encoding="ascii") == wanted:
         return
-    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
-        raise DatasetError("this python cannot make virtual environments: install its venv package "
-                           "(Debian, Ubuntu: apt-get install python3-venv)")
     if "FMO_VENV" in os.environ and not stamp.is_file() and venv.is_dir() and any(venv.iterdir()):
         raise DatasetError(f"FMO_VENV: {venv} is there and was not made by these scripts, which would empty "
                            "it; name a folder that is empty or new")
+    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
+        raise DatasetError("this python cannot make virtual environments: install its venv package "
+                           "(Debian, Ubuntu: apt-get install python3-venv)")
     print(f"making {venv} from {requirements.name} (once)", file=sys.stderr)
     _checked([sys.executable, "-m", "venv", "--clear", str(venv)], f"cannot make {venv}")
     _checked([str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet",

@@ -2,13 +2,11 @@
 #ifndef FMO_DRIVER_CLOCK_H
 #define FMO_DRIVER_CLOCK_H
 
-#include <time.h>
+#include "base/clock.h"
 
 static inline double driver_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return fmo_now();
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* Declarations shared by the files of an FMO calculation. Dependencies go one way: run.c -> pairs.c
  * -> scc.c -> field.c, mix.c, solve.c -> share.c -> subsystem.c -> hybrid.c; state.c
- * saves what scc.c and pairs.c have computed. Output of results: table.c, map.c -> map_scale.c,
- * text.c. Method: docs/explanation/fmo-method.md. */
+ * saves what scc.c and pairs.c have computed. Output of results: table.c, map.c, page.c, cpf.c ->
+ * map_scale.c, text.c; ligand.c finds a fragment by its name. Method:
+ * docs/explanation/fmo-method.md. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
 #define FMO_FRAGMENT_INTERNAL_H
 

@@ -24,6 +24,14 @@ fmo_status driver_check_run_files(const driver_options *options, const char *pat
     return driver_check_files(files, sizeof files / sizeof files[0], options->force, err);
 }
 
+fmo_status driver_check_all_run_files(const driver_options *options, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    for (int k = 0; k < options->dataset_num && status == FMO_OK; k++)
+        status = driver_check_run_files(options, options->datasets[k], err);
+    return status;
+}
+
 fmo_status driver_check_doubts(const driver_options *options, const fmo_dataset *dataset,
                                fmo_error *err)
 {

@@ -11,6 +11,8 @@
  *  @param[in] path  the data set or geometry
  *  @return the same as driver_check_files */
 fmo_status driver_check_run_files(const driver_options *options, const char *path, fmo_error *err);
+/** The same for all data sets or geometries of a batch. */
+fmo_status driver_check_all_run_files(const driver_options *options, fmo_error *err);
 
 /** Refuses a data set with a notice about doubtful physics, unless --force is given.
  *  @return FMO_OK, FMO_ERR_INPUT */

@@ -278,22 +278,12 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
     return driver_agree(b->ranks, status, err);
 }
 
-/* Checks, before anything is computed, that the output does not replace an input or another
- * file. */
-static fmo_status check_all_files(const driver_options *options, fmo_error *err)
-{
-    fmo_status status = FMO_OK;
-    for (int k = 0; k < options->dataset_num && status == FMO_OK; k++)
-        status = driver_check_run_files(options, options->datasets[k], err);
-    return status;
-}
-
 /* Sets the options, reads the basis set, and allocates the arrays of a portion. */
 static fmo_status prepare(batch *b, fmo_error *err)
 {
     const driver_options *options = b->options;
     fmo_status status = driver_scf_settings(options, &b->scf, err);
-    if (status == FMO_OK && is_first(b)) status = check_all_files(options, err);
+    if (status == FMO_OK && is_first(b)) status = driver_check_all_run_files(options, err);
     if (status == FMO_OK && options->basis)
         status = fmo_basis_set_read(options->basis, &b->set, err);
     if (status != FMO_OK) return status;

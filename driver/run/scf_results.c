@@ -175,10 +175,8 @@ fmo_status driver_scf_results_add(driver_scf_results *r, const driver_scf_one *o
 fmo_status driver_scf_results_write(driver_scf_results *r, fmo_error *err)
 {
     const driver_options *o = r->options;
-    fmo_status status = FMO_OK;
     driver_interrupt_hold();
-    for (int k = 0; k < o->dataset_num && status == FMO_OK; k++)
-        status = driver_check_run_files(o, o->datasets[k], err);
+    fmo_status status = driver_check_all_run_files(o, err);
     if (status == FMO_OK) status = fmo_molecules_file_write(r->file, o->output, err);
     if (status == FMO_OK) {
         fmo_checkpoint_close(r->checkpoint, 1);

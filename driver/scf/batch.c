@@ -51,7 +51,7 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
     return status;
 }
 
-/* Runs a prepared job. aside: 1 if others run concurrently. */
+/* Runs a prepared job. concurrent: 1 if others run concurrently. */
 static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int concurrent)
 {
     fmo_scf_job *const job = &b->jobs[k];
@@ -126,15 +126,12 @@ static size_t count_large(const batch *b, int threads)
     const double all_threads = (double)threads * (ranks ? ranks->size : 1);
     double rest = 0.0;
     size_t large = b->deal.other_mode;
-    for (size_t at = large; at < b->deal.count; at++) {
-        const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[at]]);
-        rest += n * n * n;
-    }
+    for (size_t at = large; at < b->deal.count; at++) rest += cube(&b->jobs[b->order[at]]);
     for (; large < b->deal.count; large++) {
-        const size_t functions_num = fmo_scf_job_functions(&b->jobs[b->order[large]]);
-        const double n = (double)functions_num, cost = n * n * n;
+        const fmo_scf_job *const job = &b->jobs[b->order[large]];
+        const double cost = cube(job);
         if (!(cost * all_threads > rest) &&
-            !(fmo_scf_batch_bytes(b, functions_num) * threads > 0.5 * memory))
+            !(fmo_scf_batch_bytes(b, fmo_scf_job_functions(job)) * threads > 0.5 * memory))
             break;
         rest -= cost;
     }
@@ -166,7 +163,7 @@ static int runs_in_other_mode(const batch *b, const fmo_scf_job *job)
  * longer than the CPU takes (docs/log/scf.md, "Many molecules"). */
 enum { CPU_CUBE = fmo_tuning_scf_cpu_cube };
 
-/* Sets b->cpu_most and b->soon. */
+/* Sets b->cpu_most and b->all_quick. */
 static void find_small(batch *b)
 {
     const double threads = (double)fmo_fock_threads(b->options->fock.threads);

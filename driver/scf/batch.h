@@ -43,7 +43,7 @@ FMO_INNER void fmo_batch_cache_destroy(fmo_batch_cache *cache);
 /* Returns the number of plans that the last batch reused from the one before. */
 size_t fmo_batch_cache_reused(const fmo_batch_cache *cache);
 
-/* Runs fmo_scf_run_batch. callbacks: NULL if all jobs are complete; kept: NULL for no cache. */
+/* Runs fmo_scf_run_batch. callbacks: NULL if all jobs are complete; cache: NULL for no cache. */
 FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
                                           const fmo_scf_options *options,
                                           const fmo_batch_callbacks *callbacks,

@@ -351,7 +351,7 @@ static void extrapolate(fmo_scf_state *s, const history *h, int ediis, int plain
 }
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
- * the density changes (build.c). If the Fock matrix may be less accurate, incremental builds
+ * the density changes (fmo_scf_build). If the Fock matrix may be less accurate, incremental builds
  * therefore use a cutoff that is larger in the ratio of density to change, up to `loosest`, and the
  * final phase starts as soon as that is possible. */
 typedef struct cutoffs {

@@ -101,8 +101,8 @@ void fmo_scf_batch_give_back(const batch *b, size_t k);
 /* Records the end of job k. `concurrent`: it ran concurrently with others, so that too little
  * memory is a reason to run it again alone. */
 void fmo_scf_batch_note_end(batch *b, size_t k, int concurrent);
-/* Take returns the next work item, or work_items_num(&b->deal) if there is none; hold returns a
- * work item, which is then taken first. */
+/* take_item returns the next work item, or work_items_num(&b->deal) if there is none; return_item
+ * gives one back, which is then taken first. */
 size_t fmo_scf_batch_take_item(batch *b);
 void fmo_scf_batch_return_item(batch *b, size_t work_item);
 /* Returns the index of the smallest work item that was returned. */

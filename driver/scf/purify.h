@@ -1,6 +1,6 @@
 /* SP2 purification: x^2 and 2x - x^2 drive the eigenvalues of P, between 0 and 1, to 0 or 1; each
  * step uses the polynomial that brings the trace closer to the number of occupied orbitals. A. M.
- * N. Niklasson, Phys. Rev. B 66, 155115 (2002). Called by solve.c through linalg.h. */
+ * N. Niklasson, Phys. Rev. B 66, 155115 (2002). Called by cycle.c through linalg.h. */
 #ifndef FMO_SCF_PURIFY_H
 #define FMO_SCF_PURIFY_H
 

@@ -67,7 +67,8 @@ fmo_scf_result *fmo_scf_new_result(int nao, int channels)
     return r;
 }
 
-int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
+/* Returns 1 if the SCF converged to an unstable solution although FOLLOW was requested. */
+static int stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
 {
     return r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE &&
            o->stability == FMO_SCF_STABILITY_FOLLOW;
@@ -89,7 +90,7 @@ static void advise(const fmo_scf_options *o, const char *first, size_t size, cha
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
 {
     char advice[112];
-    if (fmo_scf_stays_unstable(o, r))
+    if (stays_unstable(o, r))
         snprintf(r->verdict, sizeof r->verdict,
                  "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
                  "Hessian %.1e; no stable solution found by following it %d time%s",
@@ -207,8 +208,10 @@ static double spin_square(fmo_scf_state *s)
     return S_z * (S_z + 1.0) + s->occupied[1] - 0.25 * common;
 }
 
-void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                     fmo_scf_result *r)
+/* Fills in orbitals, matrices, energies of field and projector, and the profile of the last
+ * state. */
+static void collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                    fmo_scf_result *r)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t n = (size_t)s->n;
@@ -383,9 +386,9 @@ static fmo_status solve(running *c, fmo_error *err)
             status = fmo_scf_stabilise(s, c->options, r, err);
     }
     if (s->la->error.status != FMO_OK) return s->la->error.status;
-    fmo_scf_collect(s, c->input, c->options, r);
+    collect(s, c->input, c->options, r);
     fmo_scf_give_verdict(c->options, r);
-    if (!r->converged || fmo_scf_stays_unstable(c->options, r))
+    if (!r->converged || stays_unstable(c->options, r))
         status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
     return status;
 }

@@ -131,16 +131,10 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
 
 /* NULL if there is no memory. channels: 2 for UHF */
 fmo_scf_result *fmo_scf_new_result(int nao, int channels);
-/* Fills in orbitals, matrices, energies of field and projector, and the profile of the last
- * state. */
-void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                     fmo_scf_result *r);
 /* Returns sum_ij D_ij M_ij over `size` elements; 0 if M is NULL. */
 double fmo_scf_expectation(size_t size, const double *density, const double *M);
 /* Writes r->verdict. */
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
-/* Returns 1 if the SCF converged to an unstable solution although FOLLOW was requested. */
-int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r);
 
 /* ---- start.c ---- */
 
@@ -245,12 +239,6 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
 
 /* ---- stability.c ---- */
-
-/* Returns the lowest eigenvalue (hartree) of the real orbital Hessian A + B, of RHF that of
- * singlets, at the orbitals of the state, and its eigenvector in `direction`, a backend array of
- * norm 1 with [m - occupied][occupied] (virtual, occupied) for each channel. NaN without virtual
- * orbitals. */
-double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction);
 
 /* Checks the stability of the converged state; if it is unstable and options.stability is FOLLOW,
  * follows the unstable direction to a lower solution. */

@@ -26,7 +26,7 @@ typedef struct davidson {
     int nocc[FMO_SCF_CHANNELS], nvir[FMO_SCF_CHANNELS], num;
     size_t begin[FMO_SCF_CHANNELS + 1]; /* of each channel's pairs in a vector */
     size_t size;                        /* of a vector: pairs of all channels */
-    double *V, *AV;                     /* [SPACE][size] trial vectors and their products */
+    double *V, *AV;                     /* [SUBSPACE][size] trial vectors and their products */
     double *ritz, *residual;            /* [size] */
     double *transition;                 /* [channel][n][n] */
     double matrix[SUBSPACE][SUBSPACE];
@@ -201,8 +201,12 @@ static void restart(davidson *d, const double *coefficient, double value)
     d->num = 1;
 }
 
-/* Davidson iterations until the residual is small, the subspace cannot grow, or STEPS are done. */
-double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
+/* Returns the lowest eigenvalue (hartree) of the real orbital Hessian A + B, of RHF that of
+ * singlets, at the orbitals of the state, and its eigenvector in `direction`, a backend array of
+ * norm 1 with [m - occupied][occupied] (virtual, occupied) for each channel. NaN without virtual
+ * orbitals. Davidson iterations until the residual is small, the subspace cannot grow, or STEPS
+ * are done. */
+static double lowest_eigenvalue(fmo_scf_state *s, double *direction)
 {
     const fmo_linalg_ops *op = s->la->ops;
     davidson d = {.s = s};
@@ -294,10 +298,9 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
     double *converged_density =
         s->la->ops->allocate(s->la, size); /* the density before a descent */
     while (r->converged && s->la->error.status == FMO_OK && status == FMO_OK) {
-        const double add_start_vectors = driver_seconds(), fock = s->fock_seconds,
-                     solve = s->solve_seconds;
-        r->hessian_lowest = fmo_scf_hessian_lowest(s, direction);
-        r->stability_seconds += driver_seconds() - add_start_vectors;
+        const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
+        r->hessian_lowest = lowest_eigenvalue(s, direction);
+        r->stability_seconds += driver_seconds() - start;
         s->fock_seconds = fock;
         s->solve_seconds = solve;
         if (!(r->hessian_lowest < FMO_SCF_UNSTABLE) || o->stability != FMO_SCF_STABILITY_FOLLOW ||

@@ -269,8 +269,9 @@ static void mix_frontier(fmo_scf_state *s)
     const size_t m = (size_t)s->m, mm = m * m;
     for (size_t c = 0; c < (size_t)s->channels; c++) {
         const size_t occupied = (size_t)s->occupied[c];
-        double *const C = s->history_fock + c * mm, *const homo = C + (occupied - 1) * m;
+        double *const C = s->history_fock + c * mm;
         if (occupied == 0 || occupied == m) continue;
+        double *const homo = C + (occupied - 1) * m;
         op->add(s->la, m, c == 0 ? 1.0 : -1.0, homo + m, 1.0, homo);
         op->add(s->la, m, 0.0, homo, sqrt(0.5), homo);
         op->multiply(s->la, 2.0, fmo_matrix_of(C, s->m, (int)occupied),

@@ -19,7 +19,6 @@
 namespace {
 
 __device__ const double exp_table[128][2] = {
-#include "accumulate/tuning.h"
 #include "integrals/pairs/exp_table.inc"
 };
 

@@ -1,5 +1,5 @@
 /* The SCF of one small molecule by a team (team.h), from its integrals to its orbitals. It follows
- * iterate.c, but has all integrals in memory and neither cutoffs nor EDIIS. If those would be
+ * cycle.c, but has all integrals in memory and neither cutoffs nor EDIIS. If those would be
  * needed it reports failure, and batch.c runs the molecule as fmo_scf_run does. */
 #ifndef FMO_BLOCK_CYCLES_H
 #define FMO_BLOCK_CYCLES_H

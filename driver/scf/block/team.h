@@ -7,12 +7,12 @@
 
 enum { FMO_TEAM_WARPS_MAX = 32 };
 
-/* Partial unrolling of long loops, `rotations` iterations at a time. */
+/* Partial unrolling of long loops, `times` iterations at a time. */
 #if defined(__CUDA_ARCH__)
-#define FMO_TEAM_PRAGMA(text)    _Pragma(#text)
-#define FMO_UNROLL_BY(rotations) FMO_TEAM_PRAGMA(unroll rotations)
+#define FMO_TEAM_PRAGMA(text) _Pragma(#text)
+#define FMO_UNROLL_BY(times)  FMO_TEAM_PRAGMA(unroll times)
 #else
-#define FMO_UNROLL_BY(rotations)
+#define FMO_UNROLL_BY(times)
 #endif
 
 /* Members 0 .. size - 1, in groups (warps) of `lanes`. */
