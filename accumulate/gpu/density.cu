@@ -38,12 +38,14 @@ typedef struct density_args {
     const int *ao_caller;
     const double *ao_factor;
     int nao, caller_nao, sets, s_sets, width; /* width: functions in a set with a p shell */
+    double half;                              /* 1/2, or -1/2 for the antisymmetric part */
 } density_args;
 
 /* Threads for a block of two sets, which has up to 4 x 4 elements. */
 enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SET_THREADS / BLOCK_ELEMENTS };
 
-/* Converts the density to the kernels' order and symmetrises it, one element per thread. Computes
+/* Converts the symmetric or antisymmetric part of the density to the kernels' order, one element
+ * per thread. Computes
  * the largest |D| of each block of sets and of each row of blocks. */
 template <int N>
 __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
@@ -64,7 +66,7 @@ __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args,
             if (p >= 0 && q >= 0)
                 d = a.ao_factor[x] * a.ao_factor[y] *
                     (0.5 * a.in[(size_t)p * a.caller_nao + q] +
-                     0.5 * a.in[(size_t)q * a.caller_nao + p]);
+                     a.half * a.in[(size_t)q * a.caller_nao + p]);
             a.out[(size_t)x * a.nao + y] = d;
             largest = __double2float_ru(fabs(d));
         }
@@ -141,9 +143,12 @@ cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group)
         [](const fmo_gpu_build *build, density_args *a) {
             const fmo_gpu_functions *f = &build->plan->gpu->functions;
             const fmo_gpu_arrays *x = &build->plan->gpu->arrays;
-            *a = {build->density, x->density,   x->density_max, x->row_max,
-                  f->ao_caller,   f->ao_factor, f->nao,         build->plan->basis->ao_num,
-                  f->sets,        f->s_sets,    f->width};
+            *a = {build->density, x->density,
+                  x->density_max, x->row_max,
+                  f->ao_caller,   f->ao_factor,
+                  f->nao,         build->plan->basis->ao_num,
+                  f->sets,        f->s_sets,
+                  f->width,       build->plan->gpu->antisymmetric ? -0.5 : 0.5};
             return dim3((f->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, f->sets);
         }));
     return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false);

@@ -198,7 +198,8 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     fmo_gpu_group group = {&build, 1, NULL};
     fmo_gpu_side_streams side, high_l;
     cudaGraph_t graph = NULL;
-    graphs->tried[g->wanted] = 1;
+    const int number = fmo_gpu_graph_number(g);
+    graphs->tried[number] = 1;
     if (!g->schedule->graph) return;
     memset(&side, 0, sizeof side);
     memset(&high_l, 0, sizeof high_l);
@@ -211,8 +212,8 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
         code = queue(&group, variant, &side, g->hermite ? &high_l : NULL, false);
         const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
-            cudaGraphInstantiate(&graphs->graph[g->wanted], graph, 0) != cudaSuccess)
-            graphs->graph[g->wanted] = NULL;
+            cudaGraphInstantiate(&graphs->graph[number], graph, 0) != cudaSuccess)
+            graphs->graph[number] = NULL;
     }
     if (graph) (void)cudaGraphDestroy(graph);
     side_streams_destroy(&side);
@@ -230,9 +231,10 @@ cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant
     if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
     if (timed && g->hermite) FMO_GPU_TRY(fmo_hermite_make_timers(g->hermite));
     const fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
-    if (!timed && !graphs->tried[g->wanted]) capture(plan, variant);
-    if (!timed && graphs->graph[g->wanted])
-        return cudaGraphLaunch(graphs->graph[g->wanted], group.stream);
+    const int number = fmo_gpu_graph_number(g);
+    if (!timed && !graphs->tried[number]) capture(plan, variant);
+    if (!timed && graphs->graph[number])
+        return cudaGraphLaunch(graphs->graph[number], group.stream);
     return queue(&group, variant, NULL, NULL, timed);
 }
 
@@ -283,6 +285,30 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
                            cudaMemcpyDeviceToHost, stream);
 }
 
+/* Queues the builds of the parts of a density in density_in: K of the antisymmetric part is added
+ * to that of the symmetric part, and J of it is zero. */
+static cudaError_t run_parts(const fmo_fock_job *job, fmo_gpu_build *build,
+                             const fmo_gpu_variant *variant)
+{
+    fmo_gpu_state *g = job->plan->gpu;
+    const size_t n = (size_t)job->plan->basis->ao_num;
+    const cudaStream_t stream = g->device.stream;
+    const int wanted = fmo_build_wanted(job), symmetric = job->symmetry != FMO_ANTISYMMETRIC;
+    g->wanted = wanted;
+    g->antisymmetric = 0;
+    if (symmetric) FMO_GPU_TRY(run(build, variant, false));
+    if (symmetric && fmo_build_parts(job) == 1) return cudaSuccess;
+    if (!symmetric && job->coulomb)
+        FMO_GPU_TRY(cudaMemsetAsync(build->coulomb, 0, n * n * sizeof(double), stream));
+    build->coulomb = NULL;
+    build->add_exchange = symmetric;
+    g->wanted = FMO_TERMS_K;
+    g->antisymmetric = 1;
+    const cudaError_t code = run(build, variant, false);
+    g->wanted = wanted;
+    return code;
+}
+
 /* Queues the copies of the matrices and the build between them. */
 fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err)
 {
@@ -292,10 +318,9 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     const fmo_gpu_range range("fused build");
     const cudaStream_t stream = g->device.stream;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
-    g->wanted = fmo_build_wanted(job);
     if (g->hermite) g->hermite->grouped = 0;
     plan->profile.coulomb =
-        g->boxes && (g->wanted & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
+        g->boxes && (fmo_build_wanted(job) & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
     if (on_device) {
         build.coulomb = job->coulomb;
@@ -306,7 +331,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     } else {
         FMO_GPU_CHECK(fmo_gpu_copy_in(plan, job->density, stream), "copying the density", err);
     }
-    FMO_GPU_CHECK(run(&build, fmo_gpu_plan_variant(plan), false), "fused build", err);
+    FMO_GPU_CHECK(run_parts(job, &build, fmo_gpu_plan_variant(plan)), "fused build", err);
     if (!on_device) FMO_GPU_CHECK(fmo_gpu_copy_out(plan, stream), "fused build", err);
     return FMO_OK;
 }
@@ -522,7 +547,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
         fmo_gpu_add_others_counters(plan);
     }
     fmo_gpu_profile_counts(plan, counters);
-    if (plan->scatter_open && g->wanted == FMO_TERMS_ALL)
+    if (plan->scatter_open && g->wanted == FMO_TERMS_ALL && !g->antisymmetric)
         decide_scatter(plan, counters); /* for later builds */
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;

@@ -222,10 +222,10 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
 /* Destroys the graphs. */
 static void forget(fmo_gpu_graphs *graphs)
 {
-    for (int wanted = 0; wanted <= FMO_TERMS_ALL; wanted++) {
-        if (graphs->graph[wanted]) (void)cudaGraphExecDestroy(graphs->graph[wanted]);
-        graphs->graph[wanted] = NULL;
-        graphs->tried[wanted] = 0;
+    for (int n = 0; n < FMO_GPU_GRAPHS; n++) {
+        if (graphs->graph[n]) (void)cudaGraphExecDestroy(graphs->graph[n]);
+        graphs->graph[n] = NULL;
+        graphs->tried[n] = 0;
     }
 }
 

@@ -38,13 +38,18 @@ fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
                              (int)job->symmetry);
     fmo_status status = check_operator("coulomb_operator", job->coulomb_operator, err);
     if (status == FMO_OK) status = check_operator("exchange_operator", job->exchange_operator, err);
-    if (status != FMO_OK || plan->mode->takes_requests) return status;
-    if (job->symmetry != FMO_SYMMETRIC)
+    if (status != FMO_OK) return status;
+    if (job->symmetry != FMO_SYMMETRIC && plan->options.scatter == FMO_SCATTER_TILE &&
+        plan->options.mode == FMO_MODE_FUSED)
+        return fmo_error_set(
+            err, FMO_ERR_UNSUPPORTED, "symmetry = %s with scatter = %s: use another scatter",
+            fmo_symmetry_name(job->symmetry), fmo_scatter_name(plan->options.scatter));
+    if (job->symmetry != FMO_SYMMETRIC && !plan->mode->takes_symmetries)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "symmetry = %s with a plan of mode %s: use mode cpu",
                              fmo_symmetry_name(job->symmetry), fmo_mode_name(plan->options.mode));
-    if (!fmo_operator_is_coulomb(job->coulomb_operator) ||
-        !fmo_operator_is_coulomb(job->exchange_operator))
+    if (!plan->mode->takes_operators && !(fmo_operator_is_coulomb(job->coulomb_operator) &&
+                                          fmo_operator_is_coulomb(job->exchange_operator)))
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "an operator other than 1/r with a plan of mode %s: use mode cpu",
                              fmo_mode_name(plan->options.mode));

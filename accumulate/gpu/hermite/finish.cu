@@ -90,20 +90,22 @@ const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_CLASS_COUNT] = {
 
 typedef struct finish_args {
     const double *coulomb, *exchange;
-    double *J, *K;       /* NULL: not requested */
-    const double *scale; /* fixed-point scale of `exchange`; NULL: doubles */
+    double *J, *K;           /* NULL: not requested */
+    const double *scale;     /* fixed-point scale of `exchange`; NULL: doubles */
+    bool antisymmetric, add; /* K = X - X^T; K is added to what is there */
     const int *begin, *from, *low_l;
     const double *factor;
     int nao, caller_nao;
     fmo_gpu_density_limit limit;
 } finish_args;
 
-/* Returns an element of X^K plus its transpose. */
+/* Returns an element of X^K plus its transpose, or minus it of an antisymmetric density. */
 __device__ double element(const finish_args &a, size_t row, size_t column)
 {
     const double x = a.exchange[row * a.nao + column], y = a.exchange[column * a.nao + row];
-    if (!a.scale) return x + y;
-    return (double)(__double_as_longlong(x) + __double_as_longlong(y)) / *a.scale;
+    if (!a.scale) return a.antisymmetric ? x - y : x + y;
+    const long long X = __double_as_longlong(x), Y = __double_as_longlong(y);
+    return (double)(a.antisymmetric ? X - Y : X + Y) / *a.scale;
 }
 
 /* Computes an element in the caller's order: sum_ab T_pa T_qb J_ab, and the same of X^K plus its
@@ -128,7 +130,7 @@ __global__ void __launch_bounds__(THREADS)
     const size_t to = (size_t)p * a.caller_nao + q;
     const bool written = a.low_l[p] && a.low_l[q];
     if (a.J) a.J[to] = written ? a.J[to] + J : J;
-    if (a.K) a.K[to] = written ? a.K[to] + K : K;
+    if (a.K) a.K[to] = written || a.add ? a.K[to] + K : K;
 }
 
 /* The arguments of bound_elements; m_j is shell_bound[j]. */
@@ -410,6 +412,8 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
                   g->wanted & FMO_TERMS_J ? build->coulomb : NULL,
                   g->wanted & FMO_TERMS_K ? build->exchange : NULL,
                   fixed ? &h->counters->fixed_scale : NULL,
+                  g->antisymmetric != 0,
+                  build->add_exchange,
                   h->out_begin,
                   h->out_from,
                   h->out_low_l,
