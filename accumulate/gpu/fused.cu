@@ -238,8 +238,12 @@ cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant
     return queue(&group, variant, NULL, NULL, timed);
 }
 
-/* Queues a build from density_in to J and K on the plan's stream. */
-static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
+cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant)
+{
+    return queue(group, variant, NULL, NULL, false);
+}
+
+cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
 {
     fmo_gpu_state *g = build->plan->gpu;
     const fmo_gpu_group group = fmo_gpu_group_of_one(build);
@@ -285,30 +289,6 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
                            cudaMemcpyDeviceToHost, stream);
 }
 
-/* Queues the builds of the parts of a density in density_in: K of the antisymmetric part is added
- * to that of the symmetric part, and J of it is zero. */
-static cudaError_t run_parts(const fmo_fock_job *job, fmo_gpu_build *build,
-                             const fmo_gpu_variant *variant)
-{
-    fmo_gpu_state *g = job->plan->gpu;
-    const size_t n = (size_t)job->plan->basis->ao_num;
-    const cudaStream_t stream = g->device.stream;
-    const int wanted = fmo_build_wanted(job), symmetric = job->symmetry != FMO_ANTISYMMETRIC;
-    g->wanted = wanted;
-    g->antisymmetric = 0;
-    if (symmetric) FMO_GPU_TRY(run(build, variant, false));
-    if (symmetric && fmo_build_parts(job) == 1) return cudaSuccess;
-    if (!symmetric && job->coulomb)
-        FMO_GPU_TRY(cudaMemsetAsync(build->coulomb, 0, n * n * sizeof(double), stream));
-    build->coulomb = NULL;
-    build->add_exchange = symmetric;
-    g->wanted = FMO_TERMS_K;
-    g->antisymmetric = 1;
-    const cudaError_t code = run(build, variant, false);
-    g->wanted = wanted;
-    return code;
-}
-
 /* Queues the copies of the matrices and the build between them. */
 fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err)
 {
@@ -321,6 +301,8 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     if (g->hermite) g->hermite->grouped = 0;
     plan->profile.coulomb =
         g->boxes && (fmo_build_wanted(job) & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
+    const fmo_status status = fmo_gpu_check_parts(job, err);
+    if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
     if (on_device) {
         build.coulomb = job->coulomb;
@@ -331,7 +313,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     } else {
         FMO_GPU_CHECK(fmo_gpu_copy_in(plan, job->density, stream), "copying the density", err);
     }
-    FMO_GPU_CHECK(run_parts(job, &build, fmo_gpu_plan_variant(plan)), "fused build", err);
+    FMO_GPU_CHECK(fmo_gpu_run_parts(job, &build), "fused build", err);
     if (!on_device) FMO_GPU_CHECK(fmo_gpu_copy_out(plan, stream), "fused build", err);
     return FMO_OK;
 }
@@ -369,7 +351,7 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
     FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.density_in, 0, n * n * sizeof(double), group.stream),
                   "loading kernels", err);
     if (plan->options.cutoff > 0.0) {
-        FMO_GPU_CHECK(run(&build, variant, false), "loading kernels", err);
+        FMO_GPU_CHECK(fmo_gpu_run(&build, variant, false), "loading kernels", err);
         return FMO_OK;
     }
     FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.coulomb, 0, g->arrays.zeroed, group.stream),
@@ -571,7 +553,7 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     int *const before = &g->timed_before[!variant->commits];
     /* the first launch of a kernel loads it and must not be timed */
     for (int run_no = *before ? 1 : 0; run_no < 2; run_no++)
-        FMO_GPU_CHECK(run(&build, variant, true), "timing the classes", err);
+        FMO_GPU_CHECK(fmo_gpu_run(&build, variant, true), "timing the classes", err);
     *before = 1;
     FMO_GPU_CHECK(cudaStreamSynchronize(g->device.stream), "timing the classes", err);
     FMO_GPU_CHECK(fmo_gpu_class_seconds(g, seconds), "timing the classes", err);

@@ -44,7 +44,8 @@ typedef struct fmo_gpu_arrays {
     size_t sums_size; /* doubles in one copy of the sums */
     size_t zeroed;    /* bytes to be set to zero, starting at coulomb */
     unsigned copies;
-    double *out; /* J and K in the caller's order */
+    double *out;      /* J and K in the caller's order */
+    fmo_operator *op; /* for builds with an operator other than 1/r */
     /* [sets] largest Schwarz bound of a pair that contains this set; NULL unless sums are fixed
      * point */
     double *shell_bound;
@@ -132,6 +133,8 @@ typedef struct fmo_gpu_state {
     struct fmo_gpu_boxes *boxes;
     int wanted;                      /* matrices requested of the running build: FMO_TERMS_... */
     int antisymmetric;               /* it is of the antisymmetric part of its density */
+    int with_operator;               /* it is K of arrays.op */
+    double density_factor;           /* its density is multiplied by this; 1 in most builds */
     fmo_gpu_graphs graphs;           /* graphs for the plan's cutoff */
     struct fmo_gpu_hermite *hermite; /* classes with d shells (hermite/); NULL: there are none */
     fmo_gpu_lists between; /* lists for pairs of two plans (source.cu), made when first needed */
@@ -145,6 +148,17 @@ typedef struct fmo_gpu_state {
     /* fmo_hermite_make_separation will be called for all plans of the batch on this stream */
     bool separation_later;
 } fmo_gpu_state;
+
+/* Factors of an element D_pq and of D_qp in the symmetric or antisymmetric part that the running
+ * build computes with. */
+static inline double fmo_gpu_own_factor(const fmo_gpu_state *g)
+{
+    return 0.5 * g->density_factor;
+}
+static inline double fmo_gpu_other_factor(const fmo_gpu_state *g)
+{
+    return g->antisymmetric ? -0.5 * g->density_factor : 0.5 * g->density_factor;
+}
 
 /* Index of the running build's graph in fmo_gpu_graphs. */
 static inline int fmo_gpu_graph_number(const fmo_gpu_state *g)

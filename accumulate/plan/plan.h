@@ -88,7 +88,7 @@ typedef struct fmo_mode_implementation {
 
     int needs_pairs;
     int takes_symmetries; /* 1: takes densities that are not symmetric */
-    int takes_operators;  /* 1: takes operators other than 1/r */
+    int takes_operators;  /* FMO_TERMS_...: matrices that it computes of other operators too */
     int takes_source;     /* 1: can build J of another plan's density (fmo_fock_job.source) */
     int makes_pairs; /* 1: makes the sp pairs itself; the plan has no lists of them (shell_pair.h)
                       */

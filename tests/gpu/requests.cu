@@ -1,5 +1,5 @@
-/* Densities of each symmetry in mode fused, from the host and in GPU memory, against mode
- * reference. */
+/* Densities of each symmetry and operators of K in mode fused, from the host and in GPU memory,
+ * against mode reference. */
 #include "tests/gpu/call.h"
 #include "tests/support/system.h"
 
@@ -18,7 +18,8 @@ static void fill_density(double *D, int n, fmo_symmetry symmetry)
 /* Builds a job for each symmetry, and J alone and K alone of the last. */
 enum { JOBS = FMO_SYMMETRY_COUNT + 2 };
 
-static void set_jobs(fmo_fock_job *jobs, fmo_fock_plan *plan, const double *D, double *out, int n)
+static void set_jobs(fmo_fock_job *jobs, fmo_fock_plan *plan, fmo_operator of, const double *D,
+                     double *out, int n)
 {
     const size_t size = (size_t)n * n;
     memset(jobs, 0, JOBS * sizeof *jobs);
@@ -26,6 +27,7 @@ static void set_jobs(fmo_fock_job *jobs, fmo_fock_plan *plan, const double *D, d
         jobs[k].plan = plan;
         jobs[k].symmetry = (fmo_symmetry)(k < FMO_SYMMETRY_COUNT ? k : FMO_GENERAL);
         jobs[k].density = D + (size_t)k * size;
+        jobs[k].exchange_operator = of;
         if (k != FMO_SYMMETRY_COUNT) jobs[k].coulomb = out + 2 * (size_t)k * size;
         if (k != FMO_SYMMETRY_COUNT + 1) jobs[k].exchange = out + (2 * (size_t)k + 1) * size;
     }
@@ -60,7 +62,7 @@ static void compare(const char *label, const double *got, const double *want, in
 /* Compares builds of random densities with these options with mode reference, from the host and
  * from GPU memory, and repeats them, since the first builds capture graphs. */
 static void check(const char *label, const test_system *s, const fmo_fock_options *options,
-                  double within)
+                  fmo_operator of, double within)
 {
     fmo_basis *const basis = system_basis(s);
     const int n = s->aos;
@@ -78,12 +80,12 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
                      (fmo_symmetry)(k < FMO_SYMMETRY_COUNT ? k : FMO_GENERAL));
     fmo_fock_plan *const reference = make_plan(basis, &exact), *const plan =
                                                                    make_plan(basis, options);
-    set_jobs(jobs, reference, D, want, n);
+    set_jobs(jobs, reference, of, D, want, n);
     if (reference && plan)
         CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s", err.message);
     for (int again = 0; again < 2 && reference && plan; again++) {
         memset(got, 0xff, 2 * bytes);
-        set_jobs(jobs, plan, D, got, n);
+        set_jobs(jobs, plan, of, D, got, n);
         CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s: %s", label, err.message);
         compare(label, got, want, n, within);
     }
@@ -92,7 +94,7 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
         CUDA(cudaMalloc((void **)&out, 2 * bytes));
         CUDA(cudaMemcpy(in, D, bytes, cudaMemcpyHostToDevice));
         CUDA(cudaMemset(out, 0xff, 2 * bytes));
-        set_jobs(jobs, plan, in, out, n);
+        set_jobs(jobs, plan, of, in, out, n);
         CHECK(fmo_fock_build_batch_device(jobs, JOBS, &err) == FMO_OK, "%s: %s", label,
               err.message);
         CUDA(cudaDeviceSynchronize());
@@ -113,6 +115,7 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
 int main(void)
 {
     static const int shells[3] = {4, 3, 3};
+    static const fmo_operator coulomb = {0.0, 0.0, 0.0};
     static test_system p, d;
     int code = 0;
     if (!system_has_gpu(&code)) return code;
@@ -127,19 +130,34 @@ int main(void)
         o.scatter = (fmo_scatter)scatter;
         if (!fmo_scatter_is_built(o.scatter, FMO_COMMIT_NATIVE)) continue;
         if (o.scatter == FMO_SCATTER_TILE) continue; /* refused (accumulate/requests.c) */
-        check(fmo_scatter_name(o.scatter), &p, &o, 1e-10);
-        check(fmo_scatter_name(o.scatter), &d, &o, 1e-10);
+        check(fmo_scatter_name(o.scatter), &p, &o, coulomb, 1e-10);
+        check(fmo_scatter_name(o.scatter), &d, &o, coulomb, 1e-10);
     }
+    static const fmo_operator operators[] = {
+        {0.0, 1.0, 0.3}, {1.0, -1.0, 0.3}, {0.19, 0.46, 0.33}, {1.0, -1.0, 10.0}, {-0.5, 2.0, 0.1}};
+    static const fmo_scatter of_operators[] = {FMO_SCATTER_AUTO, FMO_SCATTER_SEGMENTED,
+                                               FMO_SCATTER_FIXED};
+    for (const fmo_operator &of : operators)
+        for (const fmo_scatter scatter : of_operators) {
+            o.scatter = scatter;
+            o.cutoff = 0.0;
+            check("operator", &p, &o, of, scatter == FMO_SCATTER_FIXED ? 1e-9 : 1e-10);
+            check("operator", &d, &o, of, scatter == FMO_SCATTER_FIXED ? 1e-9 : 1e-10);
+            o.cutoff = 1e-10;
+            check("operator, cutoff", &p, &o, of, 1e-8);
+            check("operator, cutoff", &d, &o, of, 1e-8);
+        }
+    o.cutoff = 0.0;
     o.scatter = FMO_SCATTER_AUTO;
     o.integrals = FMO_INTEGRALS_STORED;
-    check("stored", &p, &o, 1e-10);
-    check("stored", &d, &o, 1e-10);
+    check("stored", &p, &o, coulomb, 1e-10);
+    check("stored", &d, &o, coulomb, 1e-10);
     o.integrals = FMO_INTEGRALS_DIRECT;
     if (fmo_gpu_num() > 1) {
         o.device_num = 2;
         o.devices[1] = 1;
-        check("two GPUs", &p, &o, 1e-10);
-        check("two GPUs", &d, &o, 1e-10);
+        check("two GPUs", &p, &o, coulomb, 1e-10);
+        check("two GPUs", &d, &o, coulomb, 1e-10);
     }
     return check_summary();
 }

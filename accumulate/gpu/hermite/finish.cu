@@ -208,6 +208,7 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.matrices.nao = h->nao;
     a.matrices.exchange_least = fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE);
     a.matrices.copies = 1;
+    a.matrices.op = g->arrays.op;
     a.matrices.fixed_scale = &h->counters->fixed_scale;
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
@@ -222,7 +223,9 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
     const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
     const bool alone = group->num == 1;
     const fmo_hermite_kernels *const own = variant->segment[fmo_hermite_form_of(c).segment];
-    const void *const kernel = alone ? (const void *)own->kernel[c] : (const void *)own->group[c];
+    fmo_hermite_exchange_kernel *const one =
+        group->build->plan->gpu->with_operator ? own->of_operator[c] : own->kernel[c];
+    const void *const kernel = alone ? (const void *)one : (const void *)own->group[c];
     int resident = 0;
     size_t all = 0;
     for (int k = 0; k < group->num; k++) {
@@ -238,7 +241,7 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
     const size_t blocks = (size_t)resident * group->build->plan->gpu->device.processors *
                           (alone ? fmo_tuning_gpu_waves_large : fmo_tuning_gpu_group_waves);
     return fmo_gpu_launch_group<fmo_hermite_exchange_args>(
-        group, own->kernel[c], own->group[c], threads, shared,
+        group, one, own->group[c], threads, shared,
         [&](const fmo_gpu_build *build, fmo_hermite_exchange_args *a) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (!task) return dim3(0);

@@ -223,9 +223,11 @@ typedef struct fmo_hermite_exchange_args {
 typedef void fmo_hermite_exchange_kernel(fmo_gpu_one<fmo_hermite_exchange_args>);
 typedef void fmo_hermite_group_kernel(fmo_gpu_most<fmo_hermite_exchange_args>);
 
-/* The kernels of one object file of exchange.cu, by class; NULL: in another one. */
+/* The kernels of one object file of exchange.cu, by class; NULL: in another one, or there is none.
+ * of_operator: K of an operator other than 1/r, for one build. */
 typedef struct fmo_hermite_kernels {
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_exchange_kernel *of_operator[FMO_ERI_CLASS_COUNT];
     fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
 } fmo_hermite_kernels;
 
