@@ -7,6 +7,7 @@
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
+#include "accumulate/gpu/hermite/matrix.cuh"
 #include "integrals/eri/eri_slice.h"
 
 #define CAT_(a, b, c, d) a##b##c##d
@@ -27,7 +28,7 @@ typedef variant::type strategy;
 /* The classes as types. */
 #define CLASS(e, name, li, lj, lk, ll, bra, ket)                                 \
     struct fmo_hermite_class_##name {                                            \
-        static constexpr int LA = li, LB = lj, LC = lk, LD = ll;                 \
+        static constexpr int id = e, LA = li, LB = lj, LC = lk, LD = ll;         \
         static constexpr int N0 = FMO_CARTESIAN(li), N1 = FMO_CARTESIAN(lj),     \
                              N2 = FMO_CARTESIAN(lk), N3 = FMO_CARTESIAN(ll);     \
         static constexpr fmo_hermite_form form = fmo_hermite_form_of(e);         \
@@ -386,38 +387,57 @@ constexpr bool all_classes = true;
 
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-    if constexpr (all_classes && C::form.segment == FMO_PART)
-        return exchange<C, 1, false>;
-    else
+    if constexpr (!all_classes || C::form.segment != FMO_PART)
         return NULL;
+    else if constexpr (C::form.matrix)
+        return fmo_matrix_exchange<C, strategy, 1, false>;
+    else
+        return exchange<C, 1, false>;
 }
 
+template <class C> constexpr fmo_hermite_block block(void)
+{
+    if constexpr (!all_classes || C::form.segment != FMO_PART)
+        return {};
+    else if constexpr (C::form.matrix)
+        return {fmo_matrix_form<C>::threads, (int)fmo_matrix_form<C>::bytes, 1};
+    else
+        return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
+}
 template <class C> constexpr fmo_hermite_exchange_kernel *operator_kernel(void)
 {
-    if constexpr (all_classes && C::form.segment == FMO_PART &&
-                  fmo_gpu_has_operators(variant::strategy, variant::form))
-        return exchange<C, 1, true>;
-    else
+    if constexpr (!all_classes || C::form.segment != FMO_PART ||
+                  !fmo_gpu_has_operators(variant::strategy, variant::form))
         return NULL;
+    else if constexpr (C::form.matrix)
+        return fmo_matrix_exchange<C, strategy, 1, true>;
+    else
+        return exchange<C, 1, true>;
 }
 
 template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
-    if constexpr (all_classes && C::form.segment == FMO_PART &&
-                  fmo_gpu_builds_groups(variant::strategy, variant::form))
-        return exchange<C, fmo_gpu_many_max<fmo_hermite_exchange_args>, false>;
-    else
+    constexpr int most = fmo_gpu_many_max<fmo_hermite_exchange_args>;
+    if constexpr (!all_classes || C::form.segment != FMO_PART ||
+                  !fmo_gpu_builds_groups(variant::strategy, variant::form))
         return NULL;
+    else if constexpr (C::form.matrix)
+        return fmo_matrix_exchange<C, strategy, most, false>;
+    else
+        return exchange<C, most, false>;
 }
 
 } // namespace
 
 #define LOW_L(e, ...)         NULL,
+#define LOW_B(e, ...)         {},
+#define HIGH_B(e, name, ...)  block<fmo_hermite_class_##name>(),
 #define HIGH_L(e, name, ...)  kernel<fmo_hermite_class_##name>(),
 #define HIGH_LO(e, name, ...) operator_kernel<fmo_hermite_class_##name>(),
 #define HIGH_LS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
+    {FMO_ERI_LOW_L_TABLE(LOW_B) FMO_ERI_HIGH_L_TABLE(HIGH_B)},
     {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_L)},
     {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LO)},
     {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LS)},

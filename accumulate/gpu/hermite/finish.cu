@@ -220,9 +220,10 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
 cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *variant, int pass,
                       int c)
 {
-    const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
     const bool alone = group->num == 1;
     const fmo_hermite_kernels *const own = variant->segment[fmo_hermite_form_of(c).segment];
+    const fmo_hermite_block block = own->block[c];
+    const int threads = block.threads, shared = block.shared;
     fmo_hermite_exchange_kernel *const one =
         group->build->plan->gpu->with_operator ? own->of_operator[c] : own->kernel[c];
     const void *const kernel = alone ? (const void *)one : (const void *)own->group[c];
@@ -246,7 +247,7 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (!task) return dim3(0);
             *a = exchange_arguments(build->plan, task);
-            const size_t most = (task->candidates + threads - 1) / threads;
+            const size_t most = (task->candidates + block.quartets - 1) / block.quartets;
             const size_t own = (blocks * task->candidates + all - 1) / all;
             return dim3((unsigned)(own < most ? own : most), (unsigned)a->planes);
         });
