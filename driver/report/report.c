@@ -386,11 +386,16 @@ void driver_report_scf_one(const driver_options *options, const driver_scf_one *
     const fmo_scf_result *scf = one->result.scf;
     char name[1024];
     driver_report_name(one, name, sizeof name);
-    if (options->quiet)
+    if (options->quiet) {
         fprintf(stream, "%s: SCF: %.10f hartree, %s\n", name, scf->energy, scf->verdict);
-    else
-        fprintf(stream, "  %9d %7d %20.10f %10.6f  %s%s\n", scf->nao, scf->cycles, scf->energy,
-                scf->seconds, name, scf->converged ? "" : ", NOT CONVERGED");
+        return;
+    }
+    fprintf(stream, "  %9d %7d %20.10f %10.6f  %s", scf->nao, scf->cycles, scf->energy,
+            scf->seconds, name);
+    if (scf->multiplicity > 1 || scf->unrestricted)
+        fprintf(stream, ", %s, multiplicity %d, <S^2> %.6f", driver_scf_method(scf),
+                scf->multiplicity, scf->spin_square);
+    fprintf(stream, "%s\n", scf->converged ? "" : ", NOT CONVERGED");
 }
 
 /* Prints the totals: molecules, seconds, and failures. */
@@ -406,5 +411,9 @@ void driver_report_scf_batch(const driver_options *options, const driver_scf_tot
     if (totals->failed) fprintf(stream, "; %ld failed", totals->failed);
     if (totals->restored) fprintf(stream, "; %ld more from an earlier run", totals->restored);
     fputc('\n', stream);
+    if (totals->open)
+        fprintf(stream, "  spin       %ld molecule%s computed as open shells%s\n", totals->open,
+                totals->open == 1 ? "" : "s",
+                totals->open_on_cpu ? ", on the CPU: GPUs have closed shells only" : "");
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
 }

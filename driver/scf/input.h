@@ -21,6 +21,9 @@ FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
 /* Returns FMO_OK, or FMO_ERR_ARGUMENT or FMO_ERR_INPUT with the cure in err. */
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err);
 
+/* Why mode auto leaves an SCF to the CPU where there is a GPU. */
+#define FMO_SCF_OPEN_SHELLS_REASON "open shells run on the CPU"
+
 /* Number of channels of an SCF: 2 for UHF. */
 static inline int fmo_scf_channels(const fmo_scf_input *in, const fmo_scf_options *o)
 {

@@ -3,6 +3,7 @@
  * scf.c. */
 #include "base/free_memory.h"
 #include "driver/base/clock.h"
+#include "driver/scf/input.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
 #include "driver/scf/tuning.h"
@@ -75,7 +76,7 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     if (status != FMO_OK) return status;
     if (s->channels > 1 && fock.mode == FMO_MODE_FUSED && o->fock.mode == FMO_MODE_AUTO) {
         fock.mode = FMO_MODE_CPU;
-        snprintf(s->mode_reason, sizeof s->mode_reason, "open shells");
+        snprintf(s->mode_reason, sizeof s->mode_reason, FMO_SCF_OPEN_SHELLS_REASON);
     }
     fock.integrals = fmo_scf_integrals(o, fock.mode);
     if (shared->la)

@@ -6,7 +6,7 @@
 #define FMO_JSON_HEAD   "\"format\": \"fmo-"             /* after "{" and blanks */
 #define FMO_STATE_HEAD  "fmo fragment state "            /* as written by driver/fmo/state.c */
 
-#define FMO_CHECKPOINT_HEAD "fmo checkpoint of a batch 1\n" /* followed by the settings */
+#define FMO_CHECKPOINT_HEAD "fmo checkpoint of a batch 2\n" /* followed by the settings */
 #define FMO_EXTXYZ_HEAD     "Properties=species:S:1:pos:R:3 fmo_version=" /* of the second line */
 
 /* First line of the table of all pairs of fragments. */
