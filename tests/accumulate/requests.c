@@ -1,6 +1,6 @@
 /* What a job can request beyond J and K of 1/r and a symmetric density: densities of each symmetry,
  * several at a time, and operators. Mode cpu against mode reference, and what is refused. PySCF is
- * the judge in python/requests.py. */
+ * the judge in tests/python/module.py. */
 #include "tests/support/system.h"
 
 static unsigned long long seed = 4711;
