@@ -1,6 +1,5 @@
 /* Makes and destroys plans: everything that depends on the basis alone. A plan may have plans on
  * other GPUs (options.devices), or be the share of a rank (options.ranks). See plan.h. */
-#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
