@@ -41,8 +41,9 @@ double fmo_scf_history_add(fmo_scf_state *s, fmo_scf_history *h, double energy)
         if (!s->restricted) commutator(s, fock + c * mm, s->density_o + c * mm, error + c * mm);
     }
     if (s->restricted) {
-        double *const effective = s->history_effective + newest * mm;
+        double *const effective = s->history_effective + newest * size;
         fmo_scf_effective_fock(s, fock, effective);
+        op->add(s->la, mm, 1.0, fock, 0.0, effective + mm);
         fmo_scf_total_density(s, s->work);
         commutator(s, effective, s->work, error);
     }
@@ -67,8 +68,8 @@ int fmo_scf_changed_abruptly(const fmo_scf_history *h)
     return h->num > 1 && fabs(h->T[a][a] - h->T[a][b] - h->T[b][a] + h->T[b][b]) > FMO_SCF_ABRUPT;
 }
 
-/* Computes the extrapolated Fock matrix by DIIS or EDIIS, of ROHF the effective one, behind which
- * that of alpha electrons is the last one; plain: all without extrapolation. */
+/* Computes the extrapolated Fock matrices by DIIS or EDIIS, of ROHF the effective one and that of
+ * alpha electrons; plain: the last ones without extrapolation. */
 void fmo_scf_extrapolate(fmo_scf_state *s, const fmo_scf_history *h, int ediis, int plain,
                          double *fock_o)
 {
@@ -92,12 +93,6 @@ void fmo_scf_extrapolate(fmo_scf_state *s, const fmo_scf_history *h, int ediis, 
     else
         fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
     for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
-    const size_t mm = (size_t)s->m * (size_t)s->m, size = (size_t)s->channels * mm;
-    if (s->restricted) {
-        s->la->ops->combine(s->la, mm, h->num, s->history_effective, by_slot, fock_o);
-        s->la->ops->add(s->la, mm, 1.0, s->history_fock + (size_t)h->newest * size, 0.0,
-                        fock_o + mm);
-    } else {
-        s->la->ops->combine(s->la, size, h->num, s->history_fock, by_slot, fock_o);
-    }
+    s->la->ops->combine(s->la, (size_t)s->channels * (size_t)s->m * (size_t)s->m, h->num,
+                        s->restricted ? s->history_effective : s->history_fock, by_slot, fock_o);
 }

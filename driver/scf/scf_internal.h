@@ -69,7 +69,7 @@ typedef struct fmo_scf_state {
     double *history_fock, *history_error,
         *history_density;      /* [size][channel][m][m] in the orthogonal basis; the error of ROHF:
                                   [size][m][m] */
-    double *history_effective; /* [size][m][m]: effective Fock matrices of ROHF */
+    double *history_effective; /* [size][2][m][m] of ROHF: effective, and that of alpha electrons */
 
     double *orbitals;       /* [channel] m x m: eigenvectors of the last Fock matrix as columns */
     double *orbital_energy; /* [channel][n], m of them used, in host memory */
@@ -260,8 +260,8 @@ typedef struct fmo_scf_history {
 double fmo_scf_history_add(fmo_scf_state *s, fmo_scf_history *h, double energy);
 /* Returns 1 if the last density differs much from the one before (criteria.h). */
 int fmo_scf_changed_abruptly(const fmo_scf_history *h);
-/* Computes the extrapolated Fock matrix by DIIS or EDIIS, of ROHF the effective one, behind which
- * that of alpha electrons is the last one; plain: all without extrapolation. */
+/* Computes the extrapolated Fock matrices by DIIS or EDIIS, of ROHF the effective one and that of
+ * alpha electrons; plain: the last ones without extrapolation. */
 void fmo_scf_extrapolate(fmo_scf_state *s, const fmo_scf_history *h, int ediis, int plain,
                          double *fock_o);
 

@@ -129,7 +129,7 @@ void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
                {&s->history_fock, past},
                {&s->history_error, s->restricted ? past_one : past},
                {&s->history_density, past},
-               {&s->history_effective, s->restricted ? past_one : 0}};
+               {&s->history_effective, s->restricted ? past : 0}};
     size_t total = 0, at = 0;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) total += padded(all[k].count);
     s->memory = s->la->ops->allocate(s->la, total);
