@@ -105,7 +105,7 @@ const char *driver_result_notice(const driver_result *result, int i)
 
 const char *driver_scf_method(const fmo_scf_result *scf)
 {
-    return scf->unrestricted ? "UHF" : "RHF";
+    return scf->restricted ? "ROHF" : scf->unrestricted ? "UHF" : "RHF";
 }
 
 bool driver_mode_reduces(fmo_mode mode)

@@ -198,12 +198,12 @@ fmo_status driver_scf_evaluate(const driver_options *options, driver_result *res
     const size_t size = (size_t)result->nao * (size_t)result->nao;
     double *G = malloc(size * sizeof *G);
     if (!G) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for G");
-    for (size_t i = 0; i < size; i++) { /* of UHF the mean of both spins */
+    for (size_t i = 0; i < size; i++) { /* of open shells the mean of both spins */
         G[i] = scf->fock[i] - scf->core_hamiltonian[i];
-        if (scf->unrestricted) G[i] = 0.5 * (G[i] + scf->fock_beta[i] - scf->core_hamiltonian[i]);
+        if (scf->fock_beta) G[i] = 0.5 * (G[i] + scf->fock_beta[i] - scf->core_hamiltonian[i]);
     }
     driver_result_evaluate(result, scf->density, G, NULL, 0.0);
-    if (scf->unrestricted) result->energy_2e = scf->two_electron_energy;
+    if (scf->fock_beta) result->energy_2e = scf->two_electron_energy;
     result->energy = scf->energy;
     result->no_energy = NULL;
     result->profile = scf->fock_profile;

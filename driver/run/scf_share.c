@@ -86,7 +86,7 @@ static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS
                          {&scf->orbital_energy_beta, DRIVER_KEEP_ORBITALS, beta, m},
                          {&scf->coefficient_beta, DRIVER_KEEP_ORBITALS, beta, m * n},
                          {&scf->density, DRIVER_KEEP_DENSITY, 1, n * n},
-                         {&scf->spin_density, DRIVER_KEEP_DENSITY, beta, n * n}};
+                         {&scf->spin_density, DRIVER_KEEP_DENSITY, beta || scf->restricted, n * n}};
     for (int k = 1; k < BLOCKS; k++) {
         double **const array = all[k - 1].array;
         if (all[k - 1].given && keep >> all[k - 1].kept & 1) b[k].bytes = all[k - 1].count * real;

@@ -24,7 +24,7 @@ fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o
 /* Why mode auto leaves an SCF to the CPU where there is a GPU. */
 #define FMO_SCF_OPEN_SHELLS_REASON "open shells run on the CPU"
 
-/* Number of channels of an SCF: 2 for UHF. */
+/* Number of channels of an SCF: 2 for UHF and ROHF. */
 static inline int fmo_scf_channels(const fmo_scf_input *in, const fmo_scf_options *o)
 {
     return in->multiplicity > 1 || o->unrestricted ? 2 : 1;

@@ -73,7 +73,7 @@ typedef struct fmo_molecule_result {
     const char *comment;               /**< comment of its .xyz file; NULL: left out */
     int charge;                        /**< of the molecule, e */
     const char *key;                   /**< of fmo_molecule_key; NULL: left out */
-    const char *method;                /**< "RHF" or "UHF"; NULL: "RHF" */
+    const char *method;                /**< "RHF", "UHF" or "ROHF"; NULL: "RHF" */
     int multiplicity;                  /**< 2S + 1; 0 means 1 */
     int occupied_beta_num;             /**< number of orbitals with beta electrons */
     double spin_square;                /**< <S^2> */

@@ -76,6 +76,20 @@ class Batch(Case):
             self.assertAlmostEqual(mixed[k], MOLECULES[name]["energy"], delta=2e-8)
             self.assertGreater(closed[k], mixed[k] + 0.05)
 
+    def test_rohf(self):
+        """--rohf in a batch: closed shells by RHF, open ones as alone, also into and from TREXIO files."""
+        path, out, file = self.write("set.xyz", frame("H2O UHF"), frame("O2")), self.path("all.h5"), self.path("o2.h5")
+        found = self.energies(self.run_set(path, "--rohf", "--quiet", "--output", out, "--keep", "all"))
+        alone = run(self.write("one.xyz", frame("O2")), "--basis", "6-31g*", "--scf", "--rohf", "--quiet", *FIXED, "--output", file)
+        self.assertEqual(self.energies(alone)[1], found[2])
+        self.assertGreater(found[2], MOLECULES["O2"]["energy"] + 0.01)
+        self.assertAlmostEqual(found[1], MOLECULES["H2O UHF"]["energy"], delta=2e-8)
+        again = run(file, "--scf", "--rohf", "--quiet", "--guess", "read", *FIXED)
+        self.assertAlmostEqual(self.energies(again)[1], found[2], delta=1e-8)
+        self.assertRegex(again.out, "converged in [123] cycles")
+        self.assertAlmostEqual(self.energies(run(file, "--scf", "--quiet", "--guess", "read", *FIXED))[1],
+                               MOLECULES["O2"]["energy"], delta=2e-8)
+
     def test_report_and_json(self):
         result = self.run_set(self.set())
         self.assertRuns(result)
