@@ -72,7 +72,8 @@ static void keep_sums(job *j, double *from, wide *to)
     }
 }
 
-enum { BRAS = fmo_tuning_cpu_gradient_bras };
+/* Bras whose sums are added up before they become integers; not measured. */
+enum { BRAS = 8 };
 
 /* Body of the parallel region, executed by each thread of the team: all classes, those of the
  * highest angular momenta and the longest lists of kets first. */

@@ -4,9 +4,8 @@
 #ifndef FMO_CPU_GRADIENT_H
 #define FMO_CPU_GRADIENT_H
 
-#include <fmo/gradient.h>
-
 #include "accumulate/cpu/kernel.h"
+#include "accumulate/plan/gradient.h"
 #include "integrals/eri/eri_md.h"
 
 enum {
@@ -149,10 +148,7 @@ fmo_cpu_gradient_kernel fmo_cpu_gradient_bra_avx512; /* x86-64 */
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Member of fmo_mode_implementation; and the same with a kernel that is not the best of this
- * processor. */
-fmo_status fmo_cpu_build_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
-                                  double *gradient, fmo_error *err);
+/* fmo_cpu_build_gradient with a kernel that is not the best of this processor. */
 fmo_status fmo_cpu_build_gradient_by(fmo_cpu_gradient_kernel *kernel, fmo_fock_plan *plan,
                                      const fmo_gradient_term *terms, int term_num, double *gradient,
                                      fmo_error *err);

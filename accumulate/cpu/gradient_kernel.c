@@ -2,8 +2,12 @@
  * density of a quartet is folded before it meets integrals, so that no derivative of an integral is
  * stored: docs/explanation/gradients.md. Screening, sorting and lanes are those of cpu/kernel.c.
  * Compiled once per instruction set, with FMO_CPU_GRADIENT set by CMake. Read next:
- * gradient_terms.inc, gradient_quartet.inc. */
+ * gradient_quartet.inc, gradient_terms.inc,
+ * gradient_low_l.inc. */
 #include "accumulate/cpu/gradient_quartet.inc"
+
+/* Of these functions only order_kets() is used. */
+#pragma GCC diagnostic ignored "-Wunused-function"
 #include "accumulate/cpu/kernel_screen.inc"
 
 /* Makes the tables of a class, unless the worker has them. */
@@ -118,7 +122,11 @@ void FMO_CPU_GRADIENT(int eri_class, const fmo_cpu_gradient *g, fmo_cpu_gradient
     if (worker->tables.eri_class != eri_class)
         for (int f = 0; f < kets->family_num; f++) w->table_of[f] = -1;
     make_tables(eri_class, &worker->tables);
-    const gradient_bra t = {.eri_class = eri_class,
+    const gradient_bra t = {.li = fmo_pair_ang_mom(bra_class, 0),
+                            .lj = fmo_pair_ang_mom(bra_class, 1),
+                            .lk = fmo_pair_ang_mom(ket_class, 0),
+                            .ll = fmo_pair_ang_mom(ket_class, 1),
+                            .eri_class = eri_class,
                             .bra_class = bra_class,
                             .ket_class = ket_class,
                             .bra = bra,
@@ -142,14 +150,16 @@ void FMO_CPU_GRADIENT(int eri_class, const fmo_cpu_gradient *g, fmo_cpu_gradient
             w->table_of[f] = bra_family;
         }
         for (int first = 0; first < full; first += W)
-            do_lanes(&t, w->ordered + first, full - first < W ? full - first : W, family, &sums);
+            lanes_of[eri_class](&t, w->ordered + first, full - first < W ? full - first : W, family,
+                                &sums);
         for (int n = full; n < num; n++) w->left[left++] = w->ordered[n];
     }
     if (left) {
         memcpy(w->ket, w->left, (size_t)left * sizeof *w->ket);
         (void)order_kets(bras, bra, kets, kets->count_max, left, w);
         for (int first = 0; first < left; first += W)
-            do_lanes(&t, w->ordered + first, left - first < W ? left - first : W, NULL, &sums);
+            lanes_of[eri_class](&t, w->ordered + first, left - first < W ? left - first : W, NULL,
+                                &sums);
     }
     if (begun) end_bra(&t, &sums);
 }

@@ -1,14 +1,17 @@
 /* The public call for derivatives of two-electron energies: checks its arguments, prepares the plan
  * for the densities, and calls the mode. See plan.h. */
-#include <fmo/gradient.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "accumulate/plan/gradient.h"
 #include "accumulate/plan/plan.h"
 #include "base/arguments.h"
+
+/* The modes that compute derivatives. */
+static fmo_plan_gradient *const mode_gradient[FMO_MODE_COUNT] = {[FMO_MODE_CPU] =
+                                                                     fmo_cpu_build_gradient};
 
 /* Checks weight, operators and density of term t; *largest becomes the largest density element so
  * far. */
@@ -56,7 +59,7 @@ static fmo_status run(fmo_fock_plan *plan, const fmo_gradient_term *terms, int t
             internal[t] = terms[t];
             internal[t].density = D;
         }
-        status = plan->mode->gradient(plan, internal, term_num, gradient, err);
+        status = mode_gradient[plan->options.mode](plan, internal, term_num, gradient, err);
     } else {
         fmo_error_set(err, status, "fmo_fock_gradient: no memory for %d densities of %d functions",
                       term_num, plan->basis->ao_num);
@@ -78,7 +81,7 @@ fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms
     if (term_num < 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_gradient: term_num = %d: expected at least 1", term_num);
-    if (!plan->mode->gradient)
+    if (!mode_gradient[plan->options.mode])
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "fmo_fock_gradient with a plan of mode %s: use mode cpu",
                              fmo_mode_name(plan->options.mode));
