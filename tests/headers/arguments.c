@@ -16,6 +16,7 @@
 #endif
 #include <fmo/molecule.h>
 #include <fmo/one_electron.h>
+#include <fmo/one_electron_gradient.h>
 #include <fmo/result.h>
 #include <fmo/scf.h>
 #include <fmo/potential.h>
@@ -62,6 +63,18 @@ static void refused(const char *function, const char *argument, fmo_status statu
 
 static unsigned long long seed = 33;
 static test_system molecule;
+
+/* One-electron gradients accept NULL for what they do not need. */
+static int gradient_without(const fmo_basis *basis, const double *density)
+{
+    const double point[4] = {1.0, 9.0, 9.0, 9.0};
+    double *const gradient = malloc(3 * (size_t)fmo_basis_nucleus_num(basis) * sizeof *gradient);
+    const int good = fmo_one_electron_gradient(basis, density, NULL, gradient, NULL) == FMO_OK &&
+                     fmo_charge_attraction_gradient(basis, density, 1, point, point + 1, gradient,
+                                                    NULL, NULL) == FMO_OK;
+    free(gradient);
+    return good;
+}
 
 /* Functions of bases, one-electron integrals and integral matrices, with each pointer NULL in its
  * turn. */
@@ -138,6 +151,17 @@ static void check_basis(const fmo_basis *basis)
     REFUSED(fmo_charge_attraction, "charge", basis, 1, NULL, point, S, &err);
     REFUSED(fmo_charge_attraction, "coord", basis, 1, point, NULL, S, &err);
     REFUSED(fmo_charge_attraction, "V", basis, 1, point, point + 1, NULL, &err);
+    REFUSED(fmo_one_electron_gradient, "basis", NULL, S, S, S, &err);
+    REFUSED(fmo_one_electron_gradient, "density", basis, NULL, S, S, &err);
+    REFUSED(fmo_one_electron_gradient, "gradient", basis, S, S, NULL, &err);
+    FINE(fmo_one_electron_gradient, "weighted", gradient_without(basis, S));
+    REFUSED(fmo_charge_attraction_gradient, "basis", NULL, S, 1, point, point + 1, S, S, &err);
+    REFUSED(fmo_charge_attraction_gradient, "density", basis, NULL, 1, point, point + 1, S, S,
+            &err);
+    REFUSED(fmo_charge_attraction_gradient, "charge", basis, S, 1, NULL, point, S, S, &err);
+    REFUSED(fmo_charge_attraction_gradient, "coord", basis, S, 1, point, NULL, S, S, &err);
+    REFUSED(fmo_charge_attraction_gradient, "gradient", basis, S, 1, point, point, NULL, S, &err);
+    FINE(fmo_charge_attraction_gradient, "charge_gradient", gradient_without(basis, S));
     if (!listing) {
         fmo_error err = {FMO_OK, ""};
         CHECK(fmo_basis_atom(basis, 0, &made, (int *)S, S, &err) == FMO_ERR_ARGUMENT &&
