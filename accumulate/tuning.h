@@ -160,6 +160,9 @@
     X(rank_sum_elements, 1 << 21,                                                                 \
       "elements of a matrix that ranks add up in one message, at most", "not measured")           \
     X(cpu_bras, 2, "bras of a task that a thread of mode cpu takes at a time", "not measured")    \
+    X(cpu_gradient_bras, 8,                                                                       \
+      "bras whose derivatives a thread of mode cpu adds up before they become integers",          \
+      "not measured")                                                                             \
     X(cpu_certain_bytes, 64 << 20,                                                                \
       "bytes of a build up to which the system is not asked for its free memory", "not measured") \
     X(cpu_reduce_elements, 4096,                                                                  \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
+#include "accumulate/cpu/gradient.h"
 #include "accumulate/rules/digest.h"
 #include "accumulate/tuning.h"
 #include "base/vector.h"
@@ -328,6 +329,7 @@ static fmo_status cpu_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_erro
 
 const fmo_mode_implementation fmo_mode_cpu = {.prepare = cpu_prepare,
                                               .build = cpu_build,
+                                              .gradient = fmo_cpu_build_gradient,
                                               .densities = fmo_cpu_densities,
                                               .takes_requests = 1,
                                               .takes_source = 1,

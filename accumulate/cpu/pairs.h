@@ -45,6 +45,11 @@ typedef struct fmo_cpu_pairs {
     fmo_cpu_pair_list list[FMO_PAIR_CLASS_COUNT];
 } fmo_cpu_pairs;
 
+/* Computes for each primitive of a list, in the order of list->exponent, the exponent a of its
+ * first shell and the share b/p of the second. Returns 0 if memory is short. */
+int fmo_cpu_pairs_exponents(const fmo_basis *basis, const fmo_cpu_pair_list *list, double *first,
+                            double *share);
+
 /* Checks that pairs and rows of primitives of a class can be gathered with 32-bit indices, as
  * vector instructions require. Returns FMO_OK or FMO_ERR_UNSUPPORTED. */
 fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err);

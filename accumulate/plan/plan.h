@@ -4,6 +4,7 @@
 #define FMO_PLAN_H
 
 #include <fmo/fock.h>
+#include <fmo/gradient.h>
 #include "accumulate/rules/digest.h"
 #include "accumulate/tuning.h"
 #include "accumulate/work/work.h"
@@ -69,6 +70,10 @@ typedef struct fmo_mode_implementation {
      * are zero on entry; plan/build.c does the rest. With a source, the densities are those in the
      * source's matrices. */
     fmo_status (*build)(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err);
+    /* Computes the derivative of the energy of the terms, whose densities are in internal order, as
+     * fmo_fock_gradient. NULL: the mode cannot. */
+    fmo_status (*gradient)(fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
+                           double *gradient, fmo_error *err);
     /* Number of densities that `build` takes together, up to FMO_PLAN_DENSITIES_MAX; NULL: one. */
     int (*densities)(const fmo_fock_plan *plan);
 

@@ -4,6 +4,7 @@
 #include <fmo/basis_set.h>
 #include <fmo/eri_matrix.h>
 #include <fmo/fock.h>
+#include <fmo/gradient.h>
 #include <fmo/fragment.h>
 #if FMO_EXPERIMENTS
 #include <fmo/gmpi_net.h>
@@ -274,6 +275,10 @@ static void check_fock(const fmo_basis *basis)
     /* refused because of the plan's mode, not because of NULL, which plans of gpu_terms accept */
     FINE(fmo_fock_build_device, "coulomb", refuses_mode(plan, D, NULL, K));
     FINE(fmo_fock_build_device, "exchange", refuses_mode(plan, D, J, NULL));
+    const fmo_gradient_term term = {.density = D, .coulomb_weight = 1.0};
+    REFUSED(fmo_fock_gradient, "plan", NULL, &term, 1, J, &err);
+    REFUSED(fmo_fock_gradient, "terms", plan, NULL, 1, J, &err);
+    REFUSED(fmo_fock_gradient, "gradient", plan, &term, 1, NULL, &err);
     REFUSED(fmo_fock_build_batch, "jobs", NULL, 1, &err);
     REFUSED(fmo_fock_build_batch_device, "jobs", NULL, 1, &err);
     REFUSED(fmo_fock_workspace, "basis", NULL, &o, &memory, &err);

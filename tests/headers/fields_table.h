@@ -180,6 +180,11 @@ typedef enum kind {
     X(fmo_fock_job, symmetry, WHOLE, 1)               \
     X(fmo_fock_job, coulomb_operator, LEFT, 1)        \
     X(fmo_fock_job, exchange_operator, LEFT, 1)       \
+    X(fmo_gradient_term, density, REALS, 4)           \
+    X(fmo_gradient_term, coulomb_weight, REAL, 1)     \
+    X(fmo_gradient_term, exchange_weight, REAL, 1)    \
+    X(fmo_gradient_term, coulomb_operator, LEFT, 1)   \
+    X(fmo_gradient_term, exchange_operator, LEFT, 1)  \
     X(fmo_operator, full, REAL, 1)                    \
     X(fmo_operator, long_range, REAL, 1)              \
     X(fmo_operator, omega, REAL, 1)                   \
