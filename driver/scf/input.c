@@ -64,6 +64,7 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
                  {"stability", o->stability, 0, FMO_SCF_STABILITY_COUNT - 1},
                  {"unrestricted", o->unrestricted, 0, 1},
                  {"guess_mix", o->guess_mix, 0, 1},
+                 {"forces", o->forces, 0, 1},
                  {"max_cycles", o->max_cycles, 1, INT_MAX},
                  {"diis_size", o->diis_size, 1, FMO_DIIS_MAX},
                  {"rebuild_cycles", o->rebuild_cycles, 0, INT_MAX}};
@@ -120,7 +121,8 @@ uint64_t fmo_scf_options_digest(const fmo_scf_options *o)
                               o->auto_in_fused,
                               o->loose_fock,
                               o->unrestricted,
-                              o->guess_mix};
+                              o->guess_mix,
+                              o->forces};
     uint64_t sum = driver_hash_of_nothing;
     driver_hash(&sum, numbers, sizeof numbers);
     return sum;

@@ -412,6 +412,12 @@ static void check_scf(const fmo_basis *basis)
     input = (fmo_scf_input){.basis = basis, .electron_num = 3}; /* odd: the defaults come before */
     FINE(fmo_scf_run, "options", fmo_scf_run(&input, NULL, &result, NULL) == FMO_ERR_INPUT);
     REFUSED(fmo_scf_run_batch, "jobs", NULL, 1, NULL, &err);
+    fmo_scf_result converged = {.nao = -1, .converged = 1, .density = D, .fock = D};
+    REFUSED(fmo_scf_gradient, "input", NULL, NULL, &converged, D, &err);
+    REFUSED(fmo_scf_gradient, "result", &input, NULL, NULL, D, &err);
+    REFUSED(fmo_scf_gradient, "gradient", &input, NULL, &converged, NULL, &err);
+    FINE(fmo_scf_gradient, "options", /* nao is refused after it */
+         fmo_scf_gradient(&input, NULL, &converged, D, NULL) == FMO_ERR_ARGUMENT);
     fmo_scf_job job = {.input = input};
     FINE(fmo_scf_run_batch, "options", fmo_scf_run_batch(&job, 1, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_scf_options_init, "options", (fmo_scf_options_init(NULL), 1));

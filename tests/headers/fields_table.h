@@ -117,6 +117,7 @@ typedef enum kind {
     X(fmo_scf_options, orbitals, WHOLE, 1)              \
     X(fmo_scf_options, auto_in_fused, WHOLE, 1)         \
     X(fmo_scf_options, loose_fock, WHOLE, 1)            \
+    X(fmo_scf_options, forces, WHOLE, 1)                \
     X(fmo_scf_options, callback, LEFT, 1)               \
     X(fmo_scf_options, user, LEFT, 1)                   \
     X(fmo_scf_options, finished, LEFT, 1)               \

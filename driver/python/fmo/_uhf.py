@@ -83,13 +83,14 @@ def hf(mol: Any, **options: Any) -> RHF:
 
 
 def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
-              progress: bool | None = None, **settings: Any) -> list[RHF]:
+              progress: bool | None = None, forces: bool = False, **settings: Any) -> list[RHF]:
     """SCFs of many molecules of any spin in one call: RHF of closed shells, UHF of open ones, in order.
 
-    Settings, options, callback and errors as of rhf_batch. In mode fused open shells fail with
+    Settings, options, callback, forces and errors as of rhf_batch. In mode fused open shells fail with
     UnsupportedError in their object's error: mode="cpu" has them.
     """
     own = {name: settings.pop(name, None) for name in (*SETTINGS, *CHOICES)}
+    own["with_forces"] = forces
     molecules = list(mols)
     return _batch("fmo.scf_batch", molecules, own, settings, _Extras(None, None, None, callback, progress),
                   [_class_of(mol) for mol in molecules])
