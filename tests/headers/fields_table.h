@@ -249,6 +249,8 @@ typedef enum kind {
     X(fmo_molecule_result, orbital_energy, REALS, 2) \
     X(fmo_molecule_result, coefficient, REALS, 4)    \
     X(fmo_molecule_result, density, REALS, 4)        \
+    X(fmo_molecule_result, nucleus_num, WHOLE, 1)    \
+    X(fmo_molecule_result, gradient, REALS, 6)       \
     X(fmo_molecule_result, comment, TEXT, 1)         \
     X(fmo_molecule_result, charge, WHOLE, 1)         \
     X(fmo_molecule_result, key, TEXT, 1)             \
@@ -261,6 +263,7 @@ typedef enum kind {
     X(fmo_wavefunction, total_energy, REAL, 1)       \
     X(fmo_wavefunction, converged, WHOLE, 1)         \
     X(fmo_wavefunction, method, TEXT, 1)             \
+    X(fmo_wavefunction, gradient, REALS, 6)          \
     X(fmo_wavefunction, coefficient_beta, REALS, 4)  \
     X(fmo_wavefunction, energy_beta, REALS, 2)       \
     X(fmo_wavefunction, occupation_beta, REALS, 2)   \
