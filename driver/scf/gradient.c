@@ -1,7 +1,8 @@
 /* The derivative of a converged SCF energy with respect to the nuclei (Pulay, Mol. Phys. 17, 197
  * (1969)): one-electron and two-electron parts at the density of the result, and the overlap's with
  * the energy-weighted density W = D F D, which is sum e C C^T without orbitals, and belongs to
- * exactly this density. docs/explanation/scf-method.md. */
+ * exactly this density; of both spins it is the sum, for ROHF, too, where F_b does not couple
+ * closed and open orbitals. docs/explanation/gradients.md. */
 #include <fmo/gradient.h>
 #include <fmo/one_electron.h>
 #include <fmo/one_electron_gradient.h>
@@ -111,6 +112,12 @@ static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o
     return status;
 }
 
+/* Returns the number of densities and Fock matrices of a result. */
+static int spins_of(const fmo_scf_result *r)
+{
+    return r->unrestricted || r->restricted ? 2 : 1;
+}
+
 /* Checks the result, and adds up the parts. */
 fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *options,
                             const fmo_scf_result *result, double *gradient, fmo_error *err)
@@ -125,7 +132,7 @@ fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *o
     if (status == FMO_OK)
         status =
             FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(result->density), FMO_GIVEN(result->fock));
-    if (status == FMO_OK && result->unrestricted)
+    if (status == FMO_OK && spins_of(result) > 1)
         status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(result->spin_density),
                                      FMO_GIVEN(result->fock_beta));
     if (status != FMO_OK) return status;
@@ -140,7 +147,7 @@ fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *o
     if (status != FMO_OK) return status;
     const size_t components = 3 * (size_t)fmo_basis_nucleus_num(input->basis);
     gradient_work w = {.size = (size_t)result->nao * (size_t)result->nao,
-                       .spins = result->unrestricted ? 2 : 1};
+                       .spins = spins_of(result)};
     double *const memory = malloc((4 * w.size + 2 * components) * sizeof *memory);
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
     w.spin[0] = memory;

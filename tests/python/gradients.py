@@ -1,4 +1,4 @@
-"""Gradients of fmo.RHF and fmo.UHF against PySCF's, and what they are used for. Started as module.py is.
+"""Gradients of fmo.RHF, fmo.UHF and fmo.ROHF against PySCF's, and what they are used for. Started as module.py is.
 """
 
 # first: it may start another Python
@@ -24,9 +24,9 @@ def tight(mf, dm0=None):
     return mf
 
 
-def theirs(mol):
-    """PySCF's SCF, RHF or UHF, converged tightly."""
-    mf = scf.UHF(mol) if mol.spin else scf.RHF(mol)
+def theirs(mol, restricted=False):
+    """PySCF's SCF, RHF, UHF or ROHF, converged tightly."""
+    mf = scf.UHF(mol) if mol.spin and not restricted else scf.ROHF(mol) if mol.spin else scf.RHF(mol)
     mf.conv_tol, mf.conv_tol_grad, mf.verbose = 1e-13, 1e-8, 0
     return mf.run()
 
@@ -45,6 +45,16 @@ class Gradients(Case):
                 self.assertLess(np.abs(gradient.sum(axis=0)).max(), 1e-10)
                 coords = mol.atom_coords() - mol.atom_coords().mean(axis=0)
                 self.assertLess(np.abs(np.cross(coords, gradient).sum(axis=0)).max(), 2e-8)
+
+    def test_restricted_open_shell(self):
+        """ROHF, whose W is that of both spins' Fock matrices."""
+        mol = molecule("water", atom="N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", spin=1, basis="6-31g*")
+        want = theirs(mol, True)
+        mf = tight(fmo.ROHF(mol), want.make_rdm1())
+        self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
+        self.assert_close(mf.nuc_grad_method().kernel(), want.nuc_grad_method().kernel(), 1e-7)
+        asked, = fmo.scf_batch([mol], method="rohf", forces=True, conv_tol=1e-11, conv_tol_grad=1e-8)
+        self.assert_close(asked.gradient, mf.gradient, 1e-7)
 
     def test_names(self):
         """PySCF's names, the forces, and the gradient that kernel() computes on request."""

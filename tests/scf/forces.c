@@ -12,7 +12,7 @@ typedef struct movable {
     const char *name;
     fmo_basis_input input;
     double coord[3 * ATOMS_MOST];
-    int electrons, multiplicity;
+    int electrons, multiplicity, restricted;
 } movable;
 
 static movable movable_of(const char *name, const fmo_dataset *dataset, int charge,
@@ -35,12 +35,13 @@ static fmo_basis *basis_of(const movable *m)
     return basis;
 }
 
-static fmo_scf_options tight(void)
+static fmo_scf_options tight(const movable *m)
 {
     fmo_scf_options o;
     fmo_scf_options_init(&o);
     o.fock.mode = FMO_MODE_CPU;
     o.fock.threads = 1;
+    o.restricted = m->restricted;
     o.energy_convergence = 1e-12;
     o.gradient_convergence = 1e-9;
     return o;
@@ -68,7 +69,7 @@ static fmo_scf_result *run(const movable *m, const fmo_scf_options *o)
 
 static double energy(movable *m, int component, double step)
 {
-    const fmo_scf_options o = tight();
+    const fmo_scf_options o = tight(m);
     const double at = m->coord[component];
     m->coord[component] = at + step;
     fmo_scf_result *r = run(m, &o);
@@ -97,7 +98,7 @@ static void check_sums(const movable *m, const double *g)
 static void check(movable *m)
 {
     const double h = 2e-3;
-    fmo_scf_options o = tight();
+    fmo_scf_options o = tight(m);
     o.forces = 1;
     fmo_scf_result *r = run(m, &o);
     if (!r || !r->nuclear_gradient) {
@@ -148,7 +149,7 @@ static void check_defaults(const movable *m)
     fmo_scf_result *without = run(m, &o);
     o.forces = 1;
     fmo_scf_result *loose = run(m, &o);
-    o = tight();
+    o = tight(m);
     o.forces = 1;
     fmo_scf_result *exact = run(m, &o);
     CHECK(without && !without->nuclear_gradient && without->nucleus_num == 0, "%s", m->name);
@@ -168,7 +169,7 @@ static void check_refused(const movable *m)
 {
     fmo_basis *basis = basis_of(m);
     fmo_scf_input input = input_of(m, basis);
-    fmo_scf_options o = tight();
+    fmo_scf_options o = tight(m);
     fmo_scf_result *r = NULL, *again = NULL;
     fmo_error err = {FMO_OK, ""};
     double gradient[3 * ATOMS_MOST] = {7.0};
@@ -212,6 +213,9 @@ int main(void)
     movable closed = movable_of("water", water, 0, 1);
     movable cation = movable_of("water, cation", water, 1, 2);
     check(&closed);
+    check(&cation);
+    cation.restricted = 1;
+    cation.name = "water, cation, ROHF";
     check(&cation);
     check_defaults(&closed);
     check_refused(&closed);
