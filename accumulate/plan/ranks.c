@@ -13,7 +13,6 @@
 #include "accumulate/rules/rank_gpu.h"
 #include "accumulate/tuning.h"
 #include "base/arguments.h"
-#include "integrals/tables.h"
 
 /* The error after a failure of the network: no rank can continue. */
 static fmo_status no_network(fmo_error *err)

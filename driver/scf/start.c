@@ -404,9 +404,7 @@ int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf
     now.fock_2e_known =
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(cache, DENSITY), bytes);
     *s = now;
-    cache->state.memory = cache->state.projected.memory =
-        NULL; /* the arrays belong to the SCF again */
-    fmo_scf_forget_cached(cache);
+    fmo_scf_forget_cached(cache); /* the arrays belong to the SCF again */
     return 1;
 }
 

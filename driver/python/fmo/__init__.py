@@ -1,4 +1,4 @@
-"""SCFs and Coulomb and exchange matrices of closed-shell molecules, on CPU and GPU.
+"""SCFs (RHF, UHF), fragment molecular orbitals (FMO2), and Coulomb and exchange matrices, on CPU and GPU.
 
     import fmo
     mol = fmo.Molecule.from_xyz("water.xyz", basis="6-31g*")
