@@ -167,6 +167,7 @@ static fmo_status write_files(const driver_options *options, const driver_result
                                            .core_hamiltonian = scf->core_hamiltonian,
                                            .total_energy = scf->energy,
                                            .converged = scf->converged,
+                                           .gradient = scf->nuclear_gradient,
                                            .method = driver_scf_method(scf),
                                            .coefficient_beta = scf->coefficient_beta,
                                            .energy_beta = scf->orbital_energy_beta,

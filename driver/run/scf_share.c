@@ -62,7 +62,7 @@ typedef struct block {
     size_t bytes;
 } block;
 
-enum { BLOCKS = 7 };
+enum { BLOCKS = 8 };
 
 /* Lists the arrays of a result; with `make`, allocates them in a received result (data is NULL if
  * that fails). */
@@ -76,6 +76,7 @@ static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS
     if (!r->scf) return;
     fmo_scf_result *const scf = r->scf;
     const size_t n = (size_t)scf->nao, m = (size_t)scf->mo_num;
+    const size_t components = 3 * (size_t)scf->nucleus_num; /* of the gradient, if there is one */
     const int beta = scf->unrestricted;
     const struct {
         double **array;
@@ -86,10 +87,12 @@ static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS
                          {&scf->orbital_energy_beta, DRIVER_KEEP_ORBITALS, beta, m},
                          {&scf->coefficient_beta, DRIVER_KEEP_ORBITALS, beta, m * n},
                          {&scf->density, DRIVER_KEEP_DENSITY, 1, n * n},
-                         {&scf->spin_density, DRIVER_KEEP_DENSITY, beta || scf->restricted, n * n}};
+                         {&scf->spin_density, DRIVER_KEEP_DENSITY, beta || scf->restricted, n * n},
+                         {&scf->nuclear_gradient, -1, 1, components}};
     for (int k = 1; k < BLOCKS; k++) {
         double **const array = all[k - 1].array;
-        if (all[k - 1].given && keep >> all[k - 1].kept & 1) b[k].bytes = all[k - 1].count * real;
+        if (all[k - 1].given && (all[k - 1].kept < 0 || keep >> all[k - 1].kept & 1))
+            b[k].bytes = all[k - 1].count * real;
         if (make) *array = b[k].bytes ? malloc(b[k].bytes) : NULL;
         b[k].data = *array;
     }
@@ -161,7 +164,7 @@ static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, i
         if (!r->scf) return NULL;
         *r->scf = p.scf;
         r->scf->coefficient = r->scf->orbital_energy = r->scf->occupation = NULL;
-        r->scf->density = r->scf->fock = NULL;
+        r->scf->density = r->scf->fock = r->scf->nuclear_gradient = NULL;
         r->scf->overlap = r->scf->core_hamiltonian = NULL;
         r->scf->coefficient_beta = r->scf->orbital_energy_beta = r->scf->occupation_beta = NULL;
         r->scf->spin_density = r->scf->fock_beta = NULL;

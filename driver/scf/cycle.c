@@ -292,7 +292,7 @@ static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
     c.incremental = loosened && FMO_SCF_CUTOFF_ERROR * c.requested * s->n <=
                                     incremental_error_share * o->energy_convergence;
     c.final_from = c.final_at = final_phase_gradient * o->gradient_convergence;
-    if (c.incremental && o->loose_fock)
+    if (c.incremental && fmo_scf_fock_is_loose(o))
         c.final_from = fmax(c.final_at, c.density * c.requested / c.loosest);
     else
         c.loosest = c.requested;
@@ -366,10 +366,10 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
 {
     const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
     /* A cached G must be as accurate as this SCF's own would be. */
-    s->fock_2e_known &=
-        s->incremental_builds < o->rebuild_cycles &&
-        (s->largest_cutoff <= o->fock.cutoff ||
-         (o->loose_fock && s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
+    s->fock_2e_known &= s->incremental_builds < o->rebuild_cycles &&
+                        (s->largest_cutoff <= o->fock.cutoff ||
+                         (fmo_scf_fock_is_loose(o) &&
+                          s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
     const iteration it = {.s = s,
                           .o = o,
                           .r = r,
@@ -407,14 +407,14 @@ static void judge(iteration *it, double energy, double gradient)
     r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
     it->within = fmo_scf_within_thresholds(energy, change, r->energy_error, gradient,
                                            o->energy_convergence, o->gradient_convergence);
-    const int no_better = gradient > gradient_ratio_most * before || gradient < o->gradient_aim ||
-                          r->cycles == o->max_cycles;
+    const double aim = fmo_scf_aim(o);
+    const int no_better =
+        gradient > gradient_ratio_most * before || gradient < aim || r->cycles == o->max_cycles;
     it->abrupt = it->within &&
                  fmo_scf_changed_abruptly(&it->history); /* a state that may not be stationary */
     it->was_abrupt |= it->abrupt;
     r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
-                   (it->how == FMO_SCF_FULL || it->c.incremental) &&
-                   (o->gradient_aim <= 0.0 || no_better);
+                   (it->how == FMO_SCF_FULL || it->c.incremental) && (aim <= 0.0 || no_better);
 }
 
 /* Extrapolates, solves for the next density and chooses its build. */

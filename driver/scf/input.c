@@ -65,6 +65,7 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
                  {"unrestricted", o->unrestricted, 0, 1},
                  {"restricted", o->restricted, 0, 1},
                  {"guess_mix", o->guess_mix, 0, 1},
+                 {"forces", o->forces, 0, 1},
                  {"max_cycles", o->max_cycles, 1, INT_MAX},
                  {"diis_size", o->diis_size, 1, FMO_DIIS_MAX},
                  {"rebuild_cycles", o->rebuild_cycles, 0, INT_MAX}};
@@ -127,7 +128,8 @@ uint64_t fmo_scf_options_digest(const fmo_scf_options *o)
                               o->loose_fock,
                               o->unrestricted,
                               o->restricted,
-                              o->guess_mix};
+                              o->guess_mix,
+                              o->forces};
     uint64_t sum = driver_hash_of_nothing;
     driver_hash(&sum, numbers, sizeof numbers);
     return sum;

@@ -28,6 +28,7 @@ void fmo_scf_result_destroy(fmo_scf_result *r)
     free(r->occupation_beta);
     free(r->spin_density);
     free(r->fock_beta);
+    free(r->nuclear_gradient);
     free(r);
 }
 
@@ -265,6 +266,8 @@ static void check(void *user)
 {
     running *const c = user;
     c->status = fmo_scf_check_input(c->input, c->options, &c->err);
+    if (c->status == FMO_OK && c->options->forces)
+        c->status = fmo_scf_check_forces(c->input, &c->err);
     if (c->status != FMO_OK) return;
     const int n = fmo_basis_ao_num(c->input->basis);
     const int channels = fmo_scf_channels(c->input, c->options);
@@ -472,6 +475,7 @@ fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *option
     if (status != FMO_OK) return status;
     status =
         fmo_scf_run_one("fmo_scf_run", input ? &normal.input : NULL, options, &alone, result, err);
+    if (status == FMO_OK) status = fmo_scf_add_forces(&normal.input, options, result, err);
     if (result) fmo_scf_from_normal(&normal, *result);
     fmo_scf_normal_free(&normal);
     return status;

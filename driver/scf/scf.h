@@ -133,6 +133,11 @@ typedef struct fmo_scf_options {
                        to the cutoff, so it differs from 1/2 Tr D (H + F) in the last digits. 0, the
                        default: both are accurate to the cutoff. No effect on SCFs that run in one
                        thread block of a GPU, which keep all integrals */
+    int forces; /**< 1: also compute the derivative of the energy with respect to the nuclei, on the
+                   CPU in every mode; the orbital gradient is then reduced to 1e-6 hartree unless
+                   gradient_aim is set, and loose_fock has no effect. 0, the default: not. Not with
+                   a field, a projector or a core Hamiltonian other than the basis':
+                   FMO_ERR_UNSUPPORTED */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
     void *user; /**< passed to callback, finished and begun */
@@ -232,6 +237,9 @@ typedef struct fmo_scf_result {
     double *occupation_beta;     /**< [mo_num], 1 or 0 */
     double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
     double *fock_beta;           /**< [nao][nao], hartree */
+    int nucleus_num;             /**< number of nuclei of nuclear_gradient; 0 without forces */
+    double *nuclear_gradient; /**< [nucleus_num][3] hartree/bohr, with options.forces if the SCF has
+                                 converged; otherwise NULL. Forces are its negative */
     /** Lowest eigenvalue of the real orbital Hessian (A + B), hartree: of RHF that of singlets, of
      * UHF that of rotations of both spins. NaN if the stability was not checked or there are no
      * virtual orbitals. */
@@ -253,6 +261,7 @@ typedef struct fmo_scf_result {
                              its share of the whole time */
     double solve_seconds; /**< from Fock matrices to densities */
     double stability_seconds; /**< orbital Hessian */
+    double forces_seconds;    /**< nuclear_gradient */
     char verdict[320]; /**< one line: "converged in 9 cycles", or why it did not converge and what
                           may help */
 } fmo_scf_result;
@@ -269,6 +278,16 @@ typedef struct fmo_scf_result {
 FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
                                fmo_scf_result **result, fmo_error *err);
 FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowed */
+
+/** Computes the derivative of the energy of a converged SCF with respect to the nuclei, as with
+ * options.forces, from the result's density and Fock matrix (of UHF those of both spins). Its error
+ * is proportional to the orbital gradient of the result. The two-electron part runs on the CPU.
+ * @param[in] options cutoff, threads and memory count; NULL: defaults
+ * @param[out] gradient [nucleus_num of the basis][3] hartree/bohr; untouched on error
+ * @return FMO_OK, FMO_ERR_CHECK (the SCF has not converged), FMO_ERR_UNSUPPORTED (a field, a
+ *   projector or a core Hamiltonian other than the basis'), FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *options,
+                                    const fmo_scf_result *result, double *gradient, fmo_error *err);
 
 /** One molecule of a batch and its result. Zero it before setting fields. */
 typedef struct fmo_scf_job {

@@ -100,6 +100,18 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
  * which finishes them before a GPU has started. */
 int fmo_scf_is_quick_on_cpu(const fmo_fock_options *fock, double cubes);
 extern const char fmo_scf_quick_on_cpu_reason[]; /* reason for the report */
+/* Limit of the orbital gradient with forces, whose error is proportional to it. */
+#define FMO_SCF_FORCES_AIM 1e-6
+/* Returns the orbital gradient that a converged SCF continues to, or 0. */
+static inline double fmo_scf_aim(const fmo_scf_options *o)
+{
+    return o->gradient_aim > 0.0 || !o->forces ? o->gradient_aim : FMO_SCF_FORCES_AIM;
+}
+/* Returns 1 if the Fock matrix of the result may be less accurate than the cutoff. */
+static inline int fmo_scf_fock_is_loose(const fmo_scf_options *o)
+{
+    return o->loose_fock && !o->forces;
+}
 /* Returns 1 if orbitals are requested or needed for the stability analysis. */
 static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 {
@@ -244,6 +256,15 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
 
 /* Copies the plan's profile of its last build and the reason of the mode into the result. */
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
+
+/* ---- gradient.c ---- */
+
+/* Refuses forces where a matrix of the caller's has no derivative that is known. */
+fmo_status fmo_scf_check_forces(const fmo_scf_input *in, fmo_error *err);
+/* Adds the forces to a result that has converged, if they are requested. The result may be NULL,
+ * and is freed and NULL after an error. */
+fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
+                              fmo_scf_result **result, fmo_error *err);
 
 /* ---- history.c ---- */
 

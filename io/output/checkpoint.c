@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_SIZE = 65, TEXT_MOST = 60000, MATRIX_MOST = 1 << 20, ARRAYS = 6 };
+enum { KEY_SIZE = 65, TEXT_MOST = 60000, MATRIX_MOST = 1 << 20, ARRAYS = 7 };
 
 /* Begin of a record; texts and arrays follow, without gaps. */
 typedef struct head {
@@ -25,8 +25,8 @@ typedef struct head {
     char hash[KEY_SIZE]; /* SHA-256 of the record, with this field filled with zeros */
     char key[KEY_SIZE];
     int status_size, mode_size, method_size, converged, cycles, nao, mo_num, occupied_num;
-    int occupied_beta_num, multiplicity;
-    int has[ARRAYS]; /* in the order of list_arrays */
+    int occupied_beta_num, multiplicity, nucleus_num; /* the last of the gradient; 0: none */
+    int has[ARRAYS];                                  /* in the order of list_arrays */
     double energy, spin_square;
 } head;
 
@@ -40,9 +40,13 @@ typedef struct array {
 static void list_arrays(const head *h, fmo_molecule_result *m, array list[ARRAYS])
 {
     const size_t n = (size_t)h->nao, mo = (size_t)h->mo_num;
-    const array all[ARRAYS] = {{&m->orbital_energy, mo},       {&m->coefficient, mo * n},
-                               {&m->density, n * n},           {&m->orbital_energy_beta, mo},
-                               {&m->coefficient_beta, mo * n}, {&m->spin_density, n * n}};
+    const array all[ARRAYS] = {{&m->orbital_energy, mo},
+                               {&m->coefficient, mo * n},
+                               {&m->density, n * n},
+                               {&m->orbital_energy_beta, mo},
+                               {&m->coefficient_beta, mo * n},
+                               {&m->spin_density, n * n},
+                               {&m->gradient, 3 * (size_t)h->nucleus_num}};
     memcpy(list, all, sizeof all);
 }
 
@@ -129,7 +133,8 @@ static size_t record_size(const head *h)
     if (memcmp(h->mark, mark, sizeof mark) != 0 || h->status_size < 1 || h->mode_size < 1 ||
         h->method_size < 1 || h->status_size > TEXT_MOST || h->mode_size > TEXT_MOST ||
         h->method_size > TEXT_MOST || h->nao < 0 || h->nao > MATRIX_MOST || h->mo_num < 0 ||
-        h->mo_num > h->nao || h->key[KEY_SIZE - 1])
+        h->mo_num > h->nao || h->nucleus_num < 0 || h->nucleus_num > MATRIX_MOST ||
+        h->key[KEY_SIZE - 1])
         return 0;
     fmo_molecule_result any;
     array list[ARRAYS];
@@ -343,6 +348,9 @@ static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *e
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "%s: a text has %zu bytes; at most %d are stored", call,
                                  strlen(texts[k]), TEXT_MOST - 1);
+    if (molecule->gradient && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MOST))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: nucleus_num = %d: expected 1 to %d", call,
+                             molecule->nucleus_num, MATRIX_MOST);
     const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density ||
                         molecule->orbital_energy_beta || molecule->coefficient_beta ||
                         molecule->spin_density;
@@ -383,6 +391,7 @@ static void describe_record(const fmo_molecule_result *m, head *h)
     h->occupied_num = m->occupied_num;
     h->occupied_beta_num = m->occupied_beta_num;
     h->multiplicity = m->multiplicity;
+    h->nucleus_num = m->gradient ? m->nucleus_num : 0;
     h->energy = m->energy;
     h->spin_square = m->spin_square;
     list_arrays(h, &copy, list);
@@ -442,9 +451,26 @@ fmo_status fmo_checkpoint_add_found(fmo_checkpoint *c, const fmo_molecule_result
     return status;
 }
 
+/* By key; of one key by age. */
 static int compare(const void *a, const void *b)
 {
-    return strcmp(((const entry *)a)->key, ((const entry *)b)->key);
+    const entry *x = a, *y = b;
+    const int order = strcmp(x->key, y->key);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Returns the last entry that was added with a key, or NULL. */
+static const entry *newest(const fmo_checkpoint *c, const entry *wanted)
+{
+    size_t low = 0, high = c->num; /* entries before `low` do not follow those of the key */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(c->entry[middle].key, wanted->key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && strcmp(c->entry[low - 1].key, wanted->key) == 0 ? &c->entry[low - 1] : NULL;
 }
 
 /* Points a result to the texts and arrays of the record read last. */
@@ -460,6 +486,7 @@ static void describe(const fmo_checkpoint *c, fmo_molecule_result *m)
                                .nao = h->nao,
                                .mo_num = h->mo_num,
                                .occupied_num = h->occupied_num,
+                               .nucleus_num = h->nucleus_num,
                                .occupied_beta_num = h->occupied_beta_num,
                                .multiplicity = h->multiplicity,
                                .spin_square = h->spin_square};
@@ -490,8 +517,7 @@ fmo_status fmo_checkpoint_find(fmo_checkpoint *checkpoint, const char *key,
     entry wanted = {.at = 0};
     if (strlen(key) != KEY_SIZE - 1) return FMO_OK;
     memcpy(wanted.key, key, KEY_SIZE);
-    const entry *found =
-        c->num ? bsearch(&wanted, c->entry, c->num, sizeof *c->entry, compare) : NULL;
+    const entry *const found = newest(c, &wanted);
     if (!found) return FMO_OK;
     size_t size;
     bool no_memory;

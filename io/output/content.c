@@ -69,6 +69,7 @@ static const char *const orbitals[] = {PROVENANCE,
                                        "/mo/mo_occupation",
                                        "/mo/mo_energy",
                                        "/mo/mo_spin",
+                                       "/fmo/gradient",
                                        "/amplitude",
                                        "/ao_2e_int",
                                        "/cell",
@@ -126,6 +127,7 @@ static const char *const molecules[] = {PROVENANCE,
                                         "/molecules/#/mo_coefficient_beta",
                                         "/molecules/#/density",
                                         "/molecules/#/spin_density",
+                                        "/molecules/#/gradient",
                                         NULL};
 
 /* arrays that fmo-driver --fmo passes to fmo_result_write_arrays: driver/run/fragments.c */

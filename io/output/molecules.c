@@ -155,6 +155,7 @@ static bool put_numbers(hid_t group, const fmo_molecule_result *m)
 static bool put_arrays(hid_t group, const fmo_molecule_result *m)
 {
     const size_t n = (size_t)m->nao, mo = (size_t)m->mo_num;
+    const size_t nuclei[2] = {(size_t)m->nucleus_num, 3};
     const size_t orbitals[2] = {mo, n}, functions[2] = {n, n};
     const struct {
         const char *name;
@@ -167,7 +168,8 @@ static bool put_arrays(hid_t group, const fmo_molecule_result *m)
                   {"mo_energy_beta", 1, orbitals, m->orbital_energy_beta, "hartree"},
                   {"mo_coefficient_beta", 2, orbitals, m->coefficient_beta, NULL},
                   {"density", 2, functions, m->density, NULL},
-                  {"spin_density", 2, functions, m->spin_density, NULL}};
+                  {"spin_density", 2, functions, m->spin_density, NULL},
+                  {"gradient", 2, nuclei, m->gradient, "hartree/bohr"}};
     bool good = true;
     for (size_t k = 0; good && k < sizeof arrays / sizeof *arrays; k++)
         good = !arrays[k].values ||
@@ -202,6 +204,7 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
     const int least = m->density || m->spin_density || m->coefficient || m->coefficient_beta;
     const int orbitals =
         m->orbital_energy || m->orbital_energy_beta || m->coefficient || m->coefficient_beta;
+    const int nuclei = dataset ? fmo_basis_nucleus_num(fmo_dataset_basis(dataset)) : 0;
     const struct {
         const char *name;
         int value, least, most;
@@ -211,7 +214,9 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
                  {"mo_num", m->mo_num, orbitals, m->nao},
                  {"occupied_num", m->occupied_num, 0, m->mo_num},
                  {"occupied_beta_num", m->occupied_beta_num, 0, m->mo_num},
-                 {"multiplicity", m->multiplicity, 0, 2 * FUNCTIONS_MOST}};
+                 {"multiplicity", m->multiplicity, 0, 2 * FUNCTIONS_MOST},
+                 {"nucleus_num", m->nucleus_num, m->gradient ? nuclei : 0, nuclei}};
+
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
         if (count[k].value < count[k].least || count[k].value > count[k].most)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -230,7 +235,7 @@ static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
     fmo_h5_quiet quiet;
     snprintf(name, sizeof name, "%zu", file->num);
     if (!grow(file) ||
-        !fmo_h5_quiet_begin(&quiet, sizeof(double) * 2 * (nao * nao + mo * nao + mo + 2 * nuclei)))
+        !fmo_h5_quiet_begin(&quiet, sizeof(double) * 2 * (nao * nao + mo * nao + mo + 4 * nuclei)))
         return false;
     hid_t group = fmo_h5_put_group(file->molecules, name);
     bool good = group >= 0 && put_numbers(group, molecule) && put_arrays(group, molecule) &&

@@ -103,6 +103,7 @@ static void print_scfs(void)
     OFFSET(fmo_scf_options, orbitals);
     OFFSET(fmo_scf_options, auto_in_fused);
     OFFSET(fmo_scf_options, loose_fock);
+    OFFSET(fmo_scf_options, forces);
     OFFSET(fmo_scf_options, callback);
     OFFSET(fmo_scf_options, user);
     OFFSET(fmo_scf_options, finished);
@@ -148,6 +149,8 @@ static void print_scfs(void)
     OFFSET(fmo_scf_result, occupation_beta);
     OFFSET(fmo_scf_result, spin_density);
     OFFSET(fmo_scf_result, fock_beta);
+    OFFSET(fmo_scf_result, nucleus_num);
+    OFFSET(fmo_scf_result, nuclear_gradient);
     OFFSET(fmo_scf_result, hessian_lowest);
     OFFSET(fmo_scf_result, notice);
     OFFSET(fmo_scf_cycle, job);

@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     energy.add_argument("file", help=".xyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
     energy.add_argument("--json", action="store_true", help="print JSON")
     optimize = commands.add_parser("optimize", parents=[common], help="optimised geometry of one molecule",
-                                   description="Needs geomeTRIC or ASE; forces are central differences.")
+                                   description="Needs geomeTRIC or ASE.")
     optimize.add_argument("file", help=".xyz with one molecule")
     optimize.add_argument("-o", "--output", help="the optimised geometry, .xyz (default: standard output)")
     optimize.add_argument("--force", action="store_true", help="replace an output file that exists")

@@ -130,14 +130,15 @@ def hf(mol: Any, **options: Any) -> RHF:
 
 
 def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
-              method: str = "uhf", progress: bool | None = None, **settings: Any) -> list[RHF]:
+              method: str = "uhf", progress: bool | None = None, forces: bool = False, **settings: Any) -> list[RHF]:
     """SCFs of many molecules of any spin in one call: RHF of closed shells; of open ones UHF or, with method="rohf", ROHF.
 
-    Settings, options, callback and errors as of rhf_batch. In mode fused open shells fail with
+    Settings, options, callback, forces and errors as of rhf_batch. In mode fused open shells fail with
     UnsupportedError in their object's error: mode="cpu" has them.
     """
     restricted = METHODS[index_of("method", method, METHODS)] == "rohf"
     own = {name: settings.pop(name, None) for name in (*SETTINGS, *CHOICES)}
+    own["with_forces"] = forces
     molecules = list(mols)
     return _batch("fmo.scf_batch", molecules, own, settings, _Extras(None, None, None, callback, progress, restricted),
                   [_class_of(mol, method) for mol in molecules])
