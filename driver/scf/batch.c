@@ -399,13 +399,16 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
                                 const fmo_batch_callbacks *callbacks, fmo_batch_cache *cache,
                                 fmo_error *err)
 {
-    fmo_scf_options defaults;
-    fmo_scf_options_init(&defaults);
+    fmo_scf_options own_options;
+    fmo_scf_options_init(&own_options);
     if (count == 0) return FMO_OK;
+    if (options) own_options = *options;
+    if (own_options.solver == FMO_SCF_SOLVER_NEWTON && own_options.fock.mode == FMO_MODE_AUTO)
+        own_options.fock.mode = FMO_MODE_CPU;
     fmo_status status;
     batch b = {.jobs = jobs,
                .count = count,
-               .options = options ? options : &defaults,
+               .options = &own_options,
                .callbacks = callbacks,
                .cache = cache};
     const fmo_ranks *const ranks = b.options->deal;
