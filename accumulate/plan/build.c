@@ -21,13 +21,18 @@ const char *fmo_symmetry_name(fmo_symmetry symmetry)
     return (unsigned)symmetry < FMO_SYMMETRY_COUNT ? names[symmetry] : NULL;
 }
 
+/* Limits of omega, 1/bohr. Far beyond them theta^(m+1/2) (operator_rules.h) underflows or omega^2
+ * overflows, so that integrals would be NaN. */
+static const double omega_least = 1e-10, omega_most = 1e10;
+
 static fmo_status check_operator(const char *name, fmo_operator of, fmo_error *err)
 {
-    if (fmo_operator_is_valid(of)) return FMO_OK;
+    const int within = of.omega >= omega_least && of.omega <= omega_most;
+    if (fmo_operator_is_valid(of) && (of.long_range == 0.0 || within)) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "%s = {full %g, long_range %g, omega %g}: expected finite numbers, and "
-                         "omega above 0 if long_range is not 0, else 0",
-                         name, of.full, of.long_range, of.omega);
+                         "omega from %g to %g if long_range is not 0, else 0",
+                         name, of.full, of.long_range, of.omega, omega_least, omega_most);
 }
 
 fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)

@@ -155,10 +155,9 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
         "fock", driver_json_number(scf->fock_seconds), "solve",
         driver_json_number(scf->solve_seconds), "stability",
         driver_json_number(scf->stability_seconds), "cycles", cycles_of(result));
-    json_t *spin =
-        json_pack("{s:s, s:i, s:i, s:o}", "method", scf->unrestricted ? "UHF" : "RHF",
-                  "multiplicity", scf->multiplicity, "occupied_num", scf->occupied_num,
-                  "spin_square", driver_json_number(scf->unrestricted ? scf->spin_square : 0.0));
+    json_t *spin = json_pack("{s:s, s:i, s:i, s:o}", "method", driver_scf_method(scf),
+                             "multiplicity", scf->multiplicity, "occupied_num", scf->occupied_num,
+                             "spin_square", driver_json_number(scf->spin_square));
     if (!object || !rest || !spin || json_object_update(object, rest) != 0 ||
         json_object_update(object, spin) != 0) {
         json_decref(object);

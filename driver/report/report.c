@@ -264,13 +264,14 @@ static void print_scf(const driver_options *options, const driver_result *result
         fprintf(stream, "  stability  lowest eigenvalue of the orbital Hessian %.6f: %s\n",
                 scf->hessian_lowest,
                 scf->hessian_lowest < FMO_SCF_UNSTABLE ? "not a minimum" : "a minimum");
-    if (scf->unrestricted)
-        fprintf(stream, "  spin       UHF, multiplicity %d: <S^2> %.6f, exact %.6f\n",
-                scf->multiplicity, scf->spin_square,
+    if (scf->spin_density)
+        fprintf(stream, "  spin       %s, multiplicity %d: <S^2> %.6f, exact %.6f\n",
+                driver_scf_method(scf), scf->multiplicity, scf->spin_square,
                 0.25 * (double)(scf->multiplicity * scf->multiplicity - 1));
     fprintf(stream, "  orbitals   %d, %d of them occupied", scf->mo_num, scf->occupied_num);
     if (scf->unrestricted)
         fprintf(stream, " by alpha and %d by beta electrons", scf->occupied_beta_num);
+    if (scf->restricted) fprintf(stream, ", %d of those doubly", scf->occupied_beta_num);
     fprintf(stream, ", HOMO %.6f", scf->homo);
     if (!isnan(scf->lumo))
         fprintf(stream, ", LUMO %.6f, gap %.6f hartree", scf->lumo, scf->lumo - scf->homo);

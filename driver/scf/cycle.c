@@ -7,36 +7,11 @@
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- from a Fock matrix to a density --------------------------------------------------------- */
-
-void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
-{
-    const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->n, s->n), fmo_matrix_of(s->X, s->n, s->m), 0.0,
-                 s->work);
-    op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, s->m),
-                 0.0, out);
-    op->fold(s->la, s->m, 0.5, 1.0, out);
-}
-
-void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
-{
-    fmo_scf_to_orthogonal(s, F, out);
-    fmo_scf_add_projected(s, out);
-}
-
-void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
-{
-    const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(A, s->m, s->m), 0.0,
-                 s->work);
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->n, s->m), fmo_transpose_of(s->X, s->n, s->m),
-                 0.0, out);
-    op->fold(s->la, s->n, 0.5, 1.0, out);
-}
 
 /* Purifies P = (high - F) / (high - low) by SP2 (purify.h), followed by one McWeeny step 3x^2 -
  * 2x^3. @return 0 if it does not converge */
@@ -83,12 +58,13 @@ void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
     const size_t size = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
     s->gap = INFINITY;
+    if (s->restricted) fmo_scf_diagonalise_effective(s, fock_o);
     for (int c = 0; c < s->channels; c++) {
         double *const F = fock_o + (size_t)c * size, *const D = density_o + (size_t)c * size;
         const int occupied = s->occupied[c];
         if (s->solver == FMO_SCF_SOLVER_PURIFY && occupied > 0 && purify(s, occupied, F, D))
             continue;
-        diagonalise(s, c, F);
+        if (!s->restricted) diagonalise(s, c, F);
         if (occupied > 0)
             op->multiply(s->la, 2.0, fmo_matrix_of(F, s->m, occupied),
                          fmo_transpose_of(F, s->m, occupied), 0.0, D);
@@ -115,7 +91,13 @@ void fmo_scf_canonical_orbitals(fmo_scf_state *s)
     for (int c = 0; c < s->channels; c++) {
         double *const orbitals = s->orbitals + (size_t)c * mm;
         fmo_scf_fock_to_orthogonal(s, s->fock + (size_t)c * nn, orbitals);
-        diagonalise(s, c, orbitals);
+        if (!s->restricted) diagonalise(s, c, orbitals);
+    }
+    if (s->restricted) {
+        fmo_scf_effective_fock(s, s->orbitals, s->coulomb);
+        s->la->ops->add(s->la, mm, 1.0, s->orbitals, 0.0, s->orbitals + mm);
+        s->la->ops->add(s->la, mm, 1.0, s->coulomb, 0.0, s->orbitals);
+        fmo_scf_diagonalise_effective(s, s->orbitals);
     }
     s->solve_seconds += driver_seconds() - start;
 }
@@ -264,86 +246,17 @@ static const double cached_cutoff_share = 0.1;
  * if the final phase starts at a larger gradient. */
 static const double read_density_gradient = 1e-2;
 
-/* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
-typedef struct history {
-    int size, num, newest;
-    int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
-                */
-    double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
-} history;
-
-/* Lists the slots from the oldest to the newest. */
-static void slots_by_age(const history *h, int slot[])
-{
-    for (int i = 0; i < h->num; i++) slot[i] = (h->newest + 1 + i + (h->size - h->num)) % h->size;
-}
-
-/* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F, whose norm is sqrt
- * 2 times that of the gradient 2 F_ai. @return the norm of the gradient, hartree */
-static double add_to_history(fmo_scf_state *s, history *h, double energy)
+/* F += shift (1 - D/2): raises the virtual orbitals, and the open ones of ROHF by half of that. */
+static void shift_levels(fmo_scf_state *s, double shift, double *fock_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
-    const size_t size = (size_t)s->channels * mm;
-    h->newest = (h->newest + 1) % h->size;
-    if (h->newest == h->guess) h->guess = -1; /* overwritten */
-    if (h->num < h->size) h->num++;
-    const size_t at = (size_t)h->newest * size;
-    double *fock = s->history_fock + at, *error = s->history_error + at,
-           *density = s->history_density + at;
-    for (size_t c = 0; c < (size_t)s->channels; c++) {
-        fmo_scf_fock_to_orthogonal(s, s->fock + c * nn, fock + c * mm);
-        op->multiply(s->la, 1.0, fmo_matrix_of(fock + c * mm, s->m, s->m),
-                     fmo_matrix_of(s->density_o + c * mm, s->m, s->m), 0.0, error + c * mm);
-        op->fold(s->la, s->m, 1.0, -1.0, error + c * mm);
-    }
-    op->add(s->la, size, 1.0, s->density_o, 0.0, density);
-    h->energy[h->newest] = energy;
-    double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
-    op->dots(s->la, size, h->num, s->history_error, error, errors);
-    op->dots(s->la, size, h->num, s->history_fock, density, row);    /* tr D_new F_v */
-    op->dots(s->la, size, h->num, s->history_density, fock, column); /* tr D_v F_new */
-    for (int v = 0; v < h->num; v++) {
-        h->B[h->newest][v] = h->B[v][h->newest] = errors[v] / s->channels;
-        h->T[h->newest][v] = row[v] / s->channels;
-        h->T[v][h->newest] = column[v] / s->channels;
-    }
-    return sqrt(0.5 * h->B[h->newest][h->newest]);
-}
-
-/* Returns 1 if the last density differs much from the one before (criteria.h). */
-static int changed_abruptly(const history *h)
-{
-    const int a = h->newest, b = (a + h->size - 1) % h->size;
-    return h->num > 1 && fabs(h->T[a][a] - h->T[a][b] - h->T[b][a] + h->T[b][b]) > FMO_SCF_ABRUPT;
-}
-
-/* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
- * extrapolation. */
-static void extrapolate(fmo_scf_state *s, const history *h, int ediis, int plain, double *fock_o)
-{
-    int slot[FMO_DIIS_MAX], m = 0;
-    double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
-    double c[FMO_DIIS_MAX] = {0.0}, by_slot[FMO_DIIS_MAX] = {0.0};
-    slots_by_age(h, slot);
-    for (int i = 0; i < h->num; i++)
-        if (h->num == 1 || !ediis || slot[i] != h->guess) slot[m++] = slot[i];
-    for (int i = 0; i < m; i++) {
-        E[i] = h->energy[slot[i]];
-        for (int j = 0; j < m; j++) {
-            B[i][j] = h->B[slot[i]][slot[j]];
-            T[i][j] = h->T[slot[i]][slot[j]];
-        }
-    }
-    if (plain)
-        c[m - 1] = 1.0;
-    else if (ediis)
-        fmo_ediis_coefficients(m, E, (const double(*)[FMO_DIIS_MAX])T, c);
-    else
-        fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
-    for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
-    s->la->ops->combine(s->la, (size_t)s->channels * (size_t)s->m * (size_t)s->m, h->num,
-                        s->history_fock, by_slot, fock_o);
+    const int num = s->restricted ? 1 : s->channels;
+    const size_t mm = (size_t)s->m * (size_t)s->m;
+    if (s->restricted) fmo_scf_total_density(s, s->work);
+    op->add(s->la, (size_t)num * mm, -0.5 * shift, s->restricted ? s->work : s->density_o, 1.0,
+            fock_o);
+    for (size_t c = 0; c < (size_t)num; c++)
+        op->add_to_diagonal(s->la, s->m, shift, fock_o + c * mm);
 }
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
@@ -406,7 +319,7 @@ typedef struct iteration {
     fmo_scf_state *s;
     const fmo_scf_options *o;
     fmo_scf_result *r;
-    history history;
+    fmo_scf_history history;
     cutoffs c;
     fmo_scf_error_ratio error_ratio;
     fmo_scf_how how; /* how the next G is obtained */
@@ -461,8 +374,8 @@ static void judge(iteration *it, double energy, double gradient)
     r->full_builds += it->how == FMO_SCF_FULL;
     const int within = fmo_scf_note_cycle(r, it->o, &it->error_ratio, it->first, energy, gradient);
     it->within = within > 0;
-    it->abrupt =
-        it->within && changed_abruptly(&it->history); /* a state that may not be stationary */
+    it->abrupt = it->within &&
+                 fmo_scf_changed_abruptly(&it->history); /* a state that may not be stationary */
     it->was_abrupt |= it->abrupt;
     r->converged = within > 1 && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
                    (it->how == FMO_SCF_FULL || it->c.incremental);
@@ -473,7 +386,6 @@ static void next_density(iteration *it)
 {
     const fmo_scf_options *const o = it->o;
     fmo_scf_state *const s = it->s;
-    const fmo_linalg_ops *const op = s->la->ops;
     const double energy = it->r->energy, gradient = it->r->gradient;
     if (energy > it->lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !it->first)
         it->ediis = 1;
@@ -488,14 +400,8 @@ static void next_density(iteration *it)
         it->ediis = again; /* states between the two have a lower energy */
     it->plain = it->was_abrupt && it->within && !again;
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
-    extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
-    if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */
-        const size_t mm = (size_t)s->m * (size_t)s->m;
-        op->add(s->la, (size_t)s->channels * mm, -0.5 * o->level_shift, s->density_o, 1.0,
-                s->orbitals);
-        for (size_t c = 0; c < (size_t)s->channels; c++)
-            op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals + c * mm);
-    }
+    fmo_scf_extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
+    if (o->level_shift > 0.0 && !it->plain) shift_levels(s, o->level_shift, s->orbitals);
     if (it->r->cycles < o->max_cycles) {
         fmo_scf_solve(s, s->orbitals, s->density_o);
         fmo_scf_density_from_orthogonal(s);
@@ -508,7 +414,7 @@ static void next_density(iteration *it)
 static int gives_up(const iteration *it)
 {
     const int most = it->o->max_cycles, done = it->r->cycles;
-    if (it->r->converged || done >= most) return 0;
+    if (it->r->converged || done >= most || it->s->restricted) return 0;
     if (it->s->solver == FMO_SCF_SOLVER_NEWTON)
         return it->r->gradient < FMO_SCF_EDIIS_UNTIL || done >= FMO_SCF_BEFORE_NEWTON;
     return !it->s->la->ops->on_device && (it->idle >= FMO_SCF_STUCK_MOST ||
@@ -520,7 +426,7 @@ static int gives_up(const iteration *it)
 static int take_lowest(iteration *it)
 {
     fmo_scf_state *const s = it->s;
-    const history *const h = &it->history;
+    const fmo_scf_history *const h = &it->history;
     const size_t size = (size_t)s->channels * (size_t)s->m * (size_t)s->m;
     int best = -1, occupied = 0;
     for (int c = 0; c < s->channels; c++) occupied += s->occupied[c];
@@ -550,7 +456,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_
         fmo_scf_cycle cycle = fmo_scf_begin_cycle(s, it.how);
         cycle.energy_diis = it.ediis;
         const double energy = fmo_scf_build(s, it.how);
-        const double gradient = add_to_history(s, &it.history, energy);
+        const double gradient = fmo_scf_history_add(s, &it.history, energy);
         const int finite = isfinite(energy) && isfinite(gradient);
         if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
         judge(&it, energy, gradient);

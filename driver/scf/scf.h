@@ -1,4 +1,4 @@
-/* Self-consistent field, RHF and UHF, on top of Fock plans: initial guess, DIIS, incremental
+/* Self-consistent field, RHF, UHF and ROHF, on top of Fock plans: initial guess, DIIS, incremental
  * builds, canonical orthogonalisation, stability analysis. The algorithm is the same on the CPU and
  * the GPU; in mode fused all matrices stay in GPU memory during a cycle. The method is described in
  * docs/explanation/scf-method.md. Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J.
@@ -101,9 +101,11 @@ typedef struct fmo_scf_options {
     fmo_scf_guess guess; /**< default FMO_SCF_GUESS_SAD */
     int unrestricted;    /**< 1: UHF also for multiplicity 1; 0, the default: UHF for open shells
                             alone. UHF runs in modes cpu, split and reference; auto becomes cpu */
-    int guess_mix; /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
-                      the lowest virtual orbital are rotated by 45 degrees, in opposite
-                      directions for the two spins; default 0 */
+    int restricted; /**< 1: ROHF for open shells, in the same modes, without stability analysis;
+                       with multiplicity 1 it is RHF. Not with unrestricted. 0, the default: UHF */
+    int guess_mix;  /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
+                       the lowest virtual orbital are rotated by 45 degrees, in opposite
+                       directions for the two spins; default 0 */
     int guess_is_fixed; /**< 1: users cannot choose another guess, so the verdict does not suggest
                            one; default 0 */
     int max_cycles;     /**< largest number of cycles, default 100; one more is allowed for
@@ -177,10 +179,11 @@ typedef struct fmo_scf_input {
     const double *field;
     const double *projector; /**< P, likewise, such as B S|phi><phi|S, which keeps the orbital phi
                                 out of the occupied space; RHF only */
-    /** 2S + 1, the number of unpaired electrons plus 1; 0 means 1. Above 1: UHF. */
+    /** 2S + 1, the number of unpaired electrons plus 1; 0 means 1. Above 1: UHF or ROHF. */
     int multiplicity;
-    const double *spin_density; /**< UHF with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
-                                   NULL: the density is divided among the spins in proportion */
+    const double
+        *spin_density; /**< open shells with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
+                          NULL: the density is divided among the spins in proportion */
 } fmo_scf_input;
 
 /** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
@@ -188,7 +191,7 @@ typedef struct fmo_scf_input {
 typedef struct fmo_scf_result {
     int nao;                 /**< number of basis functions */
     int mo_num;              /**< number of orbitals, nao - dropped */
-    int occupied_num;        /**< number of doubly occupied orbitals; UHF: of alpha orbitals */
+    int occupied_num;        /**< number of occupied orbitals; UHF: of alpha electrons */
     int dropped;             /**< number of dropped eigenvectors of the overlap */
     double overlap_smallest; /**< smallest eigenvalue of the overlap of normalised functions; a
                                 lower bound if the overlap is well conditioned */
@@ -213,8 +216,9 @@ typedef struct fmo_scf_result {
     double lumo; /**< energy of the lowest virtual orbital, hartree; NaN without one */
     double *coefficient;      /**< [mo_num][nao], in ascending order of energy */
     double *orbital_energy;   /**< [mo_num] eigenvalues of the last Fock matrix, hartree, without
-                                 level shift */
-    double *occupation;       /**< [mo_num], 2 or 0; UHF: 1 or 0 */
+                                 level shift; ROHF: of Roothaan's effective one */
+    double *occupation;       /**< [mo_num], 2 or 0; UHF: 1 or 0; ROHF: 2, 1 or 0, and an orbital
+                                 with 1 may be above one with 0 */
     double *density;          /**< [nao][nao], the density to which the energy belongs */
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
@@ -222,8 +226,11 @@ typedef struct fmo_scf_result {
     /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
      * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
     int unrestricted;
+    /** ROHF: 1, and then fock is that of alpha electrons, fock_beta and spin_density are set as of
+     * UHF, and occupied_beta_num orbitals are doubly occupied. Otherwise 0. */
+    int restricted;
     int multiplicity;            /**< 2S + 1 of the input */
-    int occupied_beta_num;       /**< number of occupied beta orbitals */
+    int occupied_beta_num;       /**< number of orbitals occupied by beta electrons */
     double spin_square;          /**< <S^2>; S(S + 1) without contamination by higher spins */
     double *coefficient_beta;    /**< [mo_num][nao] */
     double *orbital_energy_beta; /**< [mo_num], hartree */

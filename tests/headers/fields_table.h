@@ -102,6 +102,7 @@ typedef enum kind {
     X(fmo_scf_options, guess, WHOLE, 1)                 \
     X(fmo_scf_options, guess_is_fixed, WHOLE, 1)        \
     X(fmo_scf_options, unrestricted, WHOLE, 1)          \
+    X(fmo_scf_options, restricted, WHOLE, 1)            \
     X(fmo_scf_options, guess_mix, WHOLE, 1)             \
     X(fmo_scf_options, stop, LEFT, 1)                   \
     X(fmo_scf_options, max_cycles, WHOLE, 1)            \

@@ -87,6 +87,7 @@ static void print_scfs(void)
     OFFSET(fmo_scf_options, fock);
     OFFSET(fmo_scf_options, guess);
     OFFSET(fmo_scf_options, unrestricted);
+    OFFSET(fmo_scf_options, restricted);
     OFFSET(fmo_scf_options, guess_mix);
     OFFSET(fmo_scf_options, guess_is_fixed);
     OFFSET(fmo_scf_options, max_cycles);
@@ -138,6 +139,7 @@ static void print_scfs(void)
     OFFSET(fmo_scf_result, overlap);
     OFFSET(fmo_scf_result, core_hamiltonian);
     OFFSET(fmo_scf_result, unrestricted);
+    OFFSET(fmo_scf_result, restricted);
     OFFSET(fmo_scf_result, multiplicity);
     OFFSET(fmo_scf_result, occupied_beta_num);
     OFFSET(fmo_scf_result, spin_square);

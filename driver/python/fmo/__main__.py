@@ -28,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m fmo", description="Energies and geometries of closed-shell molecules.")
+    parser = _Parser(prog="python -m fmo", description="Energies and geometries of molecules by RHF and UHF, and of fragmented systems by FMO2.")
     parser.add_argument("--version", action="version", version=f"fmo {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     common = _Parser(add_help=False)

@@ -233,7 +233,7 @@ class RHF(Strict):
         return _numeric.gradient([one.e_tot for one in done], step)
 
     def to_pyscf(self) -> Any:
-        """An object of pyscf.scf, RHF or UHF, with this result, for what PySCF does next.
+        """An object of pyscf.scf, RHF, UHF or ROHF, with this result, for what PySCF does next.
 
         Its core Hamiltonian is that of PySCF, with field and projector, if any, added.
         """
@@ -261,6 +261,7 @@ class _Extras:
     densities: Sequence[Any] | None = None
     callback: Callable[[int, RHF], Any] | None = None
     progress: bool | None = None
+    restricted: bool = False  # open shells: ROHF
 
 
 def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
@@ -308,7 +309,7 @@ def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: di
             raise bad_value(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
     for mol in mols:
         check_mole(mol, call.partition(".")[2])
-    made = make_scf_options(settings, options)
+    made = make_scf_options({"restricted": extras.restricted, **settings}, options)
     rhfs = []
     for k, mol in enumerate(mols):
         rhf = object.__new__(RHF if classes is None else classes[k])

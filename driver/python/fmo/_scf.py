@@ -41,8 +41,8 @@ class ScfInput(ctypes.Structure):
 
 class ScfOptions(ctypes.Structure):
     """fmo_scf_options"""
-    _fields_ = [("fock", Options), ("guess", c_int), ("unrestricted", c_int), ("guess_mix", c_int), ("guess_is_fixed", c_int),
-                ("max_cycles", c_int),
+    _fields_ = [("fock", Options), ("guess", c_int), ("unrestricted", c_int), ("restricted", c_int), ("guess_mix", c_int),
+                ("guess_is_fixed", c_int), ("max_cycles", c_int),
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
                 ("gradient_aim", c_double), ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
@@ -62,7 +62,8 @@ class ScfResult(ctypes.Structure):
                 ("orbital_energy", POINTER(c_double)), ("occupation", POINTER(c_double)),
                 ("density", POINTER(c_double)), ("fock", POINTER(c_double)),
                 ("overlap", POINTER(c_double)), ("core_hamiltonian", POINTER(c_double)),
-                ("unrestricted", c_int), ("multiplicity", c_int), ("occupied_beta_num", c_int), ("spin_square", c_double),
+                ("unrestricted", c_int), ("restricted", c_int), ("multiplicity", c_int), ("occupied_beta_num", c_int),
+                ("spin_square", c_double),
                 ("coefficient_beta", POINTER(c_double)), ("orbital_energy_beta", POINTER(c_double)),
                 ("occupation_beta", POINTER(c_double)), ("spin_density", POINTER(c_double)),
                 ("fock_beta", POINTER(c_double)), ("hessian_lowest", c_double), ("notice", c_char * 240)]
@@ -103,7 +104,7 @@ def scf_library() -> ctypes.CDLL:
 SETTINGS = {"max_cycle": "max_cycles", "conv_tol": "energy_convergence",
              "conv_tol_grad": "gradient_convergence", "level_shift": "level_shift",
              "diis_space": "diis_size"}
-FLAGS = ("guess_mix", "unrestricted")
+FLAGS = ("guess_mix", "unrestricted", "restricted")
 CHOICES = {"init_guess": "guess", "solver": "solver", "stability": "stability"}
 
 
@@ -140,12 +141,12 @@ def _matrix(name: str, value: Any, nao: int) -> NDArray[Any] | None:
 
 
 def refused(mol: Any, open_shells: bool = False) -> str | None:
-    """Why libfmo cannot do RHF or, with open shells, UHF of a molecule, or None."""
+    """Why libfmo cannot do RHF or, with open shells, UHF or ROHF of a molecule, or None."""
     reason = _cannot(mol, None)
     if reason is None and getattr(mol, "omega", None):
         reason = f"mol.omega = {mol.omega:g}, SCFs are over 1/r"
     if reason is None and mol.spin != 0 and not open_shells:
-        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none; fmo.UHF has them"
+        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none; fmo.UHF and fmo.ROHF have them"
     return reason
 
 

@@ -99,7 +99,7 @@ static fmo_status make_ready(const batch *b, const fmo_scf_options *o, block_job
     if (status != FMO_OK) return status;
     const int n = fmo_basis_ao_num(in->basis);
     const double start = driver_seconds();
-    fmo_scf_result *const r = fmo_scf_new_result(n, 1);
+    fmo_scf_result *const r = fmo_scf_new_result(n, 1, 0);
     if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
     status = fmo_atoms_densities(b->atoms, in->basis, r->density, err);
     r->guess_seconds = driver_seconds() - start;
