@@ -192,7 +192,7 @@ static const cli_option option_table[] = {
      .commands = ANY_SCF, .show = cli_show_field, .help = "initial density"},
     {"max-cycles", 0, CLI_COUNT, "N", AT(scf_options.max_cycles), .low = 1, .high = 100000,
      .commands = ANY_SCF | FRAGMENTS, .given = AT(max_cycles_given), .show = show_max_cycles,
-     .help = "maximum number of Fock builds"},
+     .help = "maximum number of cycles"},
     {"convergence", 0, CLI_REAL, "X", AT(scf_options.energy_convergence), .low = 1e-14, .high = 1.0,
      .what = "1e-9", .commands = ANY_SCF | FRAGMENTS, .given = AT(convergence_given),
      .show = show_convergence,

@@ -243,9 +243,11 @@ void driver_report_cycle(const driver_result *result, FILE *stream)
         fprintf(stream, "%11s", "-");
     else
         fprintf(stream, "%11.2e", c->energy_change);
-    fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s\n", c->gradient,
+    fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s", c->gradient,
             c->full_build ? "full" : "change", c->fock_seconds, c->solve_seconds, c->other_seconds,
             c->energy_diis ? " EDIIS" : "");
+    if (c->newton) fprintf(stream, " Newton, %d build%s", c->builds, c->builds == 1 ? "" : "s");
+    fprintf(stream, "\n");
 }
 
 /* Prints the force on each atom, or why there are none. */

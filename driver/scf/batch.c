@@ -51,17 +51,19 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
     return status;
 }
 
-/* Whether mode auto leaves a job to the CPU because of its open shells. */
-static int stays_on_cpu(const batch *b, const fmo_scf_job *job)
+/* Returns why mode auto leaves a job to the CPU whatever its size, or NULL. */
+static const char *stays_on_cpu(const batch *b, const fmo_scf_job *job)
 {
-    return b->options->fock.mode == FMO_MODE_AUTO && fmo_scf_channels(&job->input, b->options) > 1;
+    if (b->options->fock.mode != FMO_MODE_AUTO) return NULL;
+    return fmo_scf_cpu_reason(&job->input, b->options);
 }
 
 /* Returns why mode auto left a job to the CPU, or NULL if the job itself says it. */
 static const char *why_on_cpu(const batch *b, const fmo_scf_job *job, int concurrent)
 {
     if (b->all_quick) return fmo_scf_quick_on_cpu_reason;
-    if (stays_on_cpu(b, job)) return b->gpu ? FMO_SCF_OPEN_SHELLS_REASON : NULL;
+    const char *const reason = stays_on_cpu(b, job);
+    if (reason) return b->gpu ? reason : NULL;
     return concurrent && cube(job) <= b->cpu_most
                ? "many molecules of this size are faster on the CPU"
                : NULL;
@@ -415,13 +417,16 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
                                 const fmo_batch_callbacks *callbacks, fmo_batch_cache *cache,
                                 fmo_error *err)
 {
-    fmo_scf_options defaults;
-    fmo_scf_options_init(&defaults);
+    fmo_scf_options own_options;
+    fmo_scf_options_init(&own_options);
     if (count == 0) return FMO_OK;
+    if (options) own_options = *options;
+    if (own_options.solver == FMO_SCF_SOLVER_NEWTON && own_options.fock.mode == FMO_MODE_AUTO)
+        own_options.fock.mode = FMO_MODE_CPU;
     fmo_status status;
     batch b = {.jobs = jobs,
                .count = count,
-               .options = options ? options : &defaults,
+               .options = &own_options,
                .callbacks = callbacks,
                .cache = cache};
     const fmo_ranks *const ranks = b.options->deal;

@@ -21,13 +21,17 @@ FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
 /* Returns FMO_OK, or FMO_ERR_ARGUMENT or FMO_ERR_INPUT with the cure in err. */
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err);
 
-/* Why mode auto leaves an SCF to the CPU where there is a GPU. */
-#define FMO_SCF_OPEN_SHELLS_REASON "open shells run on the CPU"
-
 /* Number of channels of an SCF: 2 for UHF and ROHF. */
 static inline int fmo_scf_channels(const fmo_scf_input *in, const fmo_scf_options *o)
 {
     return in->multiplicity > 1 || o->unrestricted ? 2 : 1;
+}
+
+/* Why mode auto leaves an SCF to the CPU where there is a GPU; NULL: it does not. */
+static inline const char *fmo_scf_cpu_reason(const fmo_scf_input *in, const fmo_scf_options *o)
+{
+    if (fmo_scf_channels(in, o) > 1) return "open shells run on the CPU";
+    return o->solver == FMO_SCF_SOLVER_NEWTON ? "the Newton solver runs on the CPU" : NULL;
 }
 
 /* ---- functions of norm 1 ----
