@@ -112,6 +112,7 @@ typedef struct fmo_cpu_job {
     int64_t next;                 /* next task to assign */
     int fault;                    /* not 0: the network of the ranks failed */
     const fmo_cpu_far_build *far; /* X^J of far pairs, to be added to the sums; NULL: none */
+    double begun, share; /* fractions of the build: completed before this job, and of this job */
 } fmo_cpu_job;
 
 /* Executes all workloads on all threads and converts the sums to plan->matrices. */

@@ -166,10 +166,14 @@ static const cli_option option_table[] = {
 
     {"scf", 0, CLI_FLAG, NULL, AT(scf), .section = "SCF",
      .help = "converge the SCF of each data set or .xyz file: RHF, or UHF of open shells"},
-    {"uhf", 0, CLI_FLAG, NULL, AT(scf_options.unrestricted), .commands = SCF,
+    {"uhf", 0, CLI_FLAG, NULL, AT(scf_options.unrestricted), .commands = ANY_SCF,
      .help = "UHF also of closed shells"},
-    {"guess-mix", 0, CLI_FLAG, NULL, AT(scf_options.guess_mix), .commands = SCF,
+    {"rohf", 0, CLI_FLAG, NULL, AT(scf_options.restricted), .commands = ANY_SCF,
+     .help = "ROHF of open shells: one set of orbitals for both spins"},
+    {"guess-mix", 0, CLI_FLAG, NULL, AT(scf_options.guess_mix), .commands = ANY_SCF,
      .help = "UHF: begin with orbitals of broken symmetry"},
+    {"forces", 0, CLI_SWITCH, NULL, AT(scf_options.forces), .commands = ANY_SCF,
+     .help = "also compute the forces on the nuclei, on the CPU in every mode"},
     {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = ANY_SCF | FRAGMENTS,
      .inputs = GEOMETRY | SYSTEM | PDB,
      .help = "basis set of .xyz files, or to replace the basis set of a system of fragments: a "
@@ -183,12 +187,12 @@ static const cli_option option_table[] = {
      .commands = ANY_SCF, .show = show_charge, .help = "charge of the molecule"},
     {"multiplicity", 0, CLI_COUNT, "M", AT(multiplicity), .low = 1, .high = 1000,
      .commands = ANY_SCF, .given = AT(multiplicity_given), .show = cli_show_field,
-     .help = "2 S + 1; only 1 is supported; 1 states that a closed shell is intended"},
+     .help = "2 S + 1, above 1: UHF or ROHF; 1 states that a closed shell is intended"},
     {"guess", 'g', CLI_CHOICE, "HOW", AT(scf_options.guess), .choices = &guesses,
      .commands = ANY_SCF, .show = cli_show_field, .help = "initial density"},
     {"max-cycles", 0, CLI_COUNT, "N", AT(scf_options.max_cycles), .low = 1, .high = 100000,
      .commands = ANY_SCF | FRAGMENTS, .given = AT(max_cycles_given), .show = show_max_cycles,
-     .help = "maximum number of Fock builds"},
+     .help = "maximum number of cycles"},
     {"convergence", 0, CLI_REAL, "X", AT(scf_options.energy_convergence), .low = 1e-14, .high = 1.0,
      .what = "1e-9", .commands = ANY_SCF | FRAGMENTS, .given = AT(convergence_given),
      .show = show_convergence,
@@ -308,9 +312,21 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
 void driver_options_settings(const driver_options *options, char text[DRIVER_SETTINGS_SIZE])
 {
     static const size_t others[] = {
-        AT(fock.threads), AT(fock.no_overlap), AT(gpus),   AT(fock.memory), AT(output),
-        AT(force),        AT(profile),         AT(resume), AT(quiet),       AT(batch),
-        AT(scf),          AT(action),          AT(charge), AT(unit)}; /* the last are in the key */
+        AT(fock.threads),
+        AT(fock.no_overlap),
+        AT(gpus),
+        AT(fock.memory),
+        AT(output),
+        AT(force),
+        AT(profile),
+        AT(resume),
+        AT(quiet),
+        AT(batch),
+        AT(scf),
+        AT(action),
+        AT(charge),
+        AT(unit),                /* these are in the key */
+        AT(scf_options.forces)}; /* a result without them is computed again */
     size_t used = (size_t)snprintf(text, DRIVER_SETTINGS_SIZE, "fmo=%s\n", FMO_VERSION_STRING);
     for (int i = 0; i < OPTION_NUM && used < DRIVER_SETTINGS_SIZE; i++) {
         const cli_option *row = &option_table[i];

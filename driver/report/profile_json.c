@@ -108,12 +108,15 @@ static json_t *cycles_of(const driver_result *result)
     for (int i = 0; i < result->cycle_num; i++) {
         const fmo_scf_cycle *c = &result->cycles[i];
         json_t *entry = json_pack(
-            "{s:i, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "cycle", c->cycle, "energy",
+            "{s:i, s:o, s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o}", "cycle", c->cycle, "energy",
             driver_json_number(c->energy), "energy_change", driver_json_number(c->energy_change),
             "gradient", driver_json_number(c->gradient), "build", c->full_build ? "full" : "change",
-            "extrapolation", c->energy_diis ? "ediis" : "diis", "fock_seconds",
-            driver_json_number(c->fock_seconds), "solve_seconds",
-            driver_json_number(c->solve_seconds), "other_seconds",
+            "extrapolation",
+            c->newton        ? "none"
+            : c->energy_diis ? "ediis"
+                             : "diis",
+            "builds", c->builds, "fock_seconds", driver_json_number(c->fock_seconds),
+            "solve_seconds", driver_json_number(c->solve_seconds), "other_seconds",
             driver_json_number(c->other_seconds));
         if (json_array_append_new(cycles, entry) != 0) {
             json_decref(cycles);
@@ -123,22 +126,37 @@ static json_t *cycles_of(const driver_result *result)
     return cycles;
 }
 
+/* Returns the derivative of the energy with respect to the nuclei, a row for each; null without. */
+static json_t *gradient_of(const fmo_scf_result *scf)
+{
+    if (!scf->nuclear_gradient) return json_null();
+    json_t *rows = json_array();
+    for (int i = 0; i < scf->nucleus_num; i++) {
+        const double *const g = scf->nuclear_gradient + 3 * i;
+        json_array_append_new(rows, json_pack("[o, o, o]", driver_json_number(g[0]),
+                                              driver_json_number(g[1]), driver_json_number(g[2])));
+    }
+    return rows;
+}
+
 /* Returns the members that only an SCF has. */
 static json_t *scf_of(const driver_options *options, const driver_result *result)
 {
     const fmo_scf_result *scf = result->scf;
     const fmo_scf_options *asked = &options->scf_options;
     json_t *object = json_pack(
-        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "converged",
-        scf->converged, "verdict", scf->verdict, "guess", fmo_scf_guess_name(asked->guess),
-        "solver", fmo_scf_solver_name(scf->solver), "electrons", result->electrons, "mo_num",
-        scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles, "full_builds",
-        scf->full_builds, "descents", scf->descents, "energy_change",
+        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:o, s:o, s:o, s:o, "
+        "s:o}",
+        "converged", scf->converged, "verdict", scf->verdict, "guess",
+        fmo_scf_guess_name(asked->guess), "solver", fmo_scf_solver_name(scf->solver), "electrons",
+        result->electrons, "mo_num", scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles,
+        "full_builds", scf->full_builds, "descents", scf->descents, "builds", scf->builds,
+        "newton_cycles", scf->newton_cycles, "rescued", scf->rescued, "energy_change",
         driver_json_number(scf->energy_change), "gradient", driver_json_number(scf->gradient),
         "energy_error", driver_json_number(scf->energy_error), "homo",
         driver_json_number(scf->homo), "lumo", driver_json_number(scf->lumo));
     json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o}, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}, s:o, s:o}",
         "energy_convergence", driver_json_number(asked->energy_convergence), "gradient_convergence",
         driver_json_number(asked->gradient_convergence), "level_shift",
         driver_json_number(asked->level_shift), "overlap_smallest",
@@ -149,11 +167,12 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
         driver_json_number(scf->plan_seconds), "guess", driver_json_number(scf->guess_seconds),
         "fock", driver_json_number(scf->fock_seconds), "solve",
         driver_json_number(scf->solve_seconds), "stability",
-        driver_json_number(scf->stability_seconds), "cycles", cycles_of(result));
-    json_t *spin =
-        json_pack("{s:s, s:i, s:i, s:o}", "method", scf->unrestricted ? "UHF" : "RHF",
-                  "multiplicity", scf->multiplicity, "occupied_num", scf->occupied_num,
-                  "spin_square", driver_json_number(scf->unrestricted ? scf->spin_square : 0.0));
+        driver_json_number(scf->stability_seconds), "forces",
+        driver_json_number(scf->forces_seconds), "cycles", cycles_of(result), "nuclear_gradient",
+        gradient_of(scf));
+    json_t *spin = json_pack("{s:s, s:i, s:i, s:o}", "method", driver_scf_method(scf),
+                             "multiplicity", scf->multiplicity, "occupied_num", scf->occupied_num,
+                             "spin_square", driver_json_number(scf->spin_square));
     if (!object || !rest || !spin || json_object_update(object, rest) != 0 ||
         json_object_update(object, spin) != 0) {
         json_decref(object);

@@ -13,32 +13,6 @@
 
 /* ---- from a Fock matrix to a density --------------------------------------------------------- */
 
-void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
-{
-    const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->n, s->n), fmo_matrix_of(s->X, s->n, s->m), 0.0,
-                 s->work);
-    op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, s->m),
-                 0.0, out);
-    op->fold(s->la, s->m, 0.5, 1.0, out);
-}
-
-void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
-{
-    fmo_scf_to_orthogonal(s, F, out);
-    fmo_scf_add_projected(s, out);
-}
-
-void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
-{
-    const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(A, s->m, s->m), 0.0,
-                 s->work);
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->n, s->m), fmo_transpose_of(s->X, s->n, s->m),
-                 0.0, out);
-    op->fold(s->la, s->n, 0.5, 1.0, out);
-}
-
 /* Purifies P = (high - F) / (high - low) by SP2 (purify.h), followed by one McWeeny step 3x^2 -
  * 2x^3. @return 0 if it does not converge */
 static int purify(fmo_scf_state *s, int occupied, const double *fock_o, double *P)
@@ -84,12 +58,13 @@ void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
     const size_t size = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
     s->gap = INFINITY;
+    if (s->restricted) fmo_scf_diagonalise_effective(s, fock_o);
     for (int c = 0; c < s->channels; c++) {
         double *const F = fock_o + (size_t)c * size, *const D = density_o + (size_t)c * size;
         const int occupied = s->occupied[c];
         if (s->solver == FMO_SCF_SOLVER_PURIFY && occupied > 0 && purify(s, occupied, F, D))
             continue;
-        diagonalise(s, c, F);
+        if (!s->restricted) diagonalise(s, c, F);
         if (occupied > 0)
             op->multiply(s->la, 2.0, fmo_matrix_of(F, s->m, occupied),
                          fmo_transpose_of(F, s->m, occupied), 0.0, D);
@@ -116,7 +91,13 @@ void fmo_scf_canonical_orbitals(fmo_scf_state *s)
     for (int c = 0; c < s->channels; c++) {
         double *const orbitals = s->orbitals + (size_t)c * mm;
         fmo_scf_fock_to_orthogonal(s, s->fock + (size_t)c * nn, orbitals);
-        diagonalise(s, c, orbitals);
+        if (!s->restricted) diagonalise(s, c, orbitals);
+    }
+    if (s->restricted) {
+        fmo_scf_effective_fock(s, s->orbitals, s->coulomb);
+        s->la->ops->add(s->la, mm, 1.0, s->orbitals, 0.0, s->orbitals + mm);
+        s->la->ops->add(s->la, mm, 1.0, s->coulomb, 0.0, s->orbitals);
+        fmo_scf_diagonalise_effective(s, s->orbitals);
     }
     s->solve_seconds += driver_seconds() - start;
 }
@@ -129,6 +110,7 @@ void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     const fmo_status status = fmo_fock_plan_loosen(s->plan, s->cutoff, &s->la->error);
+    s->builds++;
     if (s->channels > 1) {
         op->add(s->la, size, 0.5, density, 0.0, s->work2);
         op->add(s->la, size, 0.5, density + size, 1.0, s->work2);
@@ -264,90 +246,17 @@ static const double cached_cutoff_share = 0.1;
  * if the final phase starts at a larger gradient. */
 static const double read_density_gradient = 1e-2;
 
-/* Cycles towards gradient_aim continue while the gradient is at most this fraction of the previous
- * one. */
-static const double gradient_ratio_most = 0.5;
-
-/* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
-typedef struct history {
-    int size, num, newest;
-    int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
-                */
-    double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
-} history;
-
-/* Lists the slots from the oldest to the newest. */
-static void slots_by_age(const history *h, int slot[])
-{
-    for (int i = 0; i < h->num; i++) slot[i] = (h->newest + 1 + i + (h->size - h->num)) % h->size;
-}
-
-/* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F, whose norm is sqrt
- * 2 times that of the gradient 2 F_ai. @return the norm of the gradient, hartree */
-static double add_to_history(fmo_scf_state *s, history *h, double energy)
+/* F += shift (1 - D/2): raises the virtual orbitals, and the open ones of ROHF by half of that. */
+static void shift_levels(fmo_scf_state *s, double shift, double *fock_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
-    const size_t size = (size_t)s->channels * mm;
-    h->newest = (h->newest + 1) % h->size;
-    if (h->newest == h->guess) h->guess = -1; /* overwritten */
-    if (h->num < h->size) h->num++;
-    const size_t at = (size_t)h->newest * size;
-    double *fock = s->history_fock + at, *error = s->history_error + at,
-           *density = s->history_density + at;
-    for (size_t c = 0; c < (size_t)s->channels; c++) {
-        fmo_scf_fock_to_orthogonal(s, s->fock + c * nn, fock + c * mm);
-        op->multiply(s->la, 1.0, fmo_matrix_of(fock + c * mm, s->m, s->m),
-                     fmo_matrix_of(s->density_o + c * mm, s->m, s->m), 0.0, error + c * mm);
-        op->fold(s->la, s->m, 1.0, -1.0, error + c * mm);
-    }
-    op->add(s->la, size, 1.0, s->density_o, 0.0, density);
-    h->energy[h->newest] = energy;
-    double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
-    op->dots(s->la, size, h->num, s->history_error, error, errors);
-    op->dots(s->la, size, h->num, s->history_fock, density, row);    /* tr D_new F_v */
-    op->dots(s->la, size, h->num, s->history_density, fock, column); /* tr D_v F_new */
-    for (int v = 0; v < h->num; v++) {
-        h->B[h->newest][v] = h->B[v][h->newest] = errors[v] / s->channels;
-        h->T[h->newest][v] = row[v] / s->channels;
-        h->T[v][h->newest] = column[v] / s->channels;
-    }
-    return sqrt(0.5 * h->B[h->newest][h->newest]);
-}
-
-/* Returns 1 if the last density differs much from the one before (criteria.h). */
-static int changed_abruptly(const history *h)
-{
-    const int a = h->newest, b = (a + h->size - 1) % h->size;
-    return h->num > 1 && fabs(h->T[a][a] - h->T[a][b] - h->T[b][a] + h->T[b][b]) > FMO_SCF_ABRUPT;
-}
-
-/* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
- * extrapolation. */
-static void extrapolate(fmo_scf_state *s, const history *h, int ediis, int plain, double *fock_o)
-{
-    int slot[FMO_DIIS_MAX], m = 0;
-    double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
-    double c[FMO_DIIS_MAX] = {0.0}, by_slot[FMO_DIIS_MAX] = {0.0};
-    slots_by_age(h, slot);
-    for (int i = 0; i < h->num; i++)
-        if (h->num == 1 || !ediis || slot[i] != h->guess) slot[m++] = slot[i];
-    for (int i = 0; i < m; i++) {
-        E[i] = h->energy[slot[i]];
-        for (int j = 0; j < m; j++) {
-            B[i][j] = h->B[slot[i]][slot[j]];
-            T[i][j] = h->T[slot[i]][slot[j]];
-        }
-    }
-    if (plain)
-        c[m - 1] = 1.0;
-    else if (ediis)
-        fmo_ediis_coefficients(m, E, (const double(*)[FMO_DIIS_MAX])T, c);
-    else
-        fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
-    for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
-    s->la->ops->combine(s->la, (size_t)s->channels * (size_t)s->m * (size_t)s->m, h->num,
-                        s->history_fock, by_slot, fock_o);
+    const int num = s->restricted ? 1 : s->channels;
+    const size_t mm = (size_t)s->m * (size_t)s->m;
+    if (s->restricted) fmo_scf_total_density(s, s->work);
+    op->add(s->la, (size_t)num * mm, -0.5 * shift, s->restricted ? s->work : s->density_o, 1.0,
+            fock_o);
+    for (size_t c = 0; c < (size_t)num; c++)
+        op->add_to_diagonal(s->la, s->m, shift, fock_o + c * mm);
 }
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
@@ -364,8 +273,7 @@ typedef struct cutoffs {
     int incremental; /* 1: builds of the final phase after the first, full one may be incremental */
 } cutoffs;
 
-/* Returns the cutoff that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
-static double loose_cutoff(const fmo_scf_state *s, double gradient)
+double fmo_scf_loose_cutoff(const fmo_scf_state *s, double gradient)
 {
     return fmin(loose_share * gradient / sqrt((double)s->n), FMO_SCF_CUTOFF_MOST);
 }
@@ -373,18 +281,19 @@ static double loose_cutoff(const fmo_scf_state *s, double gradient)
 /* Chooses the cutoffs of an SCF from its options. */
 static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
 {
-    cutoffs c = {.requested = o->fock.cutoff, .loosest = loose_cutoff(s, o->gradient_convergence)};
+    cutoffs c = {.requested = o->fock.cutoff,
+                 .loosest = fmo_scf_loose_cutoff(s, o->gradient_convergence)};
     const int loosened = c.requested > 0.0 && c.loosest > c.requested; /* cutoff 0: no screening */
     /* In the orthogonal basis changes are up to four times their gradient. */
     c.density = 0.25 * sqrt((double)s->occupied[0]);
     c.incremental = loosened && FMO_SCF_CUTOFF_ERROR * c.requested * s->n <=
                                     incremental_error_share * o->energy_convergence;
     c.final_from = c.final_at = final_phase_gradient * o->gradient_convergence;
-    if (c.incremental && o->loose_fock)
+    if (c.incremental && fmo_scf_fock_is_loose(o))
         c.final_from = fmax(c.final_at, c.density * c.requested / c.loosest);
     else
         c.loosest = c.requested;
-    c.early = loose_cutoff(s, c.final_from / final_phase_gradient);
+    c.early = fmo_scf_loose_cutoff(s, c.final_from / final_phase_gradient);
     c.final = !loosened || s->fock_2e_known ||
               (o->guess == FMO_SCF_GUESS_READ && c.final_from > read_density_gradient);
     if (s->caches_fock_2e) c.loosest *= cached_cutoff_share;
@@ -405,32 +314,12 @@ static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, i
     return full ? FMO_SCF_FULL : FMO_SCF_CHANGE;
 }
 
-void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
-{
-    if (fmo_fock_plan_profile(s->plan, &r->fock_profile, NULL) != FMO_OK) {
-        memset(&r->fock_profile, 0, sizeof r->fock_profile); /* device builds have no profile */
-        r->fock_profile.threads = 1;
-        r->fock_profile.coulomb = FMO_COULOMB_DIRECT;
-        r->fock_profile.far_seconds = NAN;
-        r->fock_profile.devices = s->devices;
-    }
-    snprintf(r->fock_profile.device, sizeof r->fock_profile.device, "%s",
-             s->la->device[0] ? s->la->device : r->fock_profile.device);
-    snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason, "%s", s->mode_reason);
-    r->fock_profile.mode = r->mode;
-}
-
-static int is_stopped(const fmo_scf_options *o)
-{
-    return o->stop && *o->stop && !o->fock.ranks && !o->deal;
-}
-
 /* An SCF that iterates. */
 typedef struct iteration {
     fmo_scf_state *s;
     const fmo_scf_options *o;
     fmo_scf_result *r;
-    history history;
+    fmo_scf_history history;
     cutoffs c;
     fmo_scf_error_ratio error_ratio;
     fmo_scf_how how; /* how the next G is obtained */
@@ -454,10 +343,10 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
 {
     const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
     /* A cached G must be as accurate as this SCF's own would be. */
-    s->fock_2e_known &=
-        s->incremental_builds < o->rebuild_cycles &&
-        (s->largest_cutoff <= o->fock.cutoff ||
-         (o->loose_fock && s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
+    s->fock_2e_known &= s->incremental_builds < o->rebuild_cycles &&
+                        (s->largest_cutoff <= o->fock.cutoff ||
+                         (fmo_scf_fock_is_loose(o) &&
+                          s->largest_cutoff <= fmo_scf_loose_cutoff(s, o->gradient_convergence)));
     const iteration it = {.s = s,
                           .o = o,
                           .r = r,
@@ -479,30 +368,17 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
 /* Enters energy and gradient of a cycle into the result, and decides whether it is the last. */
 static void judge(iteration *it, double energy, double gradient)
 {
-    const fmo_scf_options *const o = it->o;
     fmo_scf_result *const r = it->r;
-    const double change = it->first ? NAN : energy - r->energy;
-    const double before = it->first ? INFINITY : r->gradient;
-    it->is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
+    it->is_guess = r->cycles == 0 && it->o->guess != FMO_SCF_GUESS_CORE;
     if (it->is_guess) it->history.guess = it->history.newest;
-    /* with a level shift the energy falls more slowly */
-    if (!(o->level_shift > 0.0)) fmo_scf_error_ratio_update(&it->error_ratio, before, change);
-    r->cycles++;
     r->full_builds += it->how == FMO_SCF_FULL;
-    r->energy = energy;
-    r->energy_change = change;
-    r->gradient = gradient;
-    r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
-    it->within = fmo_scf_within_thresholds(energy, change, r->energy_error, gradient,
-                                           o->energy_convergence, o->gradient_convergence);
-    const int no_better = gradient > gradient_ratio_most * before || gradient < o->gradient_aim ||
-                          r->cycles == o->max_cycles;
-    it->abrupt =
-        it->within && changed_abruptly(&it->history); /* a state that may not be stationary */
+    const int within = fmo_scf_note_cycle(r, it->o, &it->error_ratio, it->first, energy, gradient);
+    it->within = within > 0;
+    it->abrupt = it->within &&
+                 fmo_scf_changed_abruptly(&it->history); /* a state that may not be stationary */
     it->was_abrupt |= it->abrupt;
-    r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
-                   (it->how == FMO_SCF_FULL || it->c.incremental) &&
-                   (o->gradient_aim <= 0.0 || no_better);
+    r->converged = within > 1 && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
+                   (it->how == FMO_SCF_FULL || it->c.incremental);
 }
 
 /* Extrapolates, solves for the next density and chooses its build. */
@@ -510,7 +386,6 @@ static void next_density(iteration *it)
 {
     const fmo_scf_options *const o = it->o;
     fmo_scf_state *const s = it->s;
-    const fmo_linalg_ops *const op = s->la->ops;
     const double energy = it->r->energy, gradient = it->r->gradient;
     if (energy > it->lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !it->first)
         it->ediis = 1;
@@ -525,14 +400,8 @@ static void next_density(iteration *it)
         it->ediis = again; /* states between the two have a lower energy */
     it->plain = it->was_abrupt && it->within && !again;
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
-    extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
-    if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */
-        const size_t mm = (size_t)s->m * (size_t)s->m;
-        op->add(s->la, (size_t)s->channels * mm, -0.5 * o->level_shift, s->density_o, 1.0,
-                s->orbitals);
-        for (size_t c = 0; c < (size_t)s->channels; c++)
-            op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals + c * mm);
-    }
+    fmo_scf_extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
+    if (o->level_shift > 0.0 && !it->plain) shift_levels(s, o->level_shift, s->orbitals);
     if (it->r->cycles < o->max_cycles) {
         fmo_scf_solve(s, s->orbitals, s->density_o);
         fmo_scf_density_from_orthogonal(s);
@@ -540,52 +409,64 @@ static void next_density(iteration *it)
     it->how = choose_build(s, &it->c, gradient, s->incremental_builds >= o->rebuild_cycles);
 }
 
-/* Calls the callback. `cycle` has what was known before the cycle began, with the seconds of the
- * state in place of those of the cycle; start: when it began, s. */
-static void report_cycle(const iteration *it, fmo_scf_cycle cycle, double start)
+/* Returns 1 if the Newton solver is to continue: it was chosen and the start is good enough, or the
+ * gradient has not fallen by a tenth in many cycles, or a quarter of many cycles is left. */
+static int gives_up(const iteration *it)
 {
-    fmo_scf_result *const r = it->r;
-    fmo_scf_take_profile(it->s, r);
-    cycle.cycle = r->cycles;
-    cycle.energy = r->energy;
-    cycle.energy_change = r->energy_change;
-    cycle.gradient = r->gradient;
-    cycle.converged = r->converged;
-    cycle.so_far = r;
-    cycle.fock_seconds = it->s->fock_seconds - cycle.fock_seconds;
-    cycle.solve_seconds = it->s->solve_seconds - cycle.solve_seconds;
-    cycle.other_seconds = driver_seconds() - start - cycle.fock_seconds - cycle.solve_seconds;
-    it->o->callback(&cycle, it->o->user);
+    const int most = it->o->max_cycles, done = it->r->cycles;
+    if (it->r->converged || done >= most || it->s->restricted) return 0;
+    if (it->s->solver == FMO_SCF_SOLVER_NEWTON)
+        return it->r->gradient < FMO_SCF_EDIIS_UNTIL || done >= FMO_SCF_BEFORE_NEWTON;
+    return it->idle >= FMO_SCF_STUCK_MOST ||
+           (most >= FMO_SCF_NEWTON_FROM && done >= most - most / 4);
 }
 
-/* Iterates to convergence or to `max_cycles` in total, starting from the density of the state. */
-fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
-                            fmo_scf_result *r, fmo_error *err)
+/* Sets the density to that of lowest energy in the history, of those that consist of occupied
+ * orbitals. @return 0 if there is none */
+static int take_lowest(iteration *it)
+{
+    fmo_scf_state *const s = it->s;
+    const fmo_scf_history *const h = &it->history;
+    const size_t size = (size_t)s->channels * (size_t)s->m * (size_t)s->m;
+    int best = -1, occupied = 0;
+    for (int c = 0; c < s->channels; c++) occupied += s->occupied[c];
+    for (int v = 0; v < h->num; v++) {
+        const double *const D = s->history_density + (size_t)v * size;
+        double square = 4.0 * occupied; /* of orbitals */
+        if (v == h->guess) s->la->ops->dots(s->la, size, 1, D, D, &square);
+        if (fabs(square - 4.0 * occupied) < 1e-6 && (best < 0 || h->energy[v] < h->energy[best]))
+            best = v;
+    }
+    if (best < 0) return 0;
+    s->la->ops->add(s->la, size, 1.0, s->history_density + (size_t)best * size, 0.0, s->density_o);
+    fmo_scf_density_from_orthogonal(s);
+    return 1;
+}
+
+/* Iterates to convergence, to `max_cycles` in total, or until the Newton solver is to continue,
+ * starting from the density of the state. */
+fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
+                            fmo_error *err)
 {
     iteration it = begin_iteration(s, o, r);
-    it.ediis = ediis;
-    for (it.first = 1; r->cycles < o->max_cycles && !r->converged; it.first = 0) {
+    fmo_status status = FMO_OK;
+    int ends = 0;
+    for (it.first = 1; status == FMO_OK && !ends; it.first = 0) {
         const double start = driver_seconds();
-        const fmo_scf_cycle cycle = {.job = s->job,
-                                     .full_build = it.how == FMO_SCF_FULL,
-                                     .energy_diis = it.ediis,
-                                     .fock_seconds = s->fock_seconds,
-                                     .solve_seconds = s->solve_seconds};
+        fmo_scf_cycle cycle = fmo_scf_begin_cycle(s, it.how);
+        cycle.energy_diis = it.ediis;
         const double energy = fmo_scf_build(s, it.how);
-        const double gradient = add_to_history(s, &it.history, energy);
+        const double gradient = fmo_scf_history_add(s, &it.history, energy);
         const int finite = isfinite(energy) && isfinite(gradient);
         if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
         judge(&it, energy, gradient);
-        if (finite && !r->converged) next_density(&it);
+        const int given_up = finite && gives_up(&it);
+        ends = r->converged || given_up || r->cycles >= o->max_cycles;
+        if (finite && !r->converged && !(given_up && take_lowest(&it))) next_density(&it);
         s->la->ops->finish(s->la);
-        if (o->callback) report_cycle(&it, cycle, start);
-        if (!finite)
-            return fmo_error_set(err, FMO_ERR_CHECK,
-                                 "the energy of cycle %d is not a finite number", r->cycles);
-        if (is_stopped(o))
-            return fmo_error_set(err, FMO_ERR_CHECK, "stopped by the caller after cycle %d",
-                                 r->cycles);
+        fmo_scf_report_cycle(s, o, r, cycle, start);
+        status = fmo_scf_may_go_on(r, o, err);
     }
     s->cutoff = o->fock.cutoff; /* for the stability analysis */
-    return FMO_OK;
+    return status;
 }

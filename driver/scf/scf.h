@@ -1,4 +1,4 @@
-/* Self-consistent field, RHF and UHF, on top of Fock plans: initial guess, DIIS, incremental
+/* Self-consistent field, RHF, UHF and ROHF, on top of Fock plans: initial guess, DIIS, incremental
  * builds, canonical orthogonalisation, stability analysis. The algorithm is the same on the CPU and
  * the GPU; in mode fused all matrices stay in GPU memory during a cycle. The method is described in
  * docs/explanation/scf-method.md. Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J.
@@ -24,7 +24,8 @@ extern "C" {
     X(FMO_SCF_SOLVER_AUTO, "auto", "purify on the GPU from 48 functions on, else diagonalise") \
     X(FMO_SCF_SOLVER_DIAGONALISE, "diagonalise", "all orbitals in every cycle")                \
     X(FMO_SCF_SOLVER_PURIFY, "purify",                                                         \
-      "density by matrix products, orbitals at the end; diagonalise where that fails")
+      "density by matrix products, orbitals at the end; diagonalise where that fails")         \
+    X(FMO_SCF_SOLVER_NEWTON, "newton", "second-order steps that never raise the energy; on CPUs")
 
 /* Treatment of the internal stability of the solution. X(enumerator, name, description) */
 #define FMO_SCF_STABILITY_TABLE(X)                                                              \
@@ -75,9 +76,12 @@ typedef struct fmo_scf_cycle {
     double gradient;      /**< norm of the orbital gradient, hartree: of 2 F_ai over all i, a */
     int full_build; /**< 1: J and K were built from the whole density; 0: from its change, or reused
                        without a build */
-    int energy_diis; /**< 1: the Fock matrix was extrapolated by EDIIS; 0: by DIIS */
-    int converged;   /**< 1: this is the last cycle, unless an unstable direction is followed from
-                        here */
+    int energy_diis; /**< 1: the Fock matrix was extrapolated by EDIIS; 0: by DIIS, or newton */
+    int newton;      /**< 1: cycle of the Newton solver, which extrapolates nothing */
+    int builds;    /**< number of builds: 1, or 0 if J and K were reused; of the Newton solver also
+                      those of products with the orbital Hessian and of rejected steps */
+    int converged; /**< 1: this is the last cycle, unless an unstable direction is followed from
+                      here */
     double fock_seconds;  /**< time for J and K */
     double solve_seconds; /**< time from the Fock matrix to the next density */
     double other_seconds; /**< time for the rest of the cycle: transformations, DIIS, energy */
@@ -97,13 +101,16 @@ typedef struct fmo_scf_options {
     fmo_scf_guess guess; /**< default FMO_SCF_GUESS_SAD */
     int unrestricted;    /**< 1: UHF also for multiplicity 1; 0, the default: UHF for open shells
                             alone. UHF runs in modes cpu, split and reference; auto becomes cpu */
-    int guess_mix; /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
-                      the lowest virtual orbital are rotated by 45 degrees, in opposite
-                      directions for the two spins; default 0 */
+    int restricted; /**< 1: ROHF for open shells, in the same modes, without stability analysis;
+                       with multiplicity 1 it is RHF. Not with unrestricted. 0, the default: UHF */
+    int guess_mix;  /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
+                       the lowest virtual orbital are rotated by 45 degrees, in opposite
+                       directions for the two spins; default 0 */
     int guess_is_fixed; /**< 1: users cannot choose another guess, so the verdict does not suggest
                            one; default 0 */
-    int max_cycles;     /**< largest number of Fock builds, default 100; a few more are allowed for
-                           returning from a descent that does not converge */
+    int max_cycles;     /**< largest number of cycles, default 100; one more is allowed for
+                           returning from a descent that does not converge. From 40 on the Newton
+                           solver takes over for the last quarter of them, on the CPU */
     double energy_convergence; /**< hartree, default 1e-9: limit of the energy change between cycles
                                   or of the estimated error of the energy */
     double gradient_convergence; /**< hartree, default 3e-5: limit of the norm of the orbital
@@ -131,6 +138,11 @@ typedef struct fmo_scf_options {
                        to the cutoff, so it differs from 1/2 Tr D (H + F) in the last digits. 0, the
                        default: both are accurate to the cutoff. No effect on SCFs that run in one
                        thread block of a GPU, which keep all integrals */
+    int forces; /**< 1: also compute the derivative of the energy with respect to the nuclei, on the
+                   CPU in every mode; the orbital gradient is then reduced to 1e-6 hartree unless
+                   gradient_aim is set, and loose_fock has no effect. 0, the default: not. Not with
+                   a field, a projector or a core Hamiltonian other than the basis':
+                   FMO_ERR_UNSUPPORTED */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
     void *user; /**< passed to callback, finished and begun */
@@ -172,10 +184,11 @@ typedef struct fmo_scf_input {
     const double *field;
     const double *projector; /**< P, likewise, such as B S|phi><phi|S, which keeps the orbital phi
                                 out of the occupied space; RHF only */
-    /** 2S + 1, the number of unpaired electrons plus 1; 0 means 1. Above 1: UHF. */
+    /** 2S + 1, the number of unpaired electrons plus 1; 0 means 1. Above 1: UHF or ROHF. */
     int multiplicity;
-    const double *spin_density; /**< UHF with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
-                                   NULL: the density is divided among the spins in proportion */
+    const double
+        *spin_density; /**< open shells with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
+                          NULL: the density is divided among the spins in proportion */
 } fmo_scf_input;
 
 /** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
@@ -183,13 +196,13 @@ typedef struct fmo_scf_input {
 typedef struct fmo_scf_result {
     int nao;                 /**< number of basis functions */
     int mo_num;              /**< number of orbitals, nao - dropped */
-    int occupied_num;        /**< number of doubly occupied orbitals; UHF: of alpha orbitals */
+    int occupied_num;        /**< number of occupied orbitals; UHF: of alpha electrons */
     int dropped;             /**< number of dropped eigenvectors of the overlap */
     double overlap_smallest; /**< smallest eigenvalue of the overlap of normalised functions; a
                                 lower bound if the overlap is well conditioned */
     int converged;           /**< 1 or 0 */
-    int cycles;      /**< number of Fock matrices, those of the stability analysis excluded */
-    int full_builds; /**< how many of them came from a build of the whole density */
+    int cycles;              /**< number of densities whose energy was accepted */
+    int full_builds; /**< how many of their Fock matrices came from a build of the whole density */
     double energy; /**< hartree, from the last full build and the changes since; with a field and a
                       projector both energies below are included */
     double field_energy;     /**< sum_ij D_ij U_ij, hartree; 0 without a field */
@@ -208,8 +221,9 @@ typedef struct fmo_scf_result {
     double lumo; /**< energy of the lowest virtual orbital, hartree; NaN without one */
     double *coefficient;      /**< [mo_num][nao], in ascending order of energy */
     double *orbital_energy;   /**< [mo_num] eigenvalues of the last Fock matrix, hartree, without
-                                 level shift */
-    double *occupation;       /**< [mo_num], 2 or 0; UHF: 1 or 0 */
+                                 level shift; ROHF: of Roothaan's effective one */
+    double *occupation;       /**< [mo_num], 2 or 0; UHF: 1 or 0; ROHF: 2, 1 or 0, and an orbital
+                                 with 1 may be above one with 0 */
     double *density;          /**< [nao][nao], the density to which the energy belongs */
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
@@ -217,14 +231,20 @@ typedef struct fmo_scf_result {
     /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
      * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
     int unrestricted;
+    /** ROHF: 1, and then fock is that of alpha electrons, fock_beta and spin_density are set as of
+     * UHF, and occupied_beta_num orbitals are doubly occupied. Otherwise 0. */
+    int restricted;
     int multiplicity;            /**< 2S + 1 of the input */
-    int occupied_beta_num;       /**< number of occupied beta orbitals */
+    int occupied_beta_num;       /**< number of orbitals occupied by beta electrons */
     double spin_square;          /**< <S^2>; S(S + 1) without contamination by higher spins */
     double *coefficient_beta;    /**< [mo_num][nao] */
     double *orbital_energy_beta; /**< [mo_num], hartree */
     double *occupation_beta;     /**< [mo_num], 1 or 0 */
     double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
     double *fock_beta;           /**< [nao][nao], hartree */
+    int nucleus_num;             /**< number of nuclei of nuclear_gradient; 0 without forces */
+    double *nuclear_gradient; /**< [nucleus_num][3] hartree/bohr, with options.forces if the SCF has
+                                 converged; otherwise NULL. Forces are its negative */
     /** Lowest eigenvalue of the real orbital Hessian (A + B), hartree: of RHF that of singlets, of
      * UHF that of rotations of both spins. NaN if the stability was not checked or there are no
      * virtual orbitals. */
@@ -232,8 +252,12 @@ typedef struct fmo_scf_result {
     /** "", or one line that says that the cutoff is too loose for energy_convergence, how large the
      * error of the energy may be, and the cure. */
     char notice[240];
-    int descents;                  /**< number of unstable directions followed */
-    int device;                    /**< 1: the matrices of the cycles were in GPU memory */
+    int descents;      /**< number of unstable directions followed */
+    int builds;        /**< number of all Fock builds: those of cycles, of products with the orbital
+                          Hessian        (stability, Newton solver), and of steps that were rejected */
+    int newton_cycles; /**< number of cycles of the Newton solver */
+    int rescued; /**< 1: DIIS and EDIIS did not converge, and the Newton solver took over; else 0 */
+    int device;  /**< 1: the matrices of the cycles were in GPU memory */
     fmo_scf_solver solver;         /**< solver that was used */
     fmo_mode mode;                 /**< mode that was used; never auto */
     fmo_fock_profile fock_profile; /**< of the last build on the CPU or in mode split; in mode fused
@@ -246,6 +270,7 @@ typedef struct fmo_scf_result {
                              its share of the whole time */
     double solve_seconds; /**< from Fock matrices to densities */
     double stability_seconds; /**< orbital Hessian */
+    double forces_seconds;    /**< nuclear_gradient */
     char verdict[320]; /**< one line: "converged in 9 cycles", or why it did not converge and what
                           may help */
 } fmo_scf_result;
@@ -262,6 +287,16 @@ typedef struct fmo_scf_result {
 FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
                                fmo_scf_result **result, fmo_error *err);
 FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowed */
+
+/** Computes the derivative of the energy of a converged SCF with respect to the nuclei, as with
+ * options.forces, from the result's density and Fock matrix (of UHF those of both spins). Its error
+ * is proportional to the orbital gradient of the result. The two-electron part runs on the CPU.
+ * @param[in] options cutoff, threads and memory count; NULL: defaults
+ * @param[out] gradient [nucleus_num of the basis][3] hartree/bohr; untouched on error
+ * @return FMO_OK, FMO_ERR_CHECK (the SCF has not converged), FMO_ERR_UNSUPPORTED (a field, a
+ *   projector or a core Hamiltonian other than the basis'), FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *options,
+                                    const fmo_scf_result *result, double *gradient, fmo_error *err);
 
 /** One molecule of a batch and its result. Zero it before setting fields. */
 typedef struct fmo_scf_job {

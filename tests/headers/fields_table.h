@@ -102,6 +102,7 @@ typedef enum kind {
     X(fmo_scf_options, guess, WHOLE, 1)                 \
     X(fmo_scf_options, guess_is_fixed, WHOLE, 1)        \
     X(fmo_scf_options, unrestricted, WHOLE, 1)          \
+    X(fmo_scf_options, restricted, WHOLE, 1)            \
     X(fmo_scf_options, guess_mix, WHOLE, 1)             \
     X(fmo_scf_options, stop, LEFT, 1)                   \
     X(fmo_scf_options, max_cycles, WHOLE, 1)            \
@@ -117,6 +118,7 @@ typedef enum kind {
     X(fmo_scf_options, orbitals, WHOLE, 1)              \
     X(fmo_scf_options, auto_in_fused, WHOLE, 1)         \
     X(fmo_scf_options, loose_fock, WHOLE, 1)            \
+    X(fmo_scf_options, forces, WHOLE, 1)                \
     X(fmo_scf_options, callback, LEFT, 1)               \
     X(fmo_scf_options, user, LEFT, 1)                   \
     X(fmo_scf_options, finished, LEFT, 1)               \
@@ -180,6 +182,11 @@ typedef enum kind {
     X(fmo_fock_job, symmetry, WHOLE, 1)               \
     X(fmo_fock_job, coulomb_operator, LEFT, 1)        \
     X(fmo_fock_job, exchange_operator, LEFT, 1)       \
+    X(fmo_gradient_term, density, REALS, 4)           \
+    X(fmo_gradient_term, coulomb_weight, REAL, 1)     \
+    X(fmo_gradient_term, exchange_weight, REAL, 1)    \
+    X(fmo_gradient_term, coulomb_operator, LEFT, 1)   \
+    X(fmo_gradient_term, exchange_operator, LEFT, 1)  \
     X(fmo_operator, full, REAL, 1)                    \
     X(fmo_operator, long_range, REAL, 1)              \
     X(fmo_operator, omega, REAL, 1)                   \
@@ -214,86 +221,96 @@ typedef enum kind {
     X(fmo_scf_job, status, WRITTEN, 1)                \
     X(fmo_scf_job, err, WRITTEN, 1)
 
-#define FIELDS_OF_RESULTS(X)                         \
-    X(fmo_result, nao, WHOLE, 1)                     \
-    X(fmo_result, coulomb, REALS, 4)                 \
-    X(fmo_result, exchange, REALS, 4)                \
-    X(fmo_result, fock_2e, REALS, 4)                 \
-    X(fmo_result, fock, REALS, 4)                    \
-    X(fmo_result, energy, REAL, 1)                   \
-    X(fmo_result, mode, TEXT, 1)                     \
-    X(fmo_result, cutoff, REAL, 1)                   \
-    X(fmo_result_array, name, TEXT, 1)               \
-    X(fmo_result_array, units, TEXT, 1)              \
-    X(fmo_result_array, rank, WHOLE, 1)              \
-    X(fmo_result_array, size, SIZE, 2)               \
-    X(fmo_result_array, real, REALS, 4)              \
-    X(fmo_result_array, integer, POINTER, 1)         \
-    X(fmo_result_array, text, POINTER, 1)            \
-    X(fmo_molecule_result, input, TEXT, 1)           \
-    X(fmo_molecule_result, frame, WHOLE, 1)          \
-    X(fmo_molecule_result, mode, TEXT, 1)            \
-    X(fmo_molecule_result, status, TEXT, 1)          \
-    X(fmo_molecule_result, converged, WHOLE, 1)      \
-    X(fmo_molecule_result, cycles, WHOLE, 1)         \
-    X(fmo_molecule_result, energy, REAL, 1)          \
-    X(fmo_molecule_result, nao, WHOLE, 1)            \
-    X(fmo_molecule_result, mo_num, WHOLE, 1)         \
-    X(fmo_molecule_result, occupied_num, WHOLE, 1)   \
-    X(fmo_molecule_result, orbital_energy, REALS, 2) \
-    X(fmo_molecule_result, coefficient, REALS, 4)    \
-    X(fmo_molecule_result, density, REALS, 4)        \
-    X(fmo_molecule_result, comment, TEXT, 1)         \
-    X(fmo_molecule_result, charge, WHOLE, 1)         \
-    X(fmo_molecule_result, key, TEXT, 1)             \
-    X(fmo_wavefunction, mo_num, WHOLE, 1)            \
-    X(fmo_wavefunction, coefficient, REALS, 4)       \
-    X(fmo_wavefunction, energy, REALS, 2)            \
-    X(fmo_wavefunction, occupation, REALS, 2)        \
-    X(fmo_wavefunction, overlap, REALS, 4)           \
-    X(fmo_wavefunction, core_hamiltonian, REALS, 4)  \
-    X(fmo_wavefunction, total_energy, REAL, 1)       \
-    X(fmo_wavefunction, converged, WHOLE, 1)         \
-    X(fmo_wavefunction, method, TEXT, 1)             \
-    X(fmo_wavefunction, coefficient_beta, REALS, 4)  \
-    X(fmo_wavefunction, energy_beta, REALS, 2)       \
-    X(fmo_wavefunction, occupation_beta, REALS, 2)   \
-    X(fmo_fragment_result, fragment_num, WHOLE, 1)   \
-    X(fmo_fragment_result, atom_num, WHOLE, 1)       \
-    X(fmo_fragment_result, nao, WHOLE, 1)            \
-    X(fmo_fragment_result, electron_num, WHOLE, 1)   \
-    X(fmo_fragment_result, monomer, POINTER, 1)      \
-    X(fmo_fragment_result, pair_num, WHOLE, 1)       \
-    X(fmo_fragment_result, pair, POINTER, 1)         \
-    X(fmo_fragment_result, scf_pairs, WHOLE, 1)      \
-    X(fmo_fragment_result, es_pairs, WHOLE, 1)       \
-    X(fmo_fragment_result, iterations, WHOLE, 1)     \
-    X(fmo_fragment_result, resumed, WHOLE, 1)        \
-    X(fmo_fragment_result, resumed_pairs, WHOLE, 1)  \
-    X(fmo_fragment_result, energy_change, REAL, 1)   \
-    X(fmo_fragment_result, energy1, REAL, 1)         \
-    X(fmo_fragment_result, energy2, REAL, 1)         \
-    X(fmo_fragment_result, charge1, REALS, 4)        \
-    X(fmo_fragment_result, charge2, REALS, 4)        \
-    X(fmo_fragment_result, mode, WHOLE, 1)           \
-    X(fmo_fragment_result, mode_reason, LEFT, 1)     \
-    X(fmo_fragment_result, threads, WHOLE, 1)        \
-    X(fmo_fragment_result, ranks, WHOLE, 1)          \
-    X(fmo_fragment_result, notice, LEFT, 1)          \
-    X(fmo_fragment_result, seconds, REAL, 1)         \
-    X(fmo_fragment_result, setup_seconds, REAL, 1)   \
-    X(fmo_fragment_result, field_seconds, REAL, 1)   \
-    X(fmo_fragment_result, scf_seconds, REAL, 1)     \
-    X(fmo_fragment_result, pair_seconds, REAL, 1)    \
-    X(fmo_fragment_pair, i, WHOLE, 1)                \
-    X(fmo_fragment_pair, j, WHOLE, 1)                \
-    X(fmo_fragment_pair, is_scf, WHOLE, 1)           \
-    X(fmo_fragment_pair, cycles, WHOLE, 1)           \
-    X(fmo_fragment_pair, is_bonded, WHOLE, 1)        \
-    X(fmo_fragment_pair, distance, REAL, 1)          \
-    X(fmo_fragment_pair, internal, REAL, 1)          \
-    X(fmo_fragment_pair, transfer, REAL, 1)          \
-    X(fmo_fragment_pair, total, REAL, 1)             \
+#define FIELDS_OF_RESULTS(X)                              \
+    X(fmo_result, nao, WHOLE, 1)                          \
+    X(fmo_result, coulomb, REALS, 4)                      \
+    X(fmo_result, exchange, REALS, 4)                     \
+    X(fmo_result, fock_2e, REALS, 4)                      \
+    X(fmo_result, fock, REALS, 4)                         \
+    X(fmo_result, energy, REAL, 1)                        \
+    X(fmo_result, mode, TEXT, 1)                          \
+    X(fmo_result, cutoff, REAL, 1)                        \
+    X(fmo_result_array, name, TEXT, 1)                    \
+    X(fmo_result_array, units, TEXT, 1)                   \
+    X(fmo_result_array, rank, WHOLE, 1)                   \
+    X(fmo_result_array, size, SIZE, 2)                    \
+    X(fmo_result_array, real, REALS, 4)                   \
+    X(fmo_result_array, integer, POINTER, 1)              \
+    X(fmo_result_array, text, POINTER, 1)                 \
+    X(fmo_molecule_result, input, TEXT, 1)                \
+    X(fmo_molecule_result, frame, WHOLE, 1)               \
+    X(fmo_molecule_result, mode, TEXT, 1)                 \
+    X(fmo_molecule_result, status, TEXT, 1)               \
+    X(fmo_molecule_result, converged, WHOLE, 1)           \
+    X(fmo_molecule_result, cycles, WHOLE, 1)              \
+    X(fmo_molecule_result, energy, REAL, 1)               \
+    X(fmo_molecule_result, nao, WHOLE, 1)                 \
+    X(fmo_molecule_result, mo_num, WHOLE, 1)              \
+    X(fmo_molecule_result, occupied_num, WHOLE, 1)        \
+    X(fmo_molecule_result, orbital_energy, REALS, 2)      \
+    X(fmo_molecule_result, coefficient, REALS, 4)         \
+    X(fmo_molecule_result, density, REALS, 4)             \
+    X(fmo_molecule_result, nucleus_num, WHOLE, 1)         \
+    X(fmo_molecule_result, gradient, REALS, 6)            \
+    X(fmo_molecule_result, comment, TEXT, 1)              \
+    X(fmo_molecule_result, charge, WHOLE, 1)              \
+    X(fmo_molecule_result, key, TEXT, 1)                  \
+    X(fmo_molecule_result, method, TEXT, 1)               \
+    X(fmo_molecule_result, multiplicity, WHOLE, 1)        \
+    X(fmo_molecule_result, occupied_beta_num, WHOLE, 1)   \
+    X(fmo_molecule_result, spin_square, REAL, 1)          \
+    X(fmo_molecule_result, orbital_energy_beta, REALS, 2) \
+    X(fmo_molecule_result, coefficient_beta, REALS, 4)    \
+    X(fmo_molecule_result, spin_density, REALS, 4)        \
+    X(fmo_wavefunction, mo_num, WHOLE, 1)                 \
+    X(fmo_wavefunction, coefficient, REALS, 4)            \
+    X(fmo_wavefunction, energy, REALS, 2)                 \
+    X(fmo_wavefunction, occupation, REALS, 2)             \
+    X(fmo_wavefunction, overlap, REALS, 4)                \
+    X(fmo_wavefunction, core_hamiltonian, REALS, 4)       \
+    X(fmo_wavefunction, total_energy, REAL, 1)            \
+    X(fmo_wavefunction, converged, WHOLE, 1)              \
+    X(fmo_wavefunction, method, TEXT, 1)                  \
+    X(fmo_wavefunction, gradient, REALS, 6)               \
+    X(fmo_wavefunction, coefficient_beta, REALS, 4)       \
+    X(fmo_wavefunction, energy_beta, REALS, 2)            \
+    X(fmo_wavefunction, occupation_beta, REALS, 2)        \
+    X(fmo_fragment_result, fragment_num, WHOLE, 1)        \
+    X(fmo_fragment_result, atom_num, WHOLE, 1)            \
+    X(fmo_fragment_result, nao, WHOLE, 1)                 \
+    X(fmo_fragment_result, electron_num, WHOLE, 1)        \
+    X(fmo_fragment_result, monomer, POINTER, 1)           \
+    X(fmo_fragment_result, pair_num, WHOLE, 1)            \
+    X(fmo_fragment_result, pair, POINTER, 1)              \
+    X(fmo_fragment_result, scf_pairs, WHOLE, 1)           \
+    X(fmo_fragment_result, es_pairs, WHOLE, 1)            \
+    X(fmo_fragment_result, iterations, WHOLE, 1)          \
+    X(fmo_fragment_result, resumed, WHOLE, 1)             \
+    X(fmo_fragment_result, resumed_pairs, WHOLE, 1)       \
+    X(fmo_fragment_result, energy_change, REAL, 1)        \
+    X(fmo_fragment_result, energy1, REAL, 1)              \
+    X(fmo_fragment_result, energy2, REAL, 1)              \
+    X(fmo_fragment_result, charge1, REALS, 4)             \
+    X(fmo_fragment_result, charge2, REALS, 4)             \
+    X(fmo_fragment_result, mode, WHOLE, 1)                \
+    X(fmo_fragment_result, mode_reason, LEFT, 1)          \
+    X(fmo_fragment_result, threads, WHOLE, 1)             \
+    X(fmo_fragment_result, ranks, WHOLE, 1)               \
+    X(fmo_fragment_result, notice, LEFT, 1)               \
+    X(fmo_fragment_result, seconds, REAL, 1)              \
+    X(fmo_fragment_result, setup_seconds, REAL, 1)        \
+    X(fmo_fragment_result, field_seconds, REAL, 1)        \
+    X(fmo_fragment_result, scf_seconds, REAL, 1)          \
+    X(fmo_fragment_result, pair_seconds, REAL, 1)         \
+    X(fmo_fragment_pair, i, WHOLE, 1)                     \
+    X(fmo_fragment_pair, j, WHOLE, 1)                     \
+    X(fmo_fragment_pair, is_scf, WHOLE, 1)                \
+    X(fmo_fragment_pair, cycles, WHOLE, 1)                \
+    X(fmo_fragment_pair, is_bonded, WHOLE, 1)             \
+    X(fmo_fragment_pair, distance, REAL, 1)               \
+    X(fmo_fragment_pair, internal, REAL, 1)               \
+    X(fmo_fragment_pair, transfer, REAL, 1)               \
+    X(fmo_fragment_pair, total, REAL, 1)                  \
     X(fmo_fragment_pair, electrostatic, REAL, 1)
 
 #define FIELDS(X)        \
