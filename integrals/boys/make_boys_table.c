@@ -57,12 +57,10 @@ static void write_lanes(FILE *out)
     static long double row[FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
     long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX], half;
     fprintf(out, "/* middles; 2^(-k/16); [order][term][interval] */\n{");
-    for (int high = 0; high < 2; high++) {
+    for (int kind = 0; kind < FMO_BOYS_LANES_UNITS; kind++) {
         fprintf(out, "{");
         for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++)
-            fprintf(out, "%.17Lg,",
-                    lanes_interval(high ? FMO_BOYS_LANES_HIGH_UNIT : FMO_BOYS_LANES_LOW_UNIT, m,
-                                   &half));
+            fprintf(out, "%.17Lg,", lanes_interval(FMO_BOYS_LANES_UNIT_OF(kind), m, &half));
         fprintf(out, "},\n");
     }
     fprintf(out, "},\n{");

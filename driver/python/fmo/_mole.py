@@ -36,7 +36,7 @@ def _cannot(mol: Any, dm: Any, hermi: int = 1, omega: float | None = 0.0) -> str
         return "there are no basis functions"
     largest = 0 if isinstance(mol, Molecule) else int(mol._bas[:, _ANG_OF].max())
     if largest > LARGEST_ANG_MOM:
-        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p and d"
+        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p, d and f"
     if np.iscomplexobj(dm):
         return "the density is complex"
     if hermi != 1:

@@ -30,7 +30,7 @@ def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
 class RHF(Strict):
     """Closed-shell SCF by libfmo_scf, with PySCF's names: RHF(mol).kernel().
 
-    mol: an fmo.Molecule, or a molecule of PySCF with s, p and d shells and no unpaired electrons. Options as of get_jk; integrals
+    mol: an fmo.Molecule, or a molecule of PySCF with s, p, d and f shells and no unpaired electrons. Options as of get_jk; integrals
     is "auto" unless given. An attribute that does not exist is refused: UnknownAttributeError.
 
     Set before kernel(), None meaning the library's default:
