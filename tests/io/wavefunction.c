@@ -16,13 +16,21 @@
 
 static char directory[] = "/tmp/fmo-io-wavefunction-XXXXXX";
 
-/* Shuffled functions, unequal and negative factors, spherical order, general contraction, d shells
- * of both forms. */
-static const char *const files[] = {
-    "h2o_6-31g.h5",        "ch3oh_6-31g_shuffled.h5", "nh3_3-21g_sph_shuffled.h5",
-    "ch2o_6-31g_sph.h5",   "h2_cc-pvdz.h5",           "hehp_sto-3g.h5",
-    "he_sto-3g.h5",        "h2o_6-31gd.h5",           "h2o_def2-svp_sph_shuffled.h5",
-    "hbr_def2-svp_sph.h5", "h2s_6-31gd_shuffled.h5"};
+/* Shuffled functions, unequal and negative factors, spherical order, general contraction, d and f
+ * shells of both forms. */
+static const char *const files[] = {"h2o_6-31g.h5",
+                                    "ch3oh_6-31g_shuffled.h5",
+                                    "nh3_3-21g_sph_shuffled.h5",
+                                    "ch2o_6-31g_sph.h5",
+                                    "h2_cc-pvdz.h5",
+                                    "hehp_sto-3g.h5",
+                                    "he_sto-3g.h5",
+                                    "h2o_6-31gd.h5",
+                                    "h2o_def2-svp_sph_shuffled.h5",
+                                    "hbr_def2-svp_sph.h5",
+                                    "h2s_6-31gd_shuffled.h5",
+                                    "h2o_6-31g2dfp.h5",
+                                    "h2o_def2-tzvp_sph_shuffled.h5"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static double energy_of(const fmo_dataset *dataset)

@@ -1,5 +1,5 @@
-/* Energies of the molecules of energies.json, energies_d.json and energies_uhf.json against
- * PySCF's, to 1e-8 hartree, at stable minima; of UHF also <S^2>. Arguments: the file, a mode,
+/* Energies of the molecules of energies.json, energies_d.json, energies_f.json and energies_uhf.json
+ * against PySCF's, to 1e-8 hartree, at stable minima; of UHF also <S^2>. Arguments: the file, a mode,
  * [words that names must contain]. Mode fused without a GPU: skipped. Molecules run with the solver
  * and options of the mode's default; those that are not large are followed down where they are
  * unstable. */

@@ -1,4 +1,4 @@
-/* The molecules of tests/scf/energies.json, energies_d.json and energies_uhf.json. */
+/* The molecules of tests/scf/energies.json, energies_d.json, energies_f.json and energies_uhf.json. */
 #ifndef FMO_TESTS_SCF_LIST_H
 #define FMO_TESTS_SCF_LIST_H
 
