@@ -12,52 +12,52 @@
  * values; tests/docs/check.py checks that the files exist.
  *
  * "Work" is the number of primitive quartets of a system before screening. */
-#define FMO_TUNING_REALS(X)                                                                      \
-    X(cpu_thread_work, 1e6,                                                                      \
-      "primitive quartets, each times its functions, that a thread of a build has to have, "     \
-      "about 1 ms: a team waits longer than that for its threads on a busy machine",             \
-      "docs/results/2026-11-27-9a3f86a/cpu-few-functions.txt")                                   \
-    X(gpu_depth_small_work, 1e6, "work below which parts of pairs are shortest",                 \
-      "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")                                     \
-    X(gpu_depth_middle_work, 3e7, "work below which parts of pairs are of middle length",        \
-      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")                                 \
-    X(gpu_far_work, 1e7, "work from which far quartets have lists of their own",                 \
-      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 39")                                 \
-    X(gpu_lists_work, 1e9, "work from which each list of a class has a kernel of its own",       \
-      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")                                 \
-    X(gpu_small_work, 1e8, "work below which screening is in small blocks",                      \
-      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
-    X(gpu_group_work, 1e9, "work below which builds share launches",                             \
-      "docs/results/2026-11-25-9890ee5/h100-group-work.txt 74")                                  \
-    X(gpu_hermite_beside_work, 1e9,                                                              \
-      "work below which J of d shells is put together as soon as its potentials are there",      \
-      "docs/results/2026-11-25-0bd6029/h100-beside.txt 71")                                      \
-    X(gpu_list_share, 0.25, "of free memory, for the lists of quartets", "not measured")         \
-    X(gpu_far_share, 0.125, "of free memory, for the nodes of far quartets", "not measured")     \
-    X(gpu_stored_share, 0.9, "of free memory, for integrals to be kept", "not measured")         \
-    X(gpu_stored_auto_share, 0.5, "the same where auto decides; the rest is left to others",     \
-      "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
-    X(gpu_few_runs, 0.8, "atomics an add, from which auto finds that there are no runs to fold", \
-      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
-    X(gpu_copies_elements, 65536.0,                                                              \
-      "elements of K, copies together, up to which auto makes "                                  \
-      "copies",                                                                                  \
-      "docs/results/2026-11-20-d727bbc/h200-rungs-8-14.txt 6")                                   \
-    X(gpu_box_close, 30.0, "bohr, within which nuclei are close: their pairs are hardly far",    \
-      "not measured")                                                                            \
-    X(gpu_box_close_share, 0.65,                                                                 \
-      "pairs of nuclei that are close, of all, up to which auto takes boxes",                    \
-      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
-    X(gpu_box_far_pairs, 3e8, "pairs of pairs that are not, from which auto takes boxes",        \
-      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
-    X(gpu_box_worth, 20.0,                                                                       \
-      "multiplications of a interaction of boxes for each pair of their pairs that it repays",   \
-      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
-    X(cpu_far_near_share, 0.78,                                                                  \
-      "pairs of pairs that are near, of all, by boxes of four leaves and for D = 1, up to "      \
-      "which auto takes boxes",                                                                  \
-      "not measured")                                                                            \
-    X(gpu_replicated_share, 0.5, "of the L2 cache, for two matrices in copies under replicated", \
+#define FMO_TUNING_REALS(X)                                                                       \
+    X(cpu_thread_work, 1e6,                                                                       \
+      "primitive quartets, each times its number of functions, that each thread of a build must " \
+      "have, about 1 ms; on a busy machine a team waits longer than that for its threads",        \
+      "docs/results/2026-11-27-9a3f86a/cpu-few-functions.txt")                                    \
+    X(gpu_depth_small_work, 1e6, "work below which segments of pairs are shortest",               \
+      "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")                                      \
+    X(gpu_depth_middle_work, 3e7, "work below which segments of pairs are of middle length",      \
+      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")                                  \
+    X(gpu_far_work, 1e7, "work from which far quartets have separate lists",                      \
+      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 39")                                  \
+    X(gpu_lists_work, 1e9, "work from which each list of a class has a separate kernel",          \
+      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")                                  \
+    X(gpu_small_work, 1e8, "work below which a screening block has few slabs",                    \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                  \
+    X(gpu_group_work, 1e9, "work below which builds share launches",                              \
+      "docs/results/2026-11-25-9890ee5/h100-group-work.txt 74")                                   \
+    X(gpu_hermite_beside_work, 1e9,                                                               \
+      "work below which J of d shells is assembled as soon as its potentials are ready",          \
+      "docs/results/2026-11-25-0bd6029/h100-beside.txt 71")                                       \
+    X(gpu_list_share, 0.25, "share of free memory for the lists of quartets", "not measured")     \
+    X(gpu_far_share, 0.125, "share of free memory for points of far quartets", "not measured")    \
+    X(gpu_stored_share, 0.9, "share of free memory for stored integrals", "not measured")         \
+    X(gpu_stored_auto_share, 0.5, "the same where auto decides; the rest is for others",          \
+      "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                          \
+    X(gpu_few_runs, 0.8, "atomics issued for each addition, above which auto takes native",       \
+      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
+    X(gpu_copies_elements, 65536.0,                                                               \
+      "elements of K in all copies together, up to which auto makes "                             \
+      "copies",                                                                                   \
+      "docs/results/2026-11-20-d727bbc/h200-rungs-8-14.txt 6")                                    \
+    X(gpu_box_close, 30.0, "bohr: closer nuclei are close, few of their pairs are far",           \
+      "not measured")                                                                             \
+    X(gpu_box_close_share, 0.65,                                                                  \
+      "share of pairs of nuclei that are close, up to which auto uses multipoles of boxes",       \
+      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                               \
+    X(gpu_box_far_pairs, 3e8, "products of two pairs not close, for auto to use boxes",           \
+      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                               \
+    X(gpu_box_worth, 20.0,                                                                        \
+      "multiplications of an interaction of boxes for each product of their pairs, at most",      \
+      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                               \
+    X(cpu_far_near_share, 0.78,                                                                   \
+      "share of products of two shell pairs that are near, estimated with boxes of four leaves "  \
+      "and D = 1, up to which auto uses multipoles of boxes",                                     \
+      "not measured")                                                                             \
+    X(gpu_replicated_share, 0.5, "share of the L2 cache for two matrices under replicated",       \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")
 
 #define FMO_TUNING_COUNTS(X)                                                                      \
@@ -65,93 +65,93 @@
       "threads of a block of quartet kernels: four warps, so that with 255 "                      \
       "registers a thread two blocks fit a multiprocessor",                                       \
       "docs/results/2026-11-22-2380313/sm90-ptxas-registers.txt")                                 \
-    X(gpu_depth_small, 2, "primitives of the longest part of a pair, by work",                    \
+    X(gpu_depth_small, 2, "primitives of the longest segment of a pair, by work",                 \
       "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")                                      \
     X(gpu_depth_middle, 6, "the same", "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")     \
     X(gpu_depth_large, 9, "the same", "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")  \
-    X(gpu_list_most, 1 << 30, "quartets of a list",                                               \
+    X(gpu_list_most, 1 << 30, "largest number of quartets in a list",                             \
       "docs/results/2026-11-21-db43f1e/h200-rungs-24-31.txt 31")                                  \
-    X(gpu_copies_most, 8, "copies of K under auto",                                               \
+    X(gpu_copies_most, 8, "largest number of copies of K under auto",                             \
       "docs/results/2026-11-20-d727bbc/h200-rungs-8-14.txt 6")                                    \
-    X(gpu_replicas_most, 64, "copies under replicated",                                           \
+    X(gpu_replicas_most, 64, "largest number of copies under replicated",                         \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
     X(gpu_block_shared_ao_most, 128,                                                              \
-      "functions up to which block-shared, which compares every "                                 \
-      "pair of threads, is accepted",                                                             \
+      "functions up to which block-shared, which compares every pair of threads, is "             \
+      "accepted",                                                                                 \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
-    X(gpu_screen_warps, 4, "of a block that screens; small blocks wait less at barriers",         \
+    X(gpu_screen_warps, 4, "warps of a screening block; fewer wait less at barriers",             \
       "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 41")                                  \
-    X(gpu_screen_blocks, 12, "of these that must fit a multiprocessor",                           \
+    X(gpu_screen_blocks, 12, "blocks of the screening kernels that must fit on a multiprocessor", \
       "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 32")                                  \
-    X(gpu_screen_rounds, 4, "tiles of 32 kets of a slab that a warp takes",                       \
+    X(gpu_screen_rounds, 4, "tiles of 32 ket pairs that a warp screens in each slab",             \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                  \
     X(gpu_screen_slabs_small, 2,                                                                  \
-      "slabs of a block in small systems, which need many blocks that "                           \
-      "leave the L1 cache to others",                                                             \
+      "slabs of a screening block in small systems, which need many blocks with few data "        \
+      "each",                                                                                     \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                  \
-    X(gpu_screen_slabs_large, 16, "the same in large ones, which want long pieces of lists",      \
+    X(gpu_screen_slabs_large, 16, "the same in large systems, for long pieces of lists",          \
       "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 32")                                  \
     X(gpu_screen_queue_large, 1536,                                                               \
-      "screened-in quartets that a block of a large system collects",                             \
+      "screened-in quartets that a block of a large system collects before it classifies them",   \
       "docs/results/2026-11-21-db43f1e/h200-rungs-24-31.txt 30")                                  \
     X(gpu_screen_rows_bytes, 36 * 1024, "shared memory that rows of block maxima may take",       \
       "docs/results/2026-11-20-3777c84/h200-ncu-rungs-3-6.txt 5")                                 \
     X(gpu_waves_large, 2,                                                                         \
-      "blocks of a kernel, times what fits the GPU, in systems with far "                         \
-      "quartets: they end one after the other",                                                   \
+      "blocks of a kernel in systems with far quartets, as a multiple of those resident on the "  \
+      "GPU",                                                                                      \
       "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 36")                                  \
     X(gpu_groups_wanted, 4,                                                                       \
-      "groups of a batch at least, so that one fills the GPU where another "                      \
+      "least number of groups in a batch, so that one group fills the GPU while another "         \
       "ends",                                                                                     \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                  \
-    X(gpu_group_least, 8, "builds of a group at least",                                           \
+    X(gpu_group_least, 8, "least number of builds in a group",                                    \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                  \
-    X(gpu_group_most, 64, "builds of a group",                                                    \
+    X(gpu_group_most, 64, "largest number of builds in a group",                                  \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 42")                                  \
-    X(gpu_group_waves, 4, "blocks of a group's kernel, times what fits the GPU",                  \
+    X(gpu_group_waves, 4, "blocks of a group's kernel, as a multiple of the resident ones",       \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 46")                                  \
     X(batch_waiting, 256, "jobs of a batch that are started together: four groups",               \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                  \
-    X(gpu_tile_warps, 256, "warps of schedule tile for a multiprocessor",                         \
+    X(gpu_tile_warps, 256, "warps of schedule tile for each multiprocessor",                      \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
-    X(gpu_tile_kets_least, 128, "kets of a warp of schedule tile",                                \
+    X(gpu_tile_kets_least, 128, "least number of kets for a warp of schedule tile",               \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
-    X(gpu_stored_piece_least, 32, "kept quartets that a warp screens in a row",                   \
+    X(gpu_stored_piece_least, 32, "least number of consecutive stored quartets of a warp",        \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                          \
     X(gpu_stored_piece_most, 256,                                                                 \
-      "the same: screened-in quartets stay next to those they share rows with",                   \
+      "largest such number: neighbouring quartets share rows of the matrices",                    \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                          \
     X(gpu_stored_pieces, 8,                                                                       \
-      "of these for a warp at least: none is left with all screened-in quartets",                 \
+      "least number of such pieces for each warp, so that the work is balanced",                  \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                          \
     X(gpu_hermite_few_quartets, 1 << 18,                                                          \
-      "pairs of pairs of a class with d shells, before screening, below which each pass of "      \
-      "a quartet has a thread of its own",                                                        \
+      "products of two pairs of a class with d shells, before screening, below which each pass "  \
+      "of a quartet has its own thread",                                                          \
       "docs/results/2026-11-25-63c2b2b/h100-few.txt")                                             \
-    X(gpu_hermite_threads, 128, "threads of a block of the kernels for J and densities",          \
+    X(gpu_hermite_threads, 128, "threads of a block of the kernels for J and Hermite densities",  \
       "not measured")                                                                             \
     X(gpu_hermite_warps, 64,                                                                      \
-      "warps of a multiprocessor, with two for each point of a bra, above which each has one",    \
+      "warps a multiprocessor, two for each point of a bra, above which each point has one",      \
       "not measured")                                                                             \
     X(gpu_hermite_chunk_bras, 8,                                                                  \
-      "points of bras a multiprocessor below which their kets are cut into chunks",               \
+      "points of bras for each multiprocessor, below which their kets are divided into chunks",   \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                               \
-    X(gpu_hermite_chunks_most, 8, "chunks of kets",                                               \
+    X(gpu_hermite_chunks_most, 8, "largest number of chunks of kets",                             \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                               \
-    X(gpu_hermite_screen_warps, 4, "of a block that screens for K of d shells", "not measured")   \
+    X(gpu_hermite_screen_warps, 4, "warps of a block that screens K of d shells", "not measured") \
     X(gpu_hermite_screen_queue, 256,                                                              \
       "screened-in quartets that a warp collects before it writes them", "not measured")          \
-    X(gpu_hermite_screen_blocks, 16, "a multiprocessor, where bras are few; before: one a bra",   \
+    X(gpu_hermite_screen_blocks, 16, "such blocks a multiprocessor if there are fewer bras",      \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                               \
-    X(gpu_box_leaf, 64, "pairs of a leaf of the boxes of far pairs",                              \
+    X(gpu_box_leaf, 64, "shell pairs in a leaf of the tree of boxes",                             \
       "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                               \
-    X(gpu_box_order, 16, "highest order of their expansions", "not measured")                     \
-    X(cpu_far_pairs, 4000, "pairs below which auto does not look for far ones", "not measured")   \
-    X(cpu_far_leaf, 40, "pairs of a leaf of the boxes of far pairs", "not measured")              \
-    X(rank_pieces, 32, "pieces of the work for a thread of a rank", "not measured")               \
+    X(gpu_box_order, 16, "highest order of multipole expansions of boxes", "not measured")        \
+    X(cpu_far_pairs, 4000, "shell pairs below which auto does not use boxes", "not measured")     \
+    X(cpu_far_leaf, 40, "shell pairs in a leaf of the tree of boxes", "not measured")             \
+    X(rank_pieces, 32, "pieces of work for each thread of a rank", "not measured")                \
     X(split_bytes, 512 << 20, "pinned memory of mode split, without options.memory",              \
       "not measured")                                                                             \
-    X(split_bytes_least, 1 << 20, "of a buffer", "not measured")                                  \
+    X(split_bytes_least, 1 << 20, "of a buffer, at least", "not measured")                        \
     X(plans_together, 64, "plans of a batch that one thread makes together, at most",             \
       "not measured")                                                                             \
     X(plan_densities, 8, "densities of one plan that mode cpu builds together, at most",          \

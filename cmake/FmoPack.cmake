@@ -1,7 +1,7 @@
 # The Python module as a folder that needs nothing beside it, component `wheel`:
 #   cmake --install BUILD --component wheel --prefix SITE_PACKAGES
 # puts there fmo/ with the module, and in it lib/ (libraries, also those of others that few machines have), bin/
-# (fmo-driver) and share/fmo (basis sets, hybrids). pip (pyproject.toml) and cmake/packaging/wheel.py pack the same.
+# (fmo-driver) and share/fmo (basis sets, hybrids, xyz). pip (pyproject.toml) and cmake/packaging/wheel.py pack the same.
 if(NOT FMO_INSTALL OR IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_DATADIR})
     return()
 endif()

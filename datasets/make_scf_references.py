@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Write tests/scf/energies.json, energies_d.json and energies_f.json of molecules with d and f shells,
-and energies_uhf.json of open shells: RHF and UHF energies of PySCF at stable minima, for the tests of the SCF.
+"""Write tests/scf/energies.json, energies_d.json and energies_f.json of molecules with d and f shells, and
+energies_uhf.json and energies_rohf.json of open shells: RHF, UHF and ROHF energies of PySCF, for the tests of
+the SCF.
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
 user's cache on first use and runs itself there (fmodata/venvrun.py). The tables
 MOLECULES below are the one list. Geometries are written
 in bohr with every digit; basis functions come from basis/*.json, which our own program reads too.
 Each molecule is run from several guesses; every solution is followed to one without an unstable
-direction (internal, real), and the lowest is kept.
+direction (internal, real), and the lowest is kept. Those of ROHF are not followed, as fmo does not.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Molecule:
     xyz: str = ""
     large: bool = False  # without stability analysis
     cartesian: Any = None  # None: as the basis set has its d shells
-    multiplicity: int = 0  # above 0: UHF
+    multiplicity: int = 0  # above 0: UHF or ROHF
 
 
 def line(*parts: Any) -> Atoms:
@@ -198,6 +199,11 @@ def phenoxyl() -> Atoms:
 ALLYL = [("C", (0.0, 0.0, 0.83)), ("C", (2.32, 0.0, -0.37)), ("C", (-2.32, 0.0, -0.37)), ("H", (0.0, 0.0, 2.9)),
          ("H", (4.06, 0.0, 0.69)), ("H", (2.5, 0.0, -2.42)), ("H", (-4.06, 0.0, 0.69)), ("H", (-2.5, 0.0, -2.42))]
 
+ETHYL = [("C", (0.0, 0.0, 0.0)), ("C", (2.81, 0.0, 0.0)), ("H", (-0.73, 1.02, 1.67)), ("H", (-0.73, 1.02, -1.67)),
+         ("H", (-0.66, -1.97, 0.0)), ("H", (3.86, 0.15, 1.75)), ("H", (3.86, 0.15, -1.75))]
+
+STRETCHED = [("C", (0.0, 0.0, 0.0)), ("H", (4.08, 0.0, 0.0)), *planar("C", "H", 2.039)[2:]]
+
 # Open shells, and closed ones where RHF is unstable.
 MOLECULES_UHF = (
     Molecule("H", "6-31G", "one electron", line("H"), multiplicity=2),
@@ -235,6 +241,17 @@ MOLECULES_UHF = (
     Molecule("H2 stretched", "6-31G", "RHF is unstable", line("H", 6.0, "H"), multiplicity=1),
     Molecule("N2 stretched", "6-31G", "RHF is unstable", line("N", 3.6, "N"), multiplicity=1),
     Molecule("F2 stretched", "6-31G", "RHF is unstable", line("F", 3.6, "F"), multiplicity=1),
+)
+
+# The open shells of UHF, and some that are harder for ROHF.
+MOLECULES_ROHF = tuple(item for item in MOLECULES_UHF if item.multiplicity > 1) + (
+    Molecule("B", "6-31G*", "degenerate atom", line("B"), multiplicity=2),
+    Molecule("C", "cc-pVDZ", "atom, triplet", line("C"), multiplicity=3),
+    Molecule("C2H5", "6-31G*", "radical", ETHYL, multiplicity=2),
+    Molecule("CH3 stretched", "6-31G*", "one bond of twice its length", STRETCHED, multiplicity=2),
+    Molecule("N2 quintet", "6-31G*", "four open orbitals", line("N", 3.6, "N"), multiplicity=5),
+    Molecule("Cr", "STO-3G", "transition metal, septet", line("Cr"), multiplicity=7),
+    Molecule("TiO2+", "STO-3G", "transition metal", bent("Ti", "O", 3.06, 110.0), 1, multiplicity=2),
 )
 
 
@@ -292,16 +309,16 @@ def basis_of(name: str, symbols: set[str]) -> tuple[dict[str, Any], bool]:
     return basis, not spherical
 
 
-def stable_energy(mol: Any, guess: str, unrestricted: bool) -> tuple[float, int, float]:
+def stable_energy(mol: Any, guess: str, method: str) -> tuple[float, int, float]:
     """Converged, stable energy from a guess, how often it had to be followed down, and <S^2>. Closed shells
     of UHF begin with the frontier orbitals mixed."""
     import numpy
     from pyscf import scf
-    mf = scf.UHF(mol) if unrestricted else scf.RHF(mol)
+    mf = getattr(scf, method)(mol)
     mf.conv_tol, mf.conv_tol_grad, mf.max_cycle = 1e-12, 1e-7, 200
     mf.direct_scf_tol = 1e-15
     density = mf.get_init_guess(mol, guess)
-    if unrestricted and mol.spin == 0:
+    if method == "UHF" and mol.spin == 0:
         first = scf.RHF(mol).run(max_cycle=0, dm0=density[0] + density[1])
         energy, orbitals = first.eig(first.get_fock(dm=density[0] + density[1]), first.get_ovlp())
         half = mol.nelectron // 2
@@ -322,15 +339,15 @@ def stable_energy(mol: Any, guess: str, unrestricted: bool) -> tuple[float, int,
     for descents in range(DESCENTS):
         if not mf.converged:
             return math.inf, descents, math.nan
-        orbitals, _, stable, _ = mf.stability(return_status=True)
+        orbitals, _, stable, _ = mf.stability(return_status=True) if method != "ROHF" else (None, None, True, None)
         if stable:
-            return float(mf.e_tot), descents, float(mf.spin_square()[0]) if unrestricted else 0.0
+            return float(mf.e_tot), descents, float(mf.spin_square()[0]) if method != "RHF" else 0.0
         second_order.kernel(orbitals, mf.mo_occ)
         mf = second_order
     return math.inf, DESCENTS, math.nan
 
 
-def entry(item: Molecule) -> dict[str, Any]:
+def entry(item: Molecule, method: str) -> dict[str, Any]:
     """The entry of one molecule."""
     from fmodata import rhf
     from pyscf import gto
@@ -346,10 +363,10 @@ def entry(item: Molecule) -> dict[str, Any]:
                    cart=cartesian, atom=atoms, basis=basis)
     mol.build()
     guesses = GUESSES[:1] if item.large else GUESSES
-    runs = {guess: stable_energy(mol, guess, item.multiplicity > 0) for guess in guesses}
+    runs = {guess: stable_energy(mol, guess, method) for guess in guesses}
     energy, _, spin_square = min(runs.values())
     if not math.isfinite(energy):
-        raise DatasetError(f"{item.name}: no guess led to a stable minimum")
+        raise DatasetError(f"{item.name}: no guess led to a solution")
     text = ", ".join(f"{guess} {value - energy:+.1e} ({descents})"
                      for guess, (value, descents, _) in runs.items())
     print(f"{item.name:14s} {item.basis:7s} {energy:18.10f}  {text}", flush=True)
@@ -361,13 +378,16 @@ def entry(item: Molecule) -> dict[str, Any]:
             "symbols": [symbol for symbol, _ in atoms], "bohr": [list(xyz) for _, xyz in atoms]}
 
 
+STABILITY = {"ROHF": "not checked: solutions that the SCF finds first, the lowest of those from several guesses"}
+
+
 def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
     """The file: one molecule a line."""
     import pyscf
     from fmodata import rhf
     head = {"source": "datasets/make_scf_references.py", "method": method,
             "pyscf": pyscf.__version__, "libcint": rhf.libcint_version(), "unit": "hartree",
-            "internal_stability": "verified: no negative eigenvalue at any of these energies"}
+            "internal_stability": STABILITY.get(method, "verified: no negative eigenvalue at any of these energies")}
     lines = ",\n".join("  " + json.dumps(item) for item in entries)
     body = json.dumps(head, indent=1)[:-2]
     path.write_text(f'{body},\n "molecules": [\n{lines}\n ]\n}}\n', encoding="utf-8")
@@ -375,7 +395,7 @@ def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
 
 LISTS = {"energies.json": ("RHF", MOLECULES), "energies_d.json": ("RHF", MOLECULES_D),
          "energies_f.json": ("RHF, and UHF where there is a multiplicity", MOLECULES_F),
-         "energies_uhf.json": ("UHF", MOLECULES_UHF)}
+         "energies_uhf.json": ("UHF", MOLECULES_UHF), "energies_rohf.json": ("ROHF", MOLECULES_ROHF)}
 
 
 def main() -> int:
@@ -389,7 +409,7 @@ def main() -> int:
         venvrun.reexec_inside(HERE / "requirements.txt")
         for name, (method, molecules) in LISTS.items():
             if options.only in (None, name):
-                write(options.output / name, method, [entry(item) for item in molecules])
+                write(options.output / name, method, [entry(item, method) for item in molecules])
     except (DatasetError, OSError) as error:
         print(f"make_scf_references.py: {error}", file=sys.stderr)
         return 3

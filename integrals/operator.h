@@ -13,7 +13,7 @@ extern "C" {
 typedef struct fmo_operator {
     double full;       /**< factor of 1/r */
     double long_range; /**< factor of erf(omega r)/r */
-    double omega;      /**< 1/bohr, above 0 where long_range is not 0 */
+    double omega;      /**< 1/bohr: 1e-10 to 1e10 where long_range is not 0, else 0 */
 } fmo_operator;
 
 #ifdef __cplusplus

@@ -46,12 +46,18 @@ static inline double fmo_operator_bound(fmo_operator of)
     return fmax(fabs(of.full), fabs(of.full + of.long_range));
 }
 
-/* True if all members are finite, and omega is positive where there is a long range and 0 where
- * there is none. */
+/* Limits of omega, 1/bohr. Far beyond them theta^(m+1/2) underflows or omega^2 overflows, so that
+ * integrals would be NaN. */
+#define FMO_OMEGA_LEAST 1e-10
+#define FMO_OMEGA_MOST  1e10
+
+/* True if all members are finite, and omega is within its limits where there is a long range and 0
+ * where there is none. */
 static inline int fmo_operator_is_valid(fmo_operator of)
 {
-    return isfinite(of.full) && isfinite(of.long_range) && isfinite(of.omega) &&
-           (of.long_range == 0.0 ? of.omega == 0.0 : of.omega > 0.0);
+    return isfinite(of.full) && isfinite(of.long_range) &&
+           (of.long_range == 0.0 ? of.omega == 0.0
+                                 : of.omega >= FMO_OMEGA_LEAST && of.omega <= FMO_OMEGA_MOST);
 }
 
 #endif

@@ -21,6 +21,8 @@
     X(charge_part_pairs, 256, "pairs of centres below which charges are divided", "not measured") \
     X(one_electron_kets, 16, "kets that a task combines with one bra if there are many centres",  \
       "not measured")                                                                             \
+    X(one_electron_gradient_parts, 128,                                                           \
+      "parts of a one-electron gradient, at most, which threads compute", "not measured")         \
     X(one_electron_thread_work, 10000,                                                            \
       "products of primitives times charges that a thread has to have: about 1 ms",               \
       "not measured")

@@ -106,12 +106,13 @@ static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 typedef struct pass {
     int wanted; /* FMO_TERMS_... */
     fmo_operator of;
-    int coulomb; /* 1: the operator is 1/r */
+    int coulomb;         /* 1: the operator is 1/r */
+    double begun, share; /* fractions of the build: completed before the pass, and of the pass */
 } pass;
 
 static pass pass_of(int wanted, fmo_operator of)
 {
-    return (pass){wanted, of, fmo_operator_is_coulomb(of)};
+    return (pass){wanted, of, fmo_operator_is_coulomb(of), 0.0, 1.0};
 }
 
 /* Returns the cutoff of a pass. Integrals are stored for all later densities and cutoffs, and all
@@ -207,7 +208,9 @@ static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
                      .fixed = fixed,
                      .threads = s->threads,
                      .copies = s->copies,
-                     .ranks = plan->shared.pieces > 0 && !s->dealt ? plan->shared.ranks : NULL};
+                     .ranks = plan->shared.pieces > 0 && !s->dealt ? plan->shared.ranks : NULL,
+                     .begun = p->begun,
+                     .share = p->share};
     const size_t by_pair = fmo_cpu_by_pair_size(&s->pairs, (size_t)m->num);
     double *const memory = fmo_cpu_vector_alloc(by_pair + (size_t)plan->basis->shell_num);
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", m->num);
@@ -253,9 +256,10 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     const int both =
         m->wanted == FMO_TERMS_ALL && fmo_operator_same(m->coulomb_operator, m->exchange_operator);
     const int of_K = m->wanted & FMO_TERMS_K, of_J = m->wanted & FMO_TERMS_J;
-    const pass first = pass_of(both ? FMO_TERMS_ALL : of_K, m->exchange_operator);
-    const pass second = pass_of(both ? 0 : of_J, m->coulomb_operator);
+    pass first = pass_of(both ? FMO_TERMS_ALL : of_K, m->exchange_operator);
+    pass second = pass_of(both ? 0 : of_J, m->coulomb_operator);
     fmo_status status = FMO_OK;
+    if (first.wanted && second.wanted) first.share = second.begun = second.share = 0.5;
     plan->profile.coulomb = FMO_COULOMB_DIRECT;
     if (first.wanted) status = run_pass(plan, &first, err);
     if (first.wanted && second.wanted)
@@ -287,7 +291,8 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         .kernels = kernels_of(s, &p_J, 0),
         .fixed = fixed,
         .threads = s->threads,
-        .copies = s->copies};
+        .copies = s->copies,
+        .share = p_J.share};
     double *const memory = fmo_cpu_vector_alloc(by_pair + zeros + (size_t)source->basis->shell_num);
     fmo_status status = FMO_OK;
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", num);

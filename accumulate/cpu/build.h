@@ -65,6 +65,13 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
 int fmo_cpu_densities(const fmo_fock_plan *plan);
 void fmo_cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
+/* ---- pairs.c ---- */
+
+/* Computes for each primitive of a list, in the order of list->exponent, the exponent a of its
+ * first shell and the share b/p of the second. Returns 0 if memory is short. */
+int fmo_cpu_pairs_exponents(const fmo_basis *basis, const fmo_cpu_pair_list *list, double *first,
+                            double *share);
+
 /* ---- store.c ---- */
 
 /* Returns an upper bound on the density factor (screen.h) of all densities for which the plan's
@@ -112,6 +119,7 @@ typedef struct fmo_cpu_job {
     int64_t next;                 /* next task to assign */
     int fault;                    /* not 0: the network of the ranks failed */
     const fmo_cpu_far_build *far; /* X^J of far pairs, to be added to the sums; NULL: none */
+    double begun, share; /* fractions of the build: completed before this job, and of this job */
 } fmo_cpu_job;
 
 /* Executes all workloads on all threads and converts the sums to plan->matrices. */

@@ -15,21 +15,26 @@ typedef struct progress {
     double done, all; /* weights of tasks */
 } progress;
 
+/* Reports the progress of the build; fraction: that of the job. */
+static void report(const fmo_cpu_job *j, double fraction)
+{
+    fmo_plan_progress(j->plan, j->begun + j->share * fraction);
+}
+
 /* Executes one task with all threads of the team, which share its bras. */
-static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
-                     fmo_cpu_kernel *const *kernels, const fmo_task *task, fmo_cpu_worker *w,
-                     const progress *at)
+static void run_task(fmo_cpu_job *j, const fmo_cpu_build *build, const fmo_task *task,
+                     fmo_cpu_worker *w, const progress *at)
 {
     const int c = task->eri_class, bras = task->bra_end - task->bra_begin;
-    fmo_class_profile *profile = &plan->profile.classes[c];
+    fmo_class_profile *profile = &j->plan->profile.classes[c];
     w->quartets = w->prim_quartets = 0;
     for (int f = 0; f < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].family_num; f++)
         w->table_of[f] = -1;
 #pragma omp for schedule(dynamic, fmo_tuning_cpu_bras)
     for (int n = 0; n < bras; n++) {
-        kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
+        j->kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
         if (omp_get_thread_num() == 0 && n % 16 == 0)
-            fmo_plan_progress(plan, (at->done + task->weight * n / bras) / at->all);
+            report(j, (at->done + task->weight * n / bras) / at->all);
     }
 #pragma omp atomic
     profile->quartets += w->quartets;
@@ -67,8 +72,8 @@ static void run_parts(fmo_cpu_job *j, int t)
         for (int n = part->work->num - 1; n >= 0; n--) {
             const fmo_task *task = &part->work->task[n];
 #pragma omp master
-            fmo_plan_progress(plan, at.done / at.all);
-            run_task(plan, &part->build, j->kernels, task, w, &at);
+            report(j, at.done / at.all);
+            run_task(j, &part->build, task, w, &at);
             at.done += task->weight;
 #pragma omp master
             {
@@ -126,7 +131,7 @@ static void run_pieces(fmo_cpu_job *j, int t)
             const double now = fmo_now();
             profile->seconds += now - begun;
             begun = now;
-            fmo_plan_progress(plan, (double)number / part->work->num);
+            report(j, (double)number / part->work->num);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accumulate/cpu/build.h"
 #include "integrals/tables.h"
 
 /* Assigns a number set[s] to each shell; shells have the same number if their exponents are
@@ -70,6 +71,26 @@ static int make_slots(const fmo_basis *basis, int i, int j, slot *slots)
         }
     qsort(slots, (size_t)n, sizeof *slots, by_decay);
     return n;
+}
+
+int fmo_cpu_pairs_exponents(const fmo_basis *basis, const fmo_cpu_pair_list *list, double *first,
+                            double *share)
+{
+    slot *const slots = malloc(((size_t)list->exponent_num + 1) * sizeof *slots);
+    if (!slots) return 0;
+    for (int f = 0; f < list->family_num; f++) {
+        const int pair = list->family[f].begin, at = list->family[f].exponent;
+        const fmo_shell *const A = &basis->shell[list->i[pair]];
+        const int second = basis->shell[list->j[pair]].prim_num;
+        const int all = make_slots(basis, list->i[pair], list->j[pair], slots);
+        for (int m = 0; m < all; m++) {
+            const double a = basis->exponent[A->prim_begin + slots[m].place / second];
+            first[at + m] = a;
+            share[at + m] = slots[m].decay / a;
+        }
+    }
+    free(slots);
+    return 1;
 }
 
 /* Memory for one pair before pruning: its primitives in the order of the product, and which were

@@ -139,8 +139,9 @@ static fmo_status fold(const char *name, size_t n, double final, int sign, const
     return FMO_OK;
 }
 
-/* Computes the tensor T of an operator. */
-static void make_tensor(const fmo_fock_plan *plan, fmo_operator of, const double *weight, double *T)
+/* Computes the tensor T of an operator, from fraction `begun` of the build's progress to `end`. */
+static void make_tensor(const fmo_fock_plan *plan, fmo_operator of, const double *weight, double *T,
+                        double begun, double end)
 {
     const fmo_basis *b = plan->basis;
     const int rows = b->shell_num * (b->shell_num + 1) / 2;
@@ -154,7 +155,7 @@ static void make_tensor(const fmo_fock_plan *plan, fmo_operator of, const double
         int now;
 #pragma omp atomic capture
         now = ++done;
-        if (omp_get_thread_num() == 0) fmo_plan_progress(plan, (double)now / rows);
+        if (omp_get_thread_num() == 0) fmo_plan_progress(plan, begun + (end - begun) * now / rows);
     }
 }
 
@@ -202,13 +203,13 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     const size_t n = (size_t)plan->basis->function_num;
     double *T = malloc(tensor_bytes(n));
     double *weight = malloc((size_t)plan->basis->prim_num * sizeof *weight);
+    const int same = fmo_operator_same(m->coulomb_operator, m->exchange_operator);
     fmo_status status = FMO_OK;
     if (T && weight) {
         primitive_weights(plan->basis, weight);
-        make_tensor(plan, m->coulomb_operator, weight, T);
+        make_tensor(plan, m->coulomb_operator, weight, T, 0.0, same ? 1.0 : 0.5);
         status = contract(plan, FMO_TERMS_J, T, err);
-        if (status == FMO_OK && !fmo_operator_same(m->coulomb_operator, m->exchange_operator))
-            make_tensor(plan, m->exchange_operator, weight, T);
+        if (status == FMO_OK && !same) make_tensor(plan, m->exchange_operator, weight, T, 0.5, 1.0);
         if (status == FMO_OK) status = contract(plan, FMO_TERMS_K, T, err);
     } else {
         status =

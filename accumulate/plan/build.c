@@ -26,8 +26,8 @@ static fmo_status check_operator(const char *name, fmo_operator of, fmo_error *e
     if (fmo_operator_is_valid(of)) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "%s = {full %g, long_range %g, omega %g}: expected finite numbers, and "
-                         "omega above 0 if long_range is not 0, else 0",
-                         name, of.full, of.long_range, of.omega);
+                         "omega from %g to %g if long_range is not 0, else 0",
+                         name, of.full, of.long_range, of.omega, FMO_OMEGA_LEAST, FMO_OMEGA_MOST);
 }
 
 fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)

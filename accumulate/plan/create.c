@@ -1,5 +1,6 @@
 /* Makes and destroys plans: everything that depends on the basis alone. A plan may have plans on
  * other GPUs (options.devices), or be the share of a rank (options.ranks). See plan.h. */
+#include <limits.h>
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>
@@ -285,7 +286,9 @@ static fmo_status create_shared(const fmo_basis *basis, const fmo_fock_options *
                              "ranks could add up; use another strategy, or one rank",
                              fmo_scatter_name(options->scatter));
     if (command.options.mode == FMO_MODE_CPU)
-        command.pieces = fmo_tuning_rank_pieces * ranks->size * fmo_fock_threads(options->threads);
+        command.pieces = (int)fmin((double)fmo_tuning_rank_pieces * ranks->size *
+                                       fmo_fock_threads(options->threads),
+                                   INT_MAX / 2);
     command.number = ranks->plans++;
     command.basis_bytes = fmo_basis_pack(basis, NULL);
     char *const bytes = malloc(command.basis_bytes);

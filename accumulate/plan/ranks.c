@@ -13,7 +13,6 @@
 #include "accumulate/rules/rank_gpu.h"
 #include "accumulate/tuning.h"
 #include "base/arguments.h"
-#include "integrals/tables.h"
 
 /* The error after a failure of the network: no rank can continue. */
 static fmo_status no_network(fmo_error *err)
@@ -28,11 +27,11 @@ fmo_status fmo_ranks_check(const char *call, const fmo_ranks *ranks, fmo_error *
     if (status != FMO_OK) return status;
     const struct {
         const char *name;
-        int value, least, most;
+        int64_t value, least, most;
     } number[] = {{"size", ranks->size, 1, INT_MAX},
-                  {"rank", ranks->rank, 0, ranks->size - 1},
+                  {"rank", ranks->rank, 0, (int64_t)ranks->size - 1},
                   {"node_size", ranks->node_size, 1, ranks->size},
-                  {"node_rank", ranks->node_rank, 0, ranks->node_size - 1},
+                  {"node_rank", ranks->node_rank, 0, (int64_t)ranks->node_size - 1},
                   {"cores", ranks->cores, 1, INT_MAX},
                   {"broadcast", ranks->broadcast != NULL, 1, 1},
                   {"first", ranks->first != NULL, 1, 1},
@@ -46,9 +45,10 @@ fmo_status fmo_ranks_check(const char *call, const fmo_ranks *ranks, fmo_error *
             return number[k].most == 1 && number[k].least == 1
                        ? fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: ranks->%s is NULL", call,
                                        number[k].name)
-                       : fmo_error_set(
-                             err, FMO_ERR_ARGUMENT, "%s: ranks->%s = %d: expected %d to %d", call,
-                             number[k].name, number[k].value, number[k].least, number[k].most);
+                       : fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                       "%s: ranks->%s = %d: expected %d to %d", call,
+                                       number[k].name, (int)number[k].value, (int)number[k].least,
+                                       (int)number[k].most);
     return FMO_OK;
 }
 

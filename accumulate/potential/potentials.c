@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "accumulate/tuning.h"
-#include "base/arguments.h"
 #include "base/threads.h"
 #include "base/vector.h"
 

@@ -32,6 +32,7 @@ extern "C" {
     X(median, PUBLISHED,                                                                          \
       "median filter: window read directly, staged in shared memory, sliding in strips")          \
     X(fock, BUILDS, "J and K of molecules and of a batch, compared with other programs")          \
+    X(forces, BUILDS, "derivatives of the two-electron energy, compared with J and K")            \
     X(growth, BUILDS, "J and K against size: water clusters and alkanes")                         \
     X(scf, BUILDS, "RHF of many molecules: one by one, in one call, by PySCF")                    \
     X(pingpong, MESSAGES,                                                                         \

@@ -81,32 +81,35 @@ static void make_datasets(bench_run *run, fock_case *c, const fock_item *item)
     if (!failed(run, c, status, &err)) c->nao = fmo_basis_ao_num(fmo_dataset_basis(c->dataset[0]));
 }
 
-/* Computes the density of the first molecule by some SCF cycles; other fragments get altered
- * copies. */
+fmo_status fock_scf_density(const fmo_dataset *dataset, const fmo_fock_options *fock, int cycles,
+                            double *density, fmo_error *err)
+{
+    fmo_scf_options scf;
+    fmo_scf_result *result = NULL;
+    const fmo_basis *basis = fmo_dataset_basis(dataset);
+    const size_t nao = (size_t)fmo_basis_ao_num(basis);
+    if (cycles == 0) return fmo_scf_atomic_densities(basis, density, err);
+    const fmo_scf_input input = {.basis = basis,
+                                 .electron_num = fmo_dataset_electron_num(dataset),
+                                 .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset)};
+    fmo_scf_options_init(&scf);
+    scf.fock = *fock;
+    scf.fock.stream = NULL;
+    scf.max_cycles = cycles;
+    fmo_status status = fmo_scf_run(&input, &scf, &result, err);
+    if (status == FMO_ERR_CHECK && result) status = FMO_OK; /* not converged, as intended */
+    if (status == FMO_OK) memcpy(density, result->density, nao * nao * sizeof *density);
+    fmo_scf_result_destroy(result);
+    return status;
+}
+
+/* Computes the density of the first molecule; other fragments get altered copies. */
 static void make_densities(bench_run *run, fock_case *c, int cycles)
 {
     fmo_error err = {FMO_OK, ""};
-    fmo_scf_options scf;
-    fmo_scf_result *result = NULL;
-    const fmo_dataset *dataset = c->dataset[0];
-    const fmo_basis *basis = fmo_dataset_basis(dataset);
     const int64_t one = (int64_t)c->nao * c->nao;
-    fmo_status status;
-    if (cycles == 0) {
-        status = fmo_scf_atomic_densities(basis, c->density, &err);
-    } else {
-        const fmo_scf_input input = {.basis = basis,
-                                     .electron_num = fmo_dataset_electron_num(dataset),
-                                     .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset)};
-        fmo_scf_options_init(&scf);
-        scf.fock = c->options;
-        scf.fock.stream = NULL;
-        scf.max_cycles = cycles;
-        status = fmo_scf_run(&input, &scf, &result, &err);
-        if (status == FMO_ERR_CHECK && result) status = FMO_OK; /* not converged, as intended */
-        if (status == FMO_OK) memcpy(c->density, result->density, (size_t)one * sizeof(double));
-        fmo_scf_result_destroy(result);
-    }
+    const fmo_status status =
+        fock_scf_density(c->dataset[0], &c->options, cycles, c->density, &err);
     if (failed(run, c, status, &err)) return;
     for (int64_t e = c->count * one - 1; e >= one; e--)
         c->density[e] =

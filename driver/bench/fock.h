@@ -95,6 +95,11 @@ extern "C" {
  *  @param[in] small  leave out large systems on the CPU unless a mode was requested */
 void fock_measure(bench_run *run, const fock_item *item, bool small);
 
+/** Computes a density by some SCF cycles, 0: as the sum of atomic densities.
+ *  @param[out] density [nao][nao] */
+fmo_status fock_scf_density(const fmo_dataset *dataset, const fmo_fock_options *fock, int cycles,
+                            double *density, fmo_error *err);
+
 /** Prints the headings of the rows. */
 void fock_print_head(const bench_run *run);
 

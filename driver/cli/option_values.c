@@ -200,7 +200,7 @@ static int64_t bits_of(const cli_choices *choices, const char *word, size_t leng
     return bits;
 }
 
-/* Reads comma-separated names of choices. */
+/* Sets an option whose value is a set: comma-separated names of choices. */
 static fmo_status set_set(const cli_option *row, const char *value, void *options, fmo_error *err)
 {
     int64_t read = 0;

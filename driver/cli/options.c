@@ -168,8 +168,12 @@ static const cli_option option_table[] = {
      .help = "converge the SCF of each data set or .xyz file: RHF, or UHF of open shells"},
     {"uhf", 0, CLI_FLAG, NULL, AT(scf_options.unrestricted), .commands = SCF,
      .help = "UHF also of closed shells"},
+    {"rohf", 0, CLI_FLAG, NULL, AT(scf_options.restricted), .commands = SCF,
+     .help = "ROHF of open shells: one set of orbitals for both spins"},
     {"guess-mix", 0, CLI_FLAG, NULL, AT(scf_options.guess_mix), .commands = SCF,
      .help = "UHF: begin with orbitals of broken symmetry"},
+    {"forces", 0, CLI_SWITCH, NULL, AT(scf_options.forces), .commands = ANY_SCF,
+     .help = "also compute the forces on the nuclei, on the CPU in every mode"},
     {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = ANY_SCF | FRAGMENTS,
      .inputs = GEOMETRY | SYSTEM | PDB,
      .help = "basis set of .xyz files, or to replace the basis set of a system of fragments: a "
@@ -308,9 +312,21 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
 void driver_options_settings(const driver_options *options, char text[DRIVER_SETTINGS_SIZE])
 {
     static const size_t others[] = {
-        AT(fock.threads), AT(fock.no_overlap), AT(gpus),   AT(fock.memory), AT(output),
-        AT(force),        AT(profile),         AT(resume), AT(quiet),       AT(batch),
-        AT(scf),          AT(action),          AT(charge), AT(unit)}; /* the last are in the key */
+        AT(fock.threads),
+        AT(fock.no_overlap),
+        AT(gpus),
+        AT(fock.memory),
+        AT(output),
+        AT(force),
+        AT(profile),
+        AT(resume),
+        AT(quiet),
+        AT(batch),
+        AT(scf),
+        AT(action),
+        AT(charge),
+        AT(unit),                /* these are in the key */
+        AT(scf_options.forces)}; /* a result without them is computed again */
     size_t used = (size_t)snprintf(text, DRIVER_SETTINGS_SIZE, "fmo=%s\n", FMO_VERSION_STRING);
     for (int i = 0; i < OPTION_NUM && used < DRIVER_SETTINGS_SIZE; i++) {
         const cli_option *row = &option_table[i];

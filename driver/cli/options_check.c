@@ -169,6 +169,11 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
 {
     if (options->scf && options->fragments)
         return REFUSE("--scf and --fmo exclude each other: leave out one of them");
+    if (options->scf_options.restricted &&
+        (options->scf_options.unrestricted || options->scf_options.guess_mix))
+        return REFUSE("--rohf and --%s, which is for UHF, exclude each other: leave out one of "
+                      "them",
+                      options->scf_options.unrestricted ? "uhf" : "guess-mix");
     if (options->fragments && options->fock.mode != FMO_MODE_AUTO &&
         options->fock.mode != FMO_MODE_CPU && options->fock.mode != FMO_MODE_FUSED)
         return REFUSE("--mode %s cannot be used with --fmo: use cpu or fused",

@@ -67,7 +67,7 @@ static void draw(driver_progress *progress)
     if (columns > progress->columns) progress->columns = columns;
 }
 
-/* The thread of the heartbeat. */
+/* Body of the thread that redraws the bar at intervals of progress->heartbeat seconds. */
 static void *beat(void *user)
 {
     driver_progress *const progress = user;

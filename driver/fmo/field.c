@@ -173,8 +173,8 @@ static double *list_charges(const fmo_fragments *f, const fmo_subsystem *subsyst
 }
 
 /* Makes the job that computes the field of a subsystem; its lists are freed by forget_sources. */
-static fmo_status look_around(fmo_fragments *f, fmo_subsystem *subsystem, fmo_potential_job *job,
-                              fmo_error *err)
+static fmo_status make_field_job(fmo_fragments *f, fmo_subsystem *subsystem, fmo_potential_job *job,
+                                 fmo_error *err)
 {
     const int n = f->system->fragment_num;
     const size_t most = 2 * (size_t)n + 1;
@@ -224,7 +224,7 @@ fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_subsystem *monomers, int co
     fmo_potential_job *const jobs = calloc((size_t)count + 1, sizeof *jobs);
     fmo_status status = jobs ? FMO_OK : no_memory(err);
     for (int k = 0; k < count && status == FMO_OK; k++)
-        status = look_around(f, &monomers[k], &jobs[k], err);
+        status = make_field_job(f, &monomers[k], &jobs[k], err);
     if (status == FMO_OK) {
         const fmo_potential_options o = options(fock, threads);
         status = fmo_potentials(jobs, (size_t)count, &o, err);
@@ -288,7 +288,7 @@ static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *use
     fmo_potential_job *const job = c->jobs + PAIR_JOBS * k, *const V = job + PLACES;
     const fmo_subsystem *const own[PLACES] = {pair, &f->monomer[pair->fragment[0]],
                                               &f->monomer[pair->fragment[1]]};
-    fmo_status status = look_around(f, pair, &job[BETWEEN], err);
+    fmo_status status = make_field_job(f, pair, &job[BETWEEN], err);
     (void)threads;
     for (int side = 0; side < 2 && status == FMO_OK; side++)
         status = look_again(f, pair, side, &job[OF_I + side], err);

@@ -32,7 +32,7 @@ typedef struct fmo_fragment_iteration {
 /** Options of a calculation; fmo_fragment_options_init sets the defaults. */
 typedef struct fmo_fragment_options {
     fmo_scf_options scf; /**< for monomers and pairs; default 1e-9 hartree and a gradient of 1e-7;
-                            its guess, stability, loose_fock and callbacks are ignored. With
+                            its guess, stability, loose_fock, forces and callbacks are ignored. With
                             scf.deal several processes share fragments and pairs */
     int max_iterations;  /**< largest number of iterations of the monomers, default 60 */
     double convergence;  /**< hartree, default 1e-8: limit of the change of the sum of E'_I; ten

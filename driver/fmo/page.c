@@ -186,9 +186,9 @@ fmo_status fmo_fragment_write_page(const char *path, const fmo_fragment_system *
     const fmo_text_source source = {system, result, basis, ligand};
     fmo_status status =
         FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(path), FMO_GIVEN(system), FMO_GIVEN(result));
+    if (status == FMO_OK) status = fmo_fragment_check_whole(&source, call, err);
     if (status == FMO_OK && (ligand < -1 || ligand >= system->fragment_num))
         status = fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: ligand = %d: expected -1 to %d", call,
                                ligand, system->fragment_num - 1);
-    if (status == FMO_OK) status = fmo_fragment_check_whole(&source, call, err);
     return status == FMO_OK ? fmo_fragment_write_text(path, &source, put_page, call, err) : status;
 }

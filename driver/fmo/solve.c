@@ -192,6 +192,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.gradient_aim = thresholds->aim;
     o.orbitals = orbitals;
     o.loose_fock = 1; /* the Fock matrix is not used */
+    o.forces = 0;
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
     if (o.fock.mode == FMO_MODE_FUSED && !s->number &&

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <fmo/molecule.h>
 #include <fmo/version.h>
 
 /* Prints e.g. "12 shells (7 s, 4 p, 1 d; Cartesian)". */
@@ -247,6 +248,29 @@ void driver_report_cycle(const driver_result *result, FILE *stream)
             c->energy_diis ? " EDIIS" : "");
 }
 
+/* Prints the force on each atom, or why there are none. */
+static void print_forces(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    const fmo_scf_result *scf = result->scf;
+    if (!options->scf_options.forces) return;
+    if (!scf->nuclear_gradient) {
+        fprintf(stream, "  forces     none: the SCF has not converged\n");
+        return;
+    }
+    fprintf(stream, "\n  %5s %-4s %16s %16s %16s   hartree/bohr\n", "atom", "", "force x",
+            "force y", "force z");
+    for (int i = 0; i < scf->nucleus_num; i++) {
+        const double *const g = scf->nuclear_gradient + 3 * i;
+        const int number = fmo_dataset_nucleus_number(result->dataset, i);
+        const bool ghost = fmo_basis_nucleus_charge(fmo_dataset_basis(result->dataset), i) == 0.0;
+        fprintf(stream, "  %5d %-4s %16.10f %16.10f %16.10f\n", i + 1,
+                fmo_element_symbol(ghost ? 0 : number), -g[0], -g[1], -g[2]);
+    }
+    if (scf->mode != FMO_MODE_CPU)
+        fprintf(stream, "  forces were computed on the CPU, which mode %s uses for them\n",
+                fmo_mode_name(scf->mode));
+}
+
 /* Prints the results of an SCF. */
 static void print_scf(const driver_options *options, const driver_result *result, FILE *stream)
 {
@@ -262,13 +286,14 @@ static void print_scf(const driver_options *options, const driver_result *result
         fprintf(stream, "  stability  lowest eigenvalue of the orbital Hessian %.6f: %s\n",
                 scf->hessian_lowest,
                 scf->hessian_lowest < FMO_SCF_UNSTABLE ? "not a minimum" : "a minimum");
-    if (scf->unrestricted)
-        fprintf(stream, "  spin       UHF, multiplicity %d: <S^2> %.6f, exact %.6f\n",
-                scf->multiplicity, scf->spin_square,
+    if (scf->spin_density)
+        fprintf(stream, "  spin       %s, multiplicity %d: <S^2> %.6f, exact %.6f\n",
+                driver_scf_method(scf), scf->multiplicity, scf->spin_square,
                 0.25 * (double)(scf->multiplicity * scf->multiplicity - 1));
     fprintf(stream, "  orbitals   %d, %d of them occupied", scf->mo_num, scf->occupied_num);
     if (scf->unrestricted)
         fprintf(stream, " by alpha and %d by beta electrons", scf->occupied_beta_num);
+    if (scf->restricted) fprintf(stream, ", %d of those doubly", scf->occupied_beta_num);
     fprintf(stream, ", HOMO %.6f", scf->homo);
     if (!isnan(scf->lumo))
         fprintf(stream, ", LUMO %.6f, gap %.6f hartree", scf->lumo, scf->lumo - scf->homo);
@@ -283,6 +308,7 @@ static void print_scf(const driver_options *options, const driver_result *result
             scf->seconds, scf->one_electron_seconds, scf->plan_seconds, scf->guess_seconds,
             scf->fock_seconds, scf->solve_seconds);
     if (!isnan(scf->hessian_lowest)) fprintf(stream, ", stability %.6f", scf->stability_seconds);
+    if (scf->nuclear_gradient) fprintf(stream, ", forces %.6f", scf->forces_seconds);
     fprintf(stream, "\n  energy     %.10f hartree (two-electron part %.10f)%s\n", scf->energy,
             result->energy_2e, scf->converged ? "" : ", NOT CONVERGED");
     if (options->output)
@@ -291,6 +317,7 @@ static void print_scf(const driver_options *options, const driver_result *result
     if (options->molden)
         fprintf(stream, "  Molden     %s%s\n", driver_shown(options->molden),
                 scf->converged ? "" : " (last state, not converged)");
+    print_forces(options, result, stream);
 }
 
 /* With --quiet and several data sets, prints the path to which the line belongs. */
@@ -391,6 +418,7 @@ void driver_report_scf_one(const driver_options *options, const driver_scf_one *
     else
         fprintf(stream, "  %9d %7d %20.10f %10.6f  %s%s\n", scf->nao, scf->cycles, scf->energy,
                 scf->seconds, name, scf->converged ? "" : ", NOT CONVERGED");
+    if (!options->quiet && !options->output) print_forces(options, &one->result, stream);
 }
 
 /* Prints the totals: molecules, seconds, and failures. */

@@ -103,6 +103,11 @@ const char *driver_result_notice(const driver_result *result, int i)
     return NULL;
 }
 
+const char *driver_scf_method(const fmo_scf_result *scf)
+{
+    return scf->restricted ? "ROHF" : scf->unrestricted ? "UHF" : "RHF";
+}
+
 bool driver_mode_reduces(fmo_mode mode)
 {
     return mode == FMO_MODE_CPU || mode == FMO_MODE_SPLIT;

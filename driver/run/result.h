@@ -71,6 +71,9 @@ void driver_result_evaluate(driver_result *result, const double *density, const 
  *  SCF, the build, the cutoff of an SCF, unused options. Returns NULL after the last. */
 const char *driver_result_notice(const driver_result *result, int i);
 
+/** "RHF", "UHF" or "ROHF". */
+const char *driver_scf_method(const fmo_scf_result *scf);
+
 /** Whether --reduce has an effect in this mode. */
 bool driver_mode_reduces(fmo_mode mode);
 

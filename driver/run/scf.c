@@ -190,7 +190,8 @@ static fmo_status write_files(const driver_options *options, const driver_result
                                            .core_hamiltonian = scf->core_hamiltonian,
                                            .total_energy = scf->energy,
                                            .converged = scf->converged,
-                                           .method = scf->unrestricted ? "UHF" : "RHF",
+                                           .gradient = scf->nuclear_gradient,
+                                           .method = driver_scf_method(scf),
                                            .coefficient_beta = scf->coefficient_beta,
                                            .energy_beta = scf->orbital_energy_beta,
                                            .occupation_beta = scf->occupation_beta};
@@ -221,12 +222,12 @@ fmo_status driver_scf_evaluate(const driver_options *options, driver_result *res
     const size_t size = (size_t)result->nao * (size_t)result->nao;
     double *G = malloc(size * sizeof *G);
     if (!G) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for G");
-    for (size_t i = 0; i < size; i++) { /* of UHF the mean of both spins */
+    for (size_t i = 0; i < size; i++) { /* of open shells the mean of both spins */
         G[i] = scf->fock[i] - scf->core_hamiltonian[i];
-        if (scf->unrestricted) G[i] = 0.5 * (G[i] + scf->fock_beta[i] - scf->core_hamiltonian[i]);
+        if (scf->fock_beta) G[i] = 0.5 * (G[i] + scf->fock_beta[i] - scf->core_hamiltonian[i]);
     }
     driver_result_evaluate(result, scf->density, G, NULL, 0.0);
-    if (scf->unrestricted) result->energy_2e = scf->two_electron_energy;
+    if (scf->fock_beta) result->energy_2e = scf->two_electron_energy;
     result->energy = scf->energy;
     result->no_energy = NULL;
     result->profile = scf->fock_profile;

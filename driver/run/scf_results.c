@@ -114,6 +114,7 @@ fmo_status driver_scf_results_restore(driver_scf_results *r, driver_scf_one *one
     fmo_status status = fmo_molecule_key(one->result.dataset, one->result.electrons, one->key, err);
     if (status == FMO_OK) status = fmo_checkpoint_find(r->checkpoint, one->key, &found, err);
     if (status != FMO_OK || !found.key) return status;
+    if (r->options->scf_options.forces && found.converged && !found.gradient) return FMO_OK;
     one->restored = true;
     one->result.energy = found.energy;
     if (!found.converged)
@@ -140,6 +141,8 @@ static fmo_molecule_result describe(const driver_scf_results *r, const driver_sc
     m.orbital_energy = orbitals ? scf->orbital_energy : NULL;
     m.coefficient = orbitals ? scf->coefficient : NULL;
     m.density = keep >> DRIVER_KEEP_DENSITY & 1 ? scf->density : NULL;
+    m.nucleus_num = scf->nucleus_num;
+    m.gradient = scf->nuclear_gradient;
     return m;
 }
 
@@ -162,6 +165,8 @@ fmo_status driver_scf_results_add(driver_scf_results *r, const driver_scf_one *o
         status = fmo_error_set(err, FMO_ERR_INPUT, "%.300s: has changed; run again with --resume",
                                r->path);
     if (status != FMO_OK) return status;
+    if (!r->options->scf_options.forces) molecule.gradient = NULL; /* of an earlier run */
+    if (!molecule.gradient) molecule.nucleus_num = 0;
     molecule.input = one->path;
     molecule.frame = one->result.frame;
     molecule.comment = one->comment;

@@ -62,7 +62,7 @@ typedef struct block {
     size_t bytes;
 } block;
 
-enum { BLOCKS = 4 };
+enum { BLOCKS = 5 };
 
 /* Lists the arrays of a result; with `make`, allocates them in a received result (data is NULL if
  * that fails). */
@@ -80,7 +80,9 @@ static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS
         b[2].bytes = m * n * real;
     }
     if (keep >> DRIVER_KEEP_DENSITY & 1) b[3].bytes = n * n * real;
+    b[4].bytes = 3 * (size_t)r->scf->nucleus_num * real;
     if (make) {
+        r->scf->nuclear_gradient = b[4].bytes ? malloc(b[4].bytes) : NULL;
         r->scf->orbital_energy = b[1].bytes ? malloc(b[1].bytes) : NULL;
         r->scf->coefficient = b[2].bytes ? malloc(b[2].bytes) : NULL;
         r->scf->density = b[3].bytes ? malloc(b[3].bytes) : NULL;
@@ -88,6 +90,7 @@ static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS
     b[1].data = r->scf->orbital_energy;
     b[2].data = r->scf->coefficient;
     b[3].data = r->scf->density;
+    b[4].data = r->scf->nuclear_gradient;
 }
 
 static size_t size_of(driver_scf_one *one, int64_t keep)
@@ -156,7 +159,7 @@ static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, i
         if (!r->scf) return NULL;
         *r->scf = p.scf;
         r->scf->coefficient = r->scf->orbital_energy = r->scf->occupation = NULL;
-        r->scf->density = r->scf->fock = NULL;
+        r->scf->density = r->scf->fock = r->scf->nuclear_gradient = NULL;
         r->scf->overlap = r->scf->core_hamiltonian = NULL;
     }
     list_blocks(r, keep, 1, b);

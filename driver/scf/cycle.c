@@ -13,32 +13,6 @@
 
 /* ---- from a Fock matrix to a density --------------------------------------------------------- */
 
-void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
-{
-    const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->n, s->n), fmo_matrix_of(s->X, s->n, s->m), 0.0,
-                 s->work);
-    op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, s->m),
-                 0.0, out);
-    op->fold(s->la, s->m, 0.5, 1.0, out);
-}
-
-void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
-{
-    fmo_scf_to_orthogonal(s, F, out);
-    fmo_scf_add_projected(s, out);
-}
-
-void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
-{
-    const fmo_linalg_ops *op = s->la->ops;
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(A, s->m, s->m), 0.0,
-                 s->work);
-    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->n, s->m), fmo_transpose_of(s->X, s->n, s->m),
-                 0.0, out);
-    op->fold(s->la, s->n, 0.5, 1.0, out);
-}
-
 /* Purifies P = (high - F) / (high - low) by SP2 (purify.h), followed by one McWeeny step 3x^2 -
  * 2x^3. @return 0 if it does not converge */
 static int purify(fmo_scf_state *s, int occupied, const double *fock_o, double *P)
@@ -84,12 +58,13 @@ void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
     const size_t size = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
     s->gap = INFINITY;
+    if (s->restricted) fmo_scf_diagonalise_effective(s, fock_o);
     for (int c = 0; c < s->channels; c++) {
         double *const F = fock_o + (size_t)c * size, *const D = density_o + (size_t)c * size;
         const int occupied = s->occupied[c];
         if (s->solver == FMO_SCF_SOLVER_PURIFY && occupied > 0 && purify(s, occupied, F, D))
             continue;
-        diagonalise(s, c, F);
+        if (!s->restricted) diagonalise(s, c, F);
         if (occupied > 0)
             op->multiply(s->la, 2.0, fmo_matrix_of(F, s->m, occupied),
                          fmo_transpose_of(F, s->m, occupied), 0.0, D);
@@ -116,7 +91,13 @@ void fmo_scf_canonical_orbitals(fmo_scf_state *s)
     for (int c = 0; c < s->channels; c++) {
         double *const orbitals = s->orbitals + (size_t)c * mm;
         fmo_scf_fock_to_orthogonal(s, s->fock + (size_t)c * nn, orbitals);
-        diagonalise(s, c, orbitals);
+        if (!s->restricted) diagonalise(s, c, orbitals);
+    }
+    if (s->restricted) {
+        fmo_scf_effective_fock(s, s->orbitals, s->coulomb);
+        s->la->ops->add(s->la, mm, 1.0, s->orbitals, 0.0, s->orbitals + mm);
+        s->la->ops->add(s->la, mm, 1.0, s->coulomb, 0.0, s->orbitals);
+        fmo_scf_diagonalise_effective(s, s->orbitals);
     }
     s->solve_seconds += driver_seconds() - start;
 }
@@ -268,86 +249,17 @@ static const double read_density_gradient = 1e-2;
  * one. */
 static const double gradient_ratio_most = 0.5;
 
-/* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
-typedef struct history {
-    int size, num, newest;
-    int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
-                */
-    double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
-} history;
-
-/* Lists the slots from the oldest to the newest. */
-static void slots_by_age(const history *h, int slot[])
-{
-    for (int i = 0; i < h->num; i++) slot[i] = (h->newest + 1 + i + (h->size - h->num)) % h->size;
-}
-
-/* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F, whose norm is sqrt
- * 2 times that of the gradient 2 F_ai. @return the norm of the gradient, hartree */
-static double add_to_history(fmo_scf_state *s, history *h, double energy)
+/* F += shift (1 - D/2): raises the virtual orbitals, and the open ones of ROHF by half of that. */
+static void shift_levels(fmo_scf_state *s, double shift, double *fock_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t nn = (size_t)s->n * (size_t)s->n, mm = (size_t)s->m * (size_t)s->m;
-    const size_t size = (size_t)s->channels * mm;
-    h->newest = (h->newest + 1) % h->size;
-    if (h->newest == h->guess) h->guess = -1; /* overwritten */
-    if (h->num < h->size) h->num++;
-    const size_t at = (size_t)h->newest * size;
-    double *fock = s->history_fock + at, *error = s->history_error + at,
-           *density = s->history_density + at;
-    for (size_t c = 0; c < (size_t)s->channels; c++) {
-        fmo_scf_fock_to_orthogonal(s, s->fock + c * nn, fock + c * mm);
-        op->multiply(s->la, 1.0, fmo_matrix_of(fock + c * mm, s->m, s->m),
-                     fmo_matrix_of(s->density_o + c * mm, s->m, s->m), 0.0, error + c * mm);
-        op->fold(s->la, s->m, 1.0, -1.0, error + c * mm);
-    }
-    op->add(s->la, size, 1.0, s->density_o, 0.0, density);
-    h->energy[h->newest] = energy;
-    double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
-    op->dots(s->la, size, h->num, s->history_error, error, errors);
-    op->dots(s->la, size, h->num, s->history_fock, density, row);    /* tr D_new F_v */
-    op->dots(s->la, size, h->num, s->history_density, fock, column); /* tr D_v F_new */
-    for (int v = 0; v < h->num; v++) {
-        h->B[h->newest][v] = h->B[v][h->newest] = errors[v] / s->channels;
-        h->T[h->newest][v] = row[v] / s->channels;
-        h->T[v][h->newest] = column[v] / s->channels;
-    }
-    return sqrt(0.5 * h->B[h->newest][h->newest]);
-}
-
-/* Returns 1 if the last density differs much from the one before (criteria.h). */
-static int changed_abruptly(const history *h)
-{
-    const int a = h->newest, b = (a + h->size - 1) % h->size;
-    return h->num > 1 && fabs(h->T[a][a] - h->T[a][b] - h->T[b][a] + h->T[b][b]) > FMO_SCF_ABRUPT;
-}
-
-/* Computes the extrapolated Fock matrix by DIIS or EDIIS; plain: the last one without
- * extrapolation. */
-static void extrapolate(fmo_scf_state *s, const history *h, int ediis, int plain, double *fock_o)
-{
-    int slot[FMO_DIIS_MAX], m = 0;
-    double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
-    double c[FMO_DIIS_MAX] = {0.0}, by_slot[FMO_DIIS_MAX] = {0.0};
-    slots_by_age(h, slot);
-    for (int i = 0; i < h->num; i++)
-        if (h->num == 1 || !ediis || slot[i] != h->guess) slot[m++] = slot[i];
-    for (int i = 0; i < m; i++) {
-        E[i] = h->energy[slot[i]];
-        for (int j = 0; j < m; j++) {
-            B[i][j] = h->B[slot[i]][slot[j]];
-            T[i][j] = h->T[slot[i]][slot[j]];
-        }
-    }
-    if (plain)
-        c[m - 1] = 1.0;
-    else if (ediis)
-        fmo_ediis_coefficients(m, E, (const double(*)[FMO_DIIS_MAX])T, c);
-    else
-        fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
-    for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
-    s->la->ops->combine(s->la, (size_t)s->channels * (size_t)s->m * (size_t)s->m, h->num,
-                        s->history_fock, by_slot, fock_o);
+    const int num = s->restricted ? 1 : s->channels;
+    const size_t mm = (size_t)s->m * (size_t)s->m;
+    if (s->restricted) fmo_scf_total_density(s, s->work);
+    op->add(s->la, (size_t)num * mm, -0.5 * shift, s->restricted ? s->work : s->density_o, 1.0,
+            fock_o);
+    for (size_t c = 0; c < (size_t)num; c++)
+        op->add_to_diagonal(s->la, s->m, shift, fock_o + c * mm);
 }
 
 /* Cutoffs of an SCF. The error of an incremental build contributes to the energy in proportion to
@@ -380,7 +292,7 @@ static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
     c.incremental = loosened && FMO_SCF_CUTOFF_ERROR * c.requested * s->n <=
                                     incremental_error_share * o->energy_convergence;
     c.final_from = c.final_at = final_phase_gradient * o->gradient_convergence;
-    if (c.incremental && o->loose_fock)
+    if (c.incremental && fmo_scf_fock_is_loose(o))
         c.final_from = fmax(c.final_at, c.density * c.requested / c.loosest);
     else
         c.loosest = c.requested;
@@ -430,7 +342,7 @@ typedef struct iteration {
     fmo_scf_state *s;
     const fmo_scf_options *o;
     fmo_scf_result *r;
-    history history;
+    fmo_scf_history history;
     cutoffs c;
     fmo_scf_error_ratio error_ratio;
     fmo_scf_how how; /* how the next G is obtained */
@@ -454,10 +366,10 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
 {
     const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
     /* A cached G must be as accurate as this SCF's own would be. */
-    s->fock_2e_known &=
-        s->incremental_builds < o->rebuild_cycles &&
-        (s->largest_cutoff <= o->fock.cutoff ||
-         (o->loose_fock && s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
+    s->fock_2e_known &= s->incremental_builds < o->rebuild_cycles &&
+                        (s->largest_cutoff <= o->fock.cutoff ||
+                         (fmo_scf_fock_is_loose(o) &&
+                          s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
     const iteration it = {.s = s,
                           .o = o,
                           .r = r,
@@ -495,14 +407,14 @@ static void judge(iteration *it, double energy, double gradient)
     r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
     it->within = fmo_scf_within_thresholds(energy, change, r->energy_error, gradient,
                                            o->energy_convergence, o->gradient_convergence);
-    const int no_better = gradient > gradient_ratio_most * before || gradient < o->gradient_aim ||
-                          r->cycles == o->max_cycles;
-    it->abrupt =
-        it->within && changed_abruptly(&it->history); /* a state that may not be stationary */
+    const double aim = fmo_scf_aim(o);
+    const int no_better =
+        gradient > gradient_ratio_most * before || gradient < aim || r->cycles == o->max_cycles;
+    it->abrupt = it->within &&
+                 fmo_scf_changed_abruptly(&it->history); /* a state that may not be stationary */
     it->was_abrupt |= it->abrupt;
     r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
-                   (it->how == FMO_SCF_FULL || it->c.incremental) &&
-                   (o->gradient_aim <= 0.0 || no_better);
+                   (it->how == FMO_SCF_FULL || it->c.incremental) && (aim <= 0.0 || no_better);
 }
 
 /* Extrapolates, solves for the next density and chooses its build. */
@@ -510,7 +422,6 @@ static void next_density(iteration *it)
 {
     const fmo_scf_options *const o = it->o;
     fmo_scf_state *const s = it->s;
-    const fmo_linalg_ops *const op = s->la->ops;
     const double energy = it->r->energy, gradient = it->r->gradient;
     if (energy > it->lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !it->first)
         it->ediis = 1;
@@ -525,14 +436,8 @@ static void next_density(iteration *it)
         it->ediis = again; /* states between the two have a lower energy */
     it->plain = it->was_abrupt && it->within && !again;
     if (!it->is_guess) it->lowest = fmin(it->lowest, energy);
-    extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
-    if (o->level_shift > 0.0 && !it->plain) { /* F + shift (1 - D/2) */
-        const size_t mm = (size_t)s->m * (size_t)s->m;
-        op->add(s->la, (size_t)s->channels * mm, -0.5 * o->level_shift, s->density_o, 1.0,
-                s->orbitals);
-        for (size_t c = 0; c < (size_t)s->channels; c++)
-            op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals + c * mm);
-    }
+    fmo_scf_extrapolate(s, &it->history, it->ediis, it->plain || it->alone, s->orbitals);
+    if (o->level_shift > 0.0 && !it->plain) shift_levels(s, o->level_shift, s->orbitals);
     if (it->r->cycles < o->max_cycles) {
         fmo_scf_solve(s, s->orbitals, s->density_o);
         fmo_scf_density_from_orthogonal(s);
@@ -572,7 +477,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                                      .fock_seconds = s->fock_seconds,
                                      .solve_seconds = s->solve_seconds};
         const double energy = fmo_scf_build(s, it.how);
-        const double gradient = add_to_history(s, &it.history, energy);
+        const double gradient = fmo_scf_history_add(s, &it.history, energy);
         const int finite = isfinite(energy) && isfinite(gradient);
         if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
         judge(&it, energy, gradient);

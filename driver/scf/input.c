@@ -63,7 +63,9 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
                  {"solver", o->solver, 0, FMO_SCF_SOLVER_COUNT - 1},
                  {"stability", o->stability, 0, FMO_SCF_STABILITY_COUNT - 1},
                  {"unrestricted", o->unrestricted, 0, 1},
+                 {"restricted", o->restricted, 0, 1},
                  {"guess_mix", o->guess_mix, 0, 1},
+                 {"forces", o->forces, 0, 1},
                  {"max_cycles", o->max_cycles, 1, INT_MAX},
                  {"diis_size", o->diis_size, 1, FMO_DIIS_MAX},
                  {"rebuild_cycles", o->rebuild_cycles, 0, INT_MAX}};
@@ -90,6 +92,11 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
         if (!real[k].good)
             return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_run: %s = %g: expected %s",
                                  real[k].name, real[k].value, real[k].expected);
+    if (o->restricted && (o->unrestricted || o->guess_mix))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_scf_run: restricted = 1 with %s = 1, which is for UHF: set one "
+                             "of them to 0",
+                             o->unrestricted ? "unrestricted" : "guess_mix");
     return FMO_OK;
 }
 
@@ -120,14 +127,16 @@ uint64_t fmo_scf_options_digest(const fmo_scf_options *o)
                               o->auto_in_fused,
                               o->loose_fock,
                               o->unrestricted,
-                              o->guess_mix};
+                              o->restricted,
+                              o->guess_mix,
+                              o->forces};
     uint64_t sum = driver_hash_of_nothing;
     driver_hash(&sum, numbers, sizeof numbers);
     return sum;
 }
 
-/* Checks that the multiplicity is one that the electrons can have, and that UHF does what is
- * requested. */
+/* Checks that the multiplicity is one that the electrons can have, and that UHF or ROHF does what
+ * is requested. */
 static fmo_status check_spin(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err)
 {
     const int multiplicity = in->multiplicity > 0 ? in->multiplicity : 1;
@@ -138,7 +147,7 @@ static fmo_status check_spin(const fmo_scf_input *in, const fmo_scf_options *o, 
         return fmo_error_set(
             err, FMO_ERR_INPUT,
             "%d electrons: RHF needs an even number; choose another --charge, or a "
-            "multiplicity of 2 or more (UHF)",
+            "multiplicity of 2 or more (open shells)",
             in->electron_num);
     if (multiplicity - 1 > in->electron_num || (in->electron_num - multiplicity + 1) % 2)
         return fmo_error_set(err, FMO_ERR_INPUT,
@@ -150,6 +159,10 @@ static fmo_status check_spin(const fmo_scf_input *in, const fmo_scf_options *o, 
     if (in->projector)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "a projector with open shells: only RHF has projectors");
+    if (o->restricted && o->stability != FMO_SCF_STABILITY_NONE)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "the stability of ROHF cannot be analysed: choose stability none, or "
+                             "UHF");
     return FMO_OK;
 }
 
@@ -256,14 +269,14 @@ void fmo_scf_from_normal(const fmo_scf_normal *from, fmo_scf_result *r)
     scale_matrix(n, norm, 1, r->fock);
     scale_matrix(n, norm, 1, r->overlap);
     scale_matrix(n, norm, 1, r->core_hamiltonian);
-    if (r->unrestricted) {
+    if (r->spin_density) {
         scale_matrix(n, norm, -1, r->spin_density);
         scale_matrix(n, norm, 1, r->fock_beta);
     }
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < n; i++) {
             r->coefficient[k * n + i] /= norm[i];
-            if (r->unrestricted) r->coefficient_beta[k * n + i] /= norm[i];
+            if (r->coefficient_beta) r->coefficient_beta[k * n + i] /= norm[i];
         }
 }
 

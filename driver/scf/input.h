@@ -21,7 +21,7 @@ FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
 /* Returns FMO_OK, or FMO_ERR_ARGUMENT or FMO_ERR_INPUT with the cure in err. */
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err);
 
-/* Number of channels of an SCF: 2 for UHF. */
+/* Number of channels of an SCF: 2 for UHF and ROHF. */
 static inline int fmo_scf_channels(const fmo_scf_input *in, const fmo_scf_options *o)
 {
     return in->multiplicity > 1 || o->unrestricted ? 2 : 1;

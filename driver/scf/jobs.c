@@ -21,6 +21,9 @@ void fmo_scf_batch_give_back(const batch *b, size_t k)
 void fmo_scf_batch_note_end(batch *b, size_t k, int concurrent)
 {
     fmo_scf_job *const job = &b->jobs[k];
+    const fmo_scf_options *const o = concurrent ? &b->concurrent : b->options;
+    if (job->status == FMO_OK)
+        job->status = fmo_scf_add_forces(&job->input, o, &job->result, &job->err);
     if (!concurrent || job->status != FMO_ERR_MEMORY) fmo_scf_batch_give_back(b, k);
     pthread_mutex_lock(&b->lock);
     if (concurrent && job->status == FMO_ERR_MEMORY)

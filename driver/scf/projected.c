@@ -1,5 +1,6 @@
-/* Orbitals that a projector P = sum_k l_k l_k^T raises far above all others, such as the hybrid
- * orbitals of cut bonds with l = sqrt(B) S chi. They are treated separately, so that rounding
+/* Transformations between the AO basis and the orthogonal basis; and orbitals that a projector
+ * P = sum_k l_k l_k^T raises far above all others, such as the hybrid orbitals of cut bonds with
+ * l = sqrt(B) S chi. They are treated separately, so that rounding
  * errors of the large elements of P enter neither energy nor gradient, and a Fock matrix can be
  * purified without them.
  *
@@ -17,6 +18,36 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+/* ---- transformations ------------------------------------------------------------------------- */
+
+void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->n, s->n), fmo_matrix_of(s->X, s->n, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, 1.0, fmo_transpose_of(s->X, s->n, s->m), fmo_matrix_of(s->work, s->n, s->m),
+                 0.0, out);
+    op->fold(s->la, s->m, 0.5, 1.0, out);
+}
+
+void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
+{
+    fmo_scf_to_orthogonal(s, F, out);
+    fmo_scf_add_projected(s, out);
+}
+
+void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->X, s->n, s->m), fmo_matrix_of(A, s->m, s->m), 0.0,
+                 s->work);
+    op->multiply(s->la, 1.0, fmo_matrix_of(s->work, s->n, s->m), fmo_transpose_of(s->X, s->n, s->m),
+                 0.0, out);
+    op->fold(s->la, s->n, 0.5, 1.0, out);
+}
+
+/* ---- projected-out orbitals ------------------------------------------------------------------ */
 
 enum { PROJECTED_MOST = 64 };
 

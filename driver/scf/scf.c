@@ -1,5 +1,5 @@
-/* Runs one RHF or UHF calculation on the matrices of a backend (linalg.h), and makes its result.
- * The steps are in start.c, cycle.c and stability.c. */
+/* Runs one RHF, UHF or ROHF calculation on the matrices of a backend (linalg.h), and makes its
+ * result. The steps are in start.c, cycle.c and stability.c. */
 #include "base/arguments.h"
 #include "driver/base/clock.h"
 #include "driver/scf/criteria.h"
@@ -28,23 +28,25 @@ void fmo_scf_result_destroy(fmo_scf_result *r)
     free(r->occupation_beta);
     free(r->spin_density);
     free(r->fock_beta);
+    free(r->nuclear_gradient);
     free(r);
 }
 
 /* Allocates a result with zeros in its arrays and NaN in its energies. */
-fmo_scf_result *fmo_scf_new_result(int nao, int channels)
+fmo_scf_result *fmo_scf_new_result(int nao, int channels, int restricted)
 {
     const size_t n = (size_t)nao;
     fmo_scf_result *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->nao = nao;
-    r->unrestricted = channels > 1;
+    r->unrestricted = channels > 1 && !restricted;
+    r->restricted = channels > 1 && restricted;
     r->energy = r->two_electron_energy = r->energy_change = r->gradient = r->energy_error =
         r->homo = r->lumo = r->hessian_lowest = NAN;
     const struct {
         double **array;
         size_t size;
-        int always;
+        int needed;
     } all[] = {{&r->coefficient, n * n, 1},
                {&r->orbital_energy, n, 1},
                {&r->occupation, n, 1},
@@ -52,13 +54,13 @@ fmo_scf_result *fmo_scf_new_result(int nao, int channels)
                {&r->fock, n * n, 1},
                {&r->overlap, n * n, 1},
                {&r->core_hamiltonian, n * n, 1},
-               {&r->coefficient_beta, n * n, 0},
-               {&r->orbital_energy_beta, n, 0},
-               {&r->occupation_beta, n, 0},
-               {&r->spin_density, n * n, 0},
-               {&r->fock_beta, n * n, 0}};
+               {&r->coefficient_beta, n * n, r->unrestricted},
+               {&r->orbital_energy_beta, n, r->unrestricted},
+               {&r->occupation_beta, n, r->unrestricted},
+               {&r->spin_density, n * n, channels > 1},
+               {&r->fock_beta, n * n, channels > 1}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        if (!all[k].always && !r->unrestricted) continue;
+        if (!all[k].needed) continue;
         *all[k].array = calloc(all[k].size, sizeof(double));
         if (*all[k].array) continue;
         fmo_scf_result_destroy(r);
@@ -140,6 +142,12 @@ double fmo_scf_expectation(size_t size, const double *density, const double *M)
     return sum;
 }
 
+/* Sorts the orbitals of a result of ROHF by energy: an open one may be above a virtual one. */
+static void sort_orbitals(void *user)
+{
+    fmo_scf_sort_orbitals(user);
+}
+
 /* Copies the orbitals of a channel, their energies and occupations into arrays of the result. */
 static void collect_channel(fmo_scf_state *s, int channel, double *coefficient, double *energy,
                             double *occupation)
@@ -153,6 +161,7 @@ static void collect_channel(fmo_scf_state *s, int channel, double *coefficient, 
     for (int k = 0; k < s->m; k++) {
         energy[k] = s->orbital_energy[(size_t)channel * (size_t)s->n + (size_t)k];
         occupation[k] = k < s->occupied[channel] ? 2.0 / s->channels : 0.0;
+        if (s->restricted) occupation[k] += k < s->occupied[1] ? 1.0 : 0.0;
     }
 }
 
@@ -160,14 +169,20 @@ static void collect_channel(fmo_scf_state *s, int channel, double *coefficient, 
 static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
 {
     collect_channel(s, 0, r->coefficient, r->orbital_energy, r->occupation);
-    if (s->channels > 1)
+    if (s->restricted)
+        s->la->ops->on_host(s->la, sort_orbitals, r);
+    else if (s->channels > 1)
         collect_channel(s, 1, r->coefficient_beta, r->orbital_energy_beta, r->occupation_beta);
     r->homo = r->lumo = NAN;
     for (int c = 0; c < s->channels; c++) {
         const double *const energy = s->orbital_energy + (size_t)c * (size_t)s->n;
-        const int occupied = s->occupied[c];
-        if (occupied > 0) r->homo = fmax(r->homo, energy[occupied - 1]); /* of NaN: the other */
-        if (occupied < s->m) r->lumo = fmin(r->lumo, energy[occupied]);
+        for (int k = 0; k < s->m; k++) { /* fmin and fmax of NaN: the other */
+            const int occupied = s->occupied[s->restricted ? 0 : c];
+            if (k < occupied)
+                r->homo = fmax(r->homo, energy[k]);
+            else
+                r->lumo = fmin(r->lumo, energy[k]);
+        }
     }
 }
 
@@ -183,7 +198,7 @@ static void weigh(void *user)
     const weighing *const w = user;
     fmo_scf_result *const r = w->r;
     const size_t n = (size_t)r->nao;
-    for (size_t k = 0; k < n * n && r->unrestricted; k++) { /* D of either spin, times 2 */
+    for (size_t k = 0; k < n * n && r->spin_density; k++) { /* D of either spin, times 2 */
         const double alpha = r->density[k], beta = r->spin_density[k];
         r->density[k] = 0.5 * (alpha + beta);
         r->spin_density[k] = 0.5 * (alpha - beta);
@@ -197,8 +212,8 @@ static void weigh(void *user)
     }
 }
 
-/* Returns <S^2> of UHF: S_z (S_z + 1) + N_beta - tr D_alpha S D_beta S (Szabo and Ostlund, Modern
- * Quantum Chemistry, eq. 2.271). */
+/* Returns <S^2> of open shells: S_z (S_z + 1) + N_beta - tr D_alpha S D_beta S (Szabo and Ostlund,
+ * Modern Quantum Chemistry, eq. 2.271). */
 static double spin_square(fmo_scf_state *s)
 {
     const size_t mm = (size_t)s->m * (size_t)s->m;
@@ -251,10 +266,12 @@ static void check(void *user)
 {
     running *const c = user;
     c->status = fmo_scf_check_input(c->input, c->options, &c->err);
+    if (c->status == FMO_OK && c->options->forces)
+        c->status = fmo_scf_check_forces(c->input, &c->err);
     if (c->status != FMO_OK) return;
     const int n = fmo_basis_ao_num(c->input->basis);
     const int channels = fmo_scf_channels(c->input, c->options);
-    c->r = fmo_scf_new_result(n, channels);
+    c->r = fmo_scf_new_result(n, channels, c->options->restricted);
     c->s.orbital_energy = calloc((size_t)(n * channels), sizeof *c->s.orbital_energy);
     if (!c->r || !c->s.orbital_energy)
         c->status =
@@ -275,6 +292,7 @@ static fmo_status begin(running *c, fmo_error *err)
         return s->la->error.status; /* there was no memory for the request itself */
     s->n = fmo_basis_ao_num(c->input->basis);
     s->channels = fmo_scf_channels(c->input, o);
+    s->restricted = s->channels > 1 && o->restricted;
     c->r->multiplicity = c->input->multiplicity > 0 ? c->input->multiplicity : 1;
     s->occupied[0] = (c->input->electron_num + c->r->multiplicity - 1) / 2;
     s->occupied[1] = c->input->electron_num - s->occupied[0];
@@ -349,7 +367,8 @@ static fmo_status prepare(running *c, fmo_error *err)
         s->la->ops->upload(s->la, size, r->overlap, s->exchange);
     if (status != FMO_OK) return status;
     if (!s->projected.num) fmo_scf_add_matrix((size_t)s->n, in->projector, r->core_hamiltonian);
-    if (in->projector && !s->projected.separate) s->solver = FMO_SCF_SOLVER_DIAGONALISE;
+    if ((in->projector && !s->projected.separate) || s->restricted)
+        s->solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s->solver;
     for (int k = 0; k < s->channels; k++)
         s->la->ops->upload(s->la, size, r->core_hamiltonian, fmo_scf_of_channel(s, s->core, k));
@@ -456,6 +475,7 @@ fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *option
     if (status != FMO_OK) return status;
     status =
         fmo_scf_run_one("fmo_scf_run", input ? &normal.input : NULL, options, &alone, result, err);
+    if (status == FMO_OK) status = fmo_scf_add_forces(&normal.input, options, result, err);
     if (result) fmo_scf_from_normal(&normal, *result);
     fmo_scf_normal_free(&normal);
     return status;

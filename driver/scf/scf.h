@@ -1,4 +1,4 @@
-/* Self-consistent field, RHF and UHF, on top of Fock plans: initial guess, DIIS, incremental
+/* Self-consistent field, RHF, UHF and ROHF, on top of Fock plans: initial guess, DIIS, incremental
  * builds, canonical orthogonalisation, stability analysis. The algorithm is the same on the CPU and
  * the GPU; in mode fused all matrices stay in GPU memory during a cycle. The method is described in
  * docs/explanation/scf-method.md. Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J.
@@ -97,9 +97,11 @@ typedef struct fmo_scf_options {
     fmo_scf_guess guess; /**< default FMO_SCF_GUESS_SAD */
     int unrestricted;    /**< 1: UHF also for multiplicity 1; 0, the default: UHF for open shells
                             alone. UHF runs in modes cpu, split and reference; auto becomes cpu */
-    int guess_mix; /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
-                      the lowest virtual orbital are rotated by 45 degrees, in opposite
-                      directions for the two spins; default 0 */
+    int restricted; /**< 1: ROHF for open shells, in the same modes, without stability analysis;
+                       with multiplicity 1 it is RHF. Not with unrestricted. 0, the default: UHF */
+    int guess_mix;  /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
+                       the lowest virtual orbital are rotated by 45 degrees, in opposite
+                       directions for the two spins; default 0 */
     int guess_is_fixed; /**< 1: users cannot choose another guess, so the verdict does not suggest
                            one; default 0 */
     int max_cycles;     /**< largest number of Fock builds, default 100; a few more are allowed for
@@ -131,6 +133,11 @@ typedef struct fmo_scf_options {
                        to the cutoff, so it differs from 1/2 Tr D (H + F) in the last digits. 0, the
                        default: both are accurate to the cutoff. No effect on SCFs that run in one
                        thread block of a GPU, which keep all integrals */
+    int forces; /**< 1: also compute the derivative of the energy with respect to the nuclei, on the
+                   CPU in every mode; the orbital gradient is then reduced to 1e-6 hartree unless
+                   gradient_aim is set, and loose_fock has no effect. 0, the default: not. Not with
+                   a field, a projector or a core Hamiltonian other than the basis':
+                   FMO_ERR_UNSUPPORTED */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
     void *user; /**< passed to callback, finished and begun */
@@ -172,10 +179,11 @@ typedef struct fmo_scf_input {
     const double *field;
     const double *projector; /**< P, likewise, such as B S|phi><phi|S, which keeps the orbital phi
                                 out of the occupied space; RHF only */
-    /** 2S + 1, the number of unpaired electrons plus 1; 0 means 1. Above 1: UHF. */
+    /** 2S + 1, the number of unpaired electrons plus 1; 0 means 1. Above 1: UHF or ROHF. */
     int multiplicity;
-    const double *spin_density; /**< UHF with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
-                                   NULL: the density is divided among the spins in proportion */
+    const double
+        *spin_density; /**< open shells with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
+                          NULL: the density is divided among the spins in proportion */
 } fmo_scf_input;
 
 /** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
@@ -183,7 +191,7 @@ typedef struct fmo_scf_input {
 typedef struct fmo_scf_result {
     int nao;                 /**< number of basis functions */
     int mo_num;              /**< number of orbitals, nao - dropped */
-    int occupied_num;        /**< number of doubly occupied orbitals; UHF: of alpha orbitals */
+    int occupied_num;        /**< number of occupied orbitals; UHF: of alpha electrons */
     int dropped;             /**< number of dropped eigenvectors of the overlap */
     double overlap_smallest; /**< smallest eigenvalue of the overlap of normalised functions; a
                                 lower bound if the overlap is well conditioned */
@@ -208,8 +216,9 @@ typedef struct fmo_scf_result {
     double lumo; /**< energy of the lowest virtual orbital, hartree; NaN without one */
     double *coefficient;      /**< [mo_num][nao], in ascending order of energy */
     double *orbital_energy;   /**< [mo_num] eigenvalues of the last Fock matrix, hartree, without
-                                 level shift */
-    double *occupation;       /**< [mo_num], 2 or 0; UHF: 1 or 0 */
+                                 level shift; ROHF: of Roothaan's effective one */
+    double *occupation;       /**< [mo_num], 2 or 0; UHF: 1 or 0; ROHF: 2, 1 or 0, and an orbital
+                                 with 1 may be above one with 0 */
     double *density;          /**< [nao][nao], the density to which the energy belongs */
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
@@ -217,14 +226,20 @@ typedef struct fmo_scf_result {
     /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
      * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
     int unrestricted;
+    /** ROHF: 1, and then fock is that of alpha electrons, fock_beta and spin_density are set as of
+     * UHF, and occupied_beta_num orbitals are doubly occupied. Otherwise 0. */
+    int restricted;
     int multiplicity;            /**< 2S + 1 of the input */
-    int occupied_beta_num;       /**< number of occupied beta orbitals */
+    int occupied_beta_num;       /**< number of orbitals occupied by beta electrons */
     double spin_square;          /**< <S^2>; S(S + 1) without contamination by higher spins */
     double *coefficient_beta;    /**< [mo_num][nao] */
     double *orbital_energy_beta; /**< [mo_num], hartree */
     double *occupation_beta;     /**< [mo_num], 1 or 0 */
     double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
     double *fock_beta;           /**< [nao][nao], hartree */
+    int nucleus_num;             /**< number of nuclei of nuclear_gradient; 0 without forces */
+    double *nuclear_gradient; /**< [nucleus_num][3] hartree/bohr, with options.forces if the SCF has
+                                 converged; otherwise NULL. Forces are its negative */
     /** Lowest eigenvalue of the real orbital Hessian (A + B), hartree: of RHF that of singlets, of
      * UHF that of rotations of both spins. NaN if the stability was not checked or there are no
      * virtual orbitals. */
@@ -246,6 +261,7 @@ typedef struct fmo_scf_result {
                              its share of the whole time */
     double solve_seconds; /**< from Fock matrices to densities */
     double stability_seconds; /**< orbital Hessian */
+    double forces_seconds;    /**< nuclear_gradient */
     char verdict[320]; /**< one line: "converged in 9 cycles", or why it did not converge and what
                           may help */
 } fmo_scf_result;
@@ -262,6 +278,16 @@ typedef struct fmo_scf_result {
 FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
                                fmo_scf_result **result, fmo_error *err);
 FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowed */
+
+/** Computes the derivative of the energy of a converged SCF with respect to the nuclei, as with
+ * options.forces, from the result's density and Fock matrix (of UHF those of both spins). Its error
+ * is proportional to the orbital gradient of the result. The two-electron part runs on the CPU.
+ * @param[in] options cutoff, threads and memory count; NULL: defaults
+ * @param[out] gradient [nucleus_num of the basis][3] hartree/bohr; untouched on error
+ * @return FMO_OK, FMO_ERR_CHECK (the SCF has not converged), FMO_ERR_UNSUPPORTED (a field, a
+ *   projector or a core Hamiltonian other than the basis'), FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *options,
+                                    const fmo_scf_result *result, double *gradient, fmo_error *err);
 
 /** One molecule of a batch and its result. Zero it before setting fields. */
 typedef struct fmo_scf_job {

@@ -1,6 +1,7 @@
 /* The state of a running SCF and its steps, file by file. Calls go one way: batch.c ->
  * lockstep_batches.c -> lockstep.c -> scf.c, and batch.c -> block/block.c -> scf.c, with jobs.c
- * below all three of a batch; scf.c -> stability.c, start.c -> cycle.c -> projected.c -> linalg.h.
+ * below all three of a batch; scf.c -> stability.c, start.c -> cycle.c -> history.c -> rohf.c,
+ * projected.c -> linalg.h.
  */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
@@ -33,7 +34,9 @@ typedef struct fmo_projected {
  * lowest orbitals are doubly occupied; UHF has one for each spin, alpha first. The density of a
  * channel is twice that of its orbitals, D_c = 2 C C^T, so that each channel of two looks like one
  * of RHF: F_c = H + J(D) - K(D_c)/2 with D the mean of the channels, and energy, gradient, and the
- * products that DIIS and EDIIS need are means over channels. Matrices are in the memory of la:
+ * products that DIIS and EDIIS need are means over channels. ROHF has the two channels of UHF with
+ * the same orbitals in both, closed, open and virtual ones in this order; DIIS extrapolates its
+ * effective Fock matrix (rohf.c). Matrices are in the memory of la:
  * [n][n] in the AO basis, [m][m] in the orthogonal basis ("_o"), one for each channel where it is
  * said. */
 typedef struct fmo_scf_state {
@@ -50,6 +53,7 @@ typedef struct fmo_scf_state {
     int threads;            /* threads of the host */
     int devices;            /* number of GPUs that share builds; 0: builds run on the CPU */
     int n, m, channels, occupied[FMO_SCF_CHANNELS];
+    int restricted; /* 1: ROHF */
     double nuclear_repulsion;
 
     double *memory; /* one allocation that contains all backend arrays below */
@@ -63,7 +67,9 @@ typedef struct fmo_scf_state {
     double *density_o;                         /* [channel] X^-1 D X^-T, with trace 2 occupied */
 
     double *history_fock, *history_error,
-        *history_density; /* [size][channel][m][m] in the orthogonal basis */
+        *history_density;      /* [size][channel][m][m] in the orthogonal basis; the error of ROHF:
+                                  [size][m][m] */
+    double *history_effective; /* [size][2][m][m] of ROHF: effective, and that of alpha electrons */
 
     double *orbitals;       /* [channel] m x m: eigenvectors of the last Fock matrix as columns */
     double *orbital_energy; /* [channel][n], m of them used, in host memory */
@@ -94,6 +100,18 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
  * which finishes them before a GPU has started. */
 int fmo_scf_is_quick_on_cpu(const fmo_fock_options *fock, double cubes);
 extern const char fmo_scf_quick_on_cpu_reason[]; /* reason for the report */
+/* Limit of the orbital gradient with forces, whose error is proportional to it. */
+#define FMO_SCF_FORCES_AIM 1e-6
+/* Returns the orbital gradient that a converged SCF continues to, or 0. */
+static inline double fmo_scf_aim(const fmo_scf_options *o)
+{
+    return o->gradient_aim > 0.0 || !o->forces ? o->gradient_aim : FMO_SCF_FORCES_AIM;
+}
+/* Returns 1 if the Fock matrix of the result may be less accurate than the cutoff. */
+static inline int fmo_scf_fock_is_loose(const fmo_scf_options *o)
+{
+    return o->loose_fock && !o->forces;
+}
 /* Returns 1 if orbitals are requested or needed for the stability analysis. */
 static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 {
@@ -129,8 +147,8 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err);
 
-/* NULL if there is no memory. channels: 2 for UHF */
-fmo_scf_result *fmo_scf_new_result(int nao, int channels);
+/* NULL if there is no memory. channels: 2 for UHF and ROHF; restricted: 1 for ROHF */
+fmo_scf_result *fmo_scf_new_result(int nao, int channels, int restricted);
 /* Returns sum_ij D_ij M_ij over `size` elements; 0 if M is NULL. */
 double fmo_scf_expectation(size_t size, const double *density, const double *M);
 /* Writes r->verdict. */
@@ -177,6 +195,13 @@ void fmo_scf_forget_cached(fmo_scf_cache *cache);
 
 /* ---- projected.c ---- */
 
+/* out = X^T F X, with P of the projected-out orbitals added. */
+void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out);
+/* out = X^T A X: from [n][n] to [m][m], symmetric. */
+void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out);
+/* out = X A X^T: from [m][m] to [n][n], exactly symmetric. */
+void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out);
+
 /* Rotates X so that the orbitals that the projector projects out are its last columns. Does nothing
  * without a projector or if the projector has too many orbitals. */
 fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err);
@@ -199,15 +224,9 @@ double fmo_scf_projected_energy(fmo_scf_state *s);
 
 /* ---- cycle.c ---- */
 
-/* out = X^T F X, with P of the projected-out orbitals added. */
-void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out);
-/* out = X^T A X: from [n][n] to [m][m], symmetric. */
-void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out);
-/* out = X A X^T: from [m][m] to [n][n], exactly symmetric. */
-void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out);
-
 /* Computes the densities of the lowest orbitals of the Fock matrices of all channels, both
- * [channel][m][m]; overwrites work and work2, and fock_o if it diagonalises. */
+ * [channel][m][m]; overwrites work and work2, and fock_o if it diagonalises. Of ROHF fock_o has the
+ * effective Fock matrix and that of alpha electrons. */
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o);
 /* Transforms the densities of all channels from density_o to density. */
 void fmo_scf_density_from_orthogonal(fmo_scf_state *s);
@@ -237,6 +256,48 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
 
 /* Copies the plan's profile of its last build and the reason of the mode into the result. */
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
+
+/* ---- gradient.c ---- */
+
+/* Refuses forces where a matrix of the caller's has no derivative that is known. */
+fmo_status fmo_scf_check_forces(const fmo_scf_input *in, fmo_error *err);
+/* Adds the forces to a result that has converged, if they are requested. The result may be NULL,
+ * and is freed and NULL after an error. */
+fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
+                              fmo_scf_result **result, fmo_error *err);
+
+/* ---- history.c ---- */
+
+/* History of Fock matrices. Slots are filled cyclically; B and T are indexed by slot. */
+typedef struct fmo_scf_history {
+    int size, num, newest;
+    int guess; /* slot of an initial density that does not come from doubly occupied orbitals, or -1
+                */
+    double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
+} fmo_scf_history;
+
+/* Stores F and D of this cycle in the orthogonal basis, and the error F D - D F.
+ * @return the norm of the gradient, hartree */
+double fmo_scf_history_add(fmo_scf_state *s, fmo_scf_history *h, double energy);
+/* Returns 1 if the last density differs much from the one before (criteria.h). */
+int fmo_scf_changed_abruptly(const fmo_scf_history *h);
+/* Computes the extrapolated Fock matrices by DIIS or EDIIS, of ROHF the effective one and that of
+ * alpha electrons; plain: the last ones without extrapolation. */
+void fmo_scf_extrapolate(fmo_scf_state *s, const fmo_scf_history *h, int ediis, int plain,
+                         double *fock_o);
+
+/* ---- rohf.c ---- */
+
+/* Computes the effective Fock matrix [m][m] of the state's density_o and the Fock matrices of both
+ * spins, [channel][m][m]; overwrites work and work2. */
+void fmo_scf_effective_fock(fmo_scf_state *s, const double *fock_o, double *effective);
+/* Computes the density of all electrons, [m][m], from density_o. */
+void fmo_scf_total_density(fmo_scf_state *s, double *total);
+/* Diagonalises the effective Fock matrix, and chooses the occupied orbitals. fock_o: that matrix
+ * and the one of alpha electrons, both overwritten by the orbitals; overwrites work and work2. */
+void fmo_scf_diagonalise_effective(fmo_scf_state *s, double *fock_o);
+/* Sorts the orbitals of a result by energy. */
+void fmo_scf_sort_orbitals(fmo_scf_result *r);
 
 /* ---- stability.c ---- */
 

@@ -111,6 +111,7 @@ void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
     if (diis_size < FMO_SCF_HISTORY_LEAST) diis_size = FMO_SCF_HISTORY_LEAST;
     const size_t size = (size_t)s->n * (size_t)s->n, all_of = (size_t)s->channels * size;
     const size_t past = (size_t)diis_size * all_of;
+    const size_t past_one = (size_t)diis_size * size;
     const struct {
         double **array;
         size_t count;
@@ -126,8 +127,9 @@ void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
                {&s->orbitals, all_of},
                {&s->core, 3 * all_of},
                {&s->history_fock, past},
-               {&s->history_error, past},
-               {&s->history_density, past}};
+               {&s->history_error, s->restricted ? past_one : past},
+               {&s->history_density, past},
+               {&s->history_effective, s->restricted ? past : 0}};
     size_t total = 0, at = 0;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) total += padded(all[k].count);
     s->memory = s->la->ops->allocate(s->la, total);
@@ -402,9 +404,7 @@ int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf
     now.fock_2e_known =
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(cache, DENSITY), bytes);
     *s = now;
-    cache->state.memory = cache->state.projected.memory =
-        NULL; /* the arrays belong to the SCF again */
-    fmo_scf_forget_cached(cache);
+    fmo_scf_forget_cached(cache); /* the arrays belong to the SCF again */
     return 1;
 }
 

@@ -15,17 +15,11 @@
 #include "base/stack.h"
 #include "base/threads.h"
 #include "base/vector.h"
+#include "integrals/one_electron/charge_list.h"
 #include "integrals/one_electron/charge_sums.h"
+#include "integrals/one_electron/moments_1d.h"
 #include "integrals/one_electron/products.h"
 #include "integrals/tuning.h"
-
-/* Charges in an order in which neighbours in the list are close in space, so that the charges of a
- * vector are usually all near a product or all far from it. */
-typedef struct charge_list {
-    size_t num;     /* a multiple of FMO_CHARGE_GROUP */
-    double *memory; /* holds the four columns */
-    const double *charge, *coord[3];
-} charge_list;
 
 /* Charges are processed in pieces of this number: their coordinates relative to both centres of a
  * pair then stay in the L2 cache. */
@@ -58,7 +52,7 @@ typedef void product_function(const worker *w, const fmo_product *z, fmo_product
 struct one_electron {
     const fmo_centres *bra, *ket; /* the same, or of two bases */
     product_function *function;
-    const charge_list *charges; /* NULL: none */
+    const fmo_charge_list *charges; /* NULL: none */
     const fmo_charge_kernels *kernels;
     int axis;      /* of a dipole moment: x 0, y 1, z 2 */
     double origin; /* its coordinate on this axis */
@@ -84,33 +78,9 @@ struct worker {
 
 /* ---- overlap, dipole moment and kinetic energy ----------------------------------------------- */
 
-/* One-dimensional integrals by the powers of x, y or z at A and at B. */
-typedef double table_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT];
-
-/* Overlaps without the factor sqrt(pi/p). Raises the power at B if it is above 0, else the power at
- * A. */
-FMO_HD void overlap_1d(int la, int lb, const fmo_product *z, int x, table_1d s)
-{
-    s[0][0] = 1.0;
-    FMO_UNROLL
-    for (int i = 0; i <= la; i++) {
-        FMO_UNROLL
-        for (int j = 0; j <= lb; j++) {
-            if (j > 0) {
-                s[i][j] = z->PB[x] * s[i][j - 1];
-                if (i > 0) s[i][j] += z->half * i * s[i - 1][j - 1];
-                if (j > 1) s[i][j] += z->half * (j - 1) * s[i][j - 2];
-            } else if (i > 0) {
-                s[i][0] = z->PA[x] * s[i - 1][0];
-                if (i > 1) s[i][0] += z->half * (i - 1) * s[i - 2][0];
-            }
-        }
-    }
-}
-
 /* Integrals of x - O from the overlaps s, as those of x - B and, times BO = B - O, of 1. */
-FMO_HD void dipole_1d(int la, int lb, const fmo_product *z, int x, double BO, table_1d s,
-                      table_1d d)
+FMO_HD void dipole_1d(int la, int lb, const fmo_product *z, int x, double BO, fmo_table_1d s,
+                      fmo_table_1d d)
 {
     FMO_UNROLL
     for (int i = 0; i <= la; i++) {
@@ -123,31 +93,8 @@ FMO_HD void dipole_1d(int la, int lb, const fmo_product *z, int x, double BO, ta
     }
 }
 
-/* Integrals of -1/2 d^2/dx^2 by the same recursion, from the overlaps s. Every term has the factor
- * ab/p, so that nothing cancels between a tight and a diffuse function. */
-FMO_HD void kinetic_1d(int la, int lb, const fmo_product *z, int x, table_1d s, table_1d t)
-{
-    const double reduced = z->a * z->b / z->p, AB = z->PB[x] - z->PA[x];
-    t[0][0] = reduced * (1.0 - 2.0 * reduced * AB * AB);
-    FMO_UNROLL
-    for (int i = 0; i <= la; i++) {
-        FMO_UNROLL
-        for (int j = 0; j <= lb; j++) {
-            if (j > 0) {
-                t[i][j] = z->PB[x] * t[i][j - 1];
-                if (i > 0) t[i][j] += z->half * i * t[i - 1][j - 1];
-                if (j > 1) t[i][j] += (j - 1) * (z->half * t[i][j - 2] - z->a / z->p * s[i][j - 2]);
-            } else if (i > 0) {
-                t[i][0] = z->PA[x] * t[i - 1][0];
-                if (i > 1) t[i][0] += (i - 1) * (z->half * t[i - 2][0] - z->b / z->p * s[i - 2][0]);
-            }
-            if (i + j > 0) t[i][j] += 2.0 * reduced * s[i][j];
-        }
-    }
-}
-
 /* Computes one block of overlaps or of kinetic energy integrals. */
-FMO_HD void block_of(int la, int lb, int kinetic, double scale, table_1d *s, table_1d *t,
+FMO_HD void block_of(int la, int lb, int kinetic, double scale, fmo_table_1d *s, fmo_table_1d *t,
                      double *out)
 {
     const int base_a = FMO_HERMITE_COUNT(la - 1), base_b = FMO_HERMITE_COUNT(lb - 1);
@@ -169,8 +116,8 @@ FMO_HD void block_of(int la, int lb, int kinetic, double scale, table_1d *s, tab
 }
 
 /* Computes the blocks that a product uses, with these largest angular momenta. */
-FMO_HD void blocks_of(int la, int lb, int kinetic, const fmo_product *z, table_1d *s, table_1d *t,
-                      fmo_product_blocks out)
+FMO_HD void blocks_of(int la, int lb, int kinetic, const fmo_product *z, fmo_table_1d *s,
+                      fmo_table_1d *t, fmo_product_blocks out)
 {
     FMO_UNROLL
     for (int i = 0; i <= la; i++) {
@@ -183,11 +130,11 @@ FMO_HD void blocks_of(int la, int lb, int kinetic, const fmo_product *z, table_1
 
 FMO_HD void overlap_of(int la, int lb, int kinetic, const fmo_product *z, fmo_product_blocks out)
 {
-    table_1d s[3], t[3];
+    fmo_table_1d s[3], t[3];
     FMO_UNROLL
     for (int x = 0; x < 3; x++) {
-        overlap_1d(la, lb, z, x, s[x]);
-        if (kinetic) kinetic_1d(la, lb, z, x, s[x], t[x]);
+        fmo_overlap_1d(la, lb, z, x, s[x]);
+        if (kinetic) fmo_kinetic_1d(la, lb, z, x, s[x], t[x]);
     }
     blocks_of(la, lb, kinetic, z, s, t, out);
 }
@@ -195,11 +142,11 @@ FMO_HD void overlap_of(int la, int lb, int kinetic, const fmo_product *z, fmo_pr
 /* The moment along an axis: overlaps, with those of this axis replaced. */
 FMO_HD void dipole_of(int la, int lb, const worker *w, const fmo_product *z, fmo_product_blocks out)
 {
-    table_1d s[3], d[3];
+    fmo_table_1d s[3], d[3];
     const int axis = w->job->axis;
     FMO_UNROLL
     for (int x = 0; x < 3; x++) {
-        overlap_1d(la, lb, z, x, s[x]);
+        fmo_overlap_1d(la, lb, z, x, s[x]);
         memcpy(d[x], s[x], sizeof d[x]);
     }
     dipole_1d(la, lb, z, axis, w->ket->at[axis] - w->job->origin, s[axis], d[axis]);
@@ -404,7 +351,7 @@ done:
 
 /* Computes a matrix of one basis; charges is NULL for overlap and kinetic energy. */
 static fmo_status run_symmetric(const fmo_basis *basis, product_function *function,
-                                const charge_list *charges, double *out, fmo_error *err)
+                                const fmo_charge_list *charges, double *out, fmo_error *err)
 {
     fmo_centres centres;
     fmo_status status = fmo_centres_make(basis, &centres, err);
@@ -415,73 +362,16 @@ static fmo_status run_symmetric(const fmo_basis *basis, product_function *functi
     return status;
 }
 
-/* ---- lists of charges ----------------------------------------------------------------------- */
-
-typedef struct place {
-    uint64_t key; /* along a space-filling curve */
-    size_t index;
-} place;
-
-static int by_place(const void *x, const void *y)
-{
-    const place *a = x, *b = y;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-/* Interleaved bits of x, y and z (Morton order), on a grid of 2^20 cells in each direction. */
-static uint64_t place_key(const double *at, const double *low, double unit)
-{
-    uint64_t cell[3], key = 0;
-    for (int x = 0; x < 3; x++) cell[x] = (uint64_t)((at[x] - low[x]) * unit);
-    for (int bit = 19; bit >= 0; bit--)
-        for (int x = 0; x < 3; x++) key = key << 1 | (cell[x] >> bit & 1);
-    return key;
-}
-
-/* Lists the nonzero charges along the curve, padded to whole groups with charges of 0. Free
- * list->memory afterwards. */
-static fmo_status make_list(size_t num, const double *charge, const double *coord,
-                            charge_list *list, fmo_error *err)
-{
-    double low[3] = {INFINITY, INFINITY, INFINITY}, edge = 1e-3;
-    size_t used = 0;
-    const size_t padded = (num + FMO_CHARGE_GROUP - 1) / FMO_CHARGE_GROUP * FMO_CHARGE_GROUP;
-    place *order = malloc((num ? num : 1) * sizeof *order);
-    double *const column = malloc((4 * padded + 1) * sizeof *column);
-    *list = (charge_list){.memory = column};
-    if (!order || !column) {
-        free(order);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a list of %zu charges", num);
-    }
-    for (size_t c = 0; c < num; c++)
-        for (int x = 0; x < 3; x++) low[x] = fmin(low[x], coord[3 * c + x]);
-    for (size_t c = 0; c < num; c++)
-        for (int x = 0; x < 3; x++) edge = fmax(edge, coord[3 * c + x] - low[x]);
-    for (size_t c = 0; c < num; c++)
-        if (charge[c] != 0.0)
-            order[used++] = (place){place_key(coord + 3 * c, low, 1048575.0 / edge), c};
-    qsort(order, used, sizeof *order, by_place);
-    list->num = (used + FMO_CHARGE_GROUP - 1) / FMO_CHARGE_GROUP * FMO_CHARGE_GROUP;
-    for (size_t k = 0; k < list->num; k++) {
-        const size_t c = order[k < used ? k : used - 1].index;
-        column[k] = k < used ? charge[c] : 0.0;
-        for (int x = 0; x < 3; x++)
-            column[(size_t)(1 + x) * list->num + k] = coord[3 * c + (size_t)x];
-    }
-    list->charge = column;
-    for (int x = 0; x < 3; x++) list->coord[x] = column + (size_t)(1 + x) * list->num;
-    free(order);
-    return FMO_OK;
-}
+/* ---- attraction matrices ----------------------------------------------------------------------
+ */
 
 static fmo_status attraction(const fmo_basis *basis, size_t num, const double *charge,
                              const double *coord, double *V, fmo_error *err)
 {
-    charge_list list;
-    fmo_status status = make_list(num, charge, coord, &list, err);
+    fmo_charge_list list;
+    fmo_status status = fmo_charge_list_make(num, charge, coord, &list, err);
     if (status == FMO_OK) status = run_symmetric(basis, attraction_product, &list, V, err);
-    free(list.memory);
+    fmo_charge_list_free(&list);
     return status;
 }
 
@@ -550,24 +440,6 @@ fmo_status fmo_nuclear_attraction(const fmo_basis *basis, double *V, fmo_error *
     return attraction(basis, (size_t)basis->nucleus_num, basis->charge, basis->coord, V, err);
 }
 
-static fmo_status check_charges(size_t num, const double *charge, const double *coord,
-                                fmo_error *err)
-{
-    for (size_t c = 0; c < num; c++) {
-        if (!isfinite(charge[c]))
-            return fmo_error_set(err, FMO_ERR_INPUT,
-                                 "fmo_charge_attraction: charge[%zu] = %g: not finite", c,
-                                 charge[c]);
-        for (size_t x = 0; x < 3; x++)
-            if (!(fabs(coord[3 * c + x]) <= 1e6))
-                return fmo_error_set(err, FMO_ERR_INPUT,
-                                     "fmo_charge_attraction: coord[%zu][%zu] = %g: expected a "
-                                     "finite coordinate in bohr, at most 1e6 in size",
-                                     c, x, coord[3 * c + x]);
-    }
-    return FMO_OK;
-}
-
 fmo_status fmo_charge_attraction(const fmo_basis *basis, size_t charge_num, const double *charge,
                                  const double *coord, double *V, fmo_error *err)
 {
@@ -582,6 +454,6 @@ fmo_status fmo_charge_attraction(const fmo_basis *basis, size_t charge_num, cons
                                      FMO_READ(coord, 3 * charge_num * sizeof *coord),
                                      FMO_WRITTEN(V, n * n * sizeof *V));
     }
-    if (status == FMO_OK) status = check_charges(charge_num, charge, coord, err);
+    if (status == FMO_OK) status = fmo_charges_check(call, charge_num, charge, coord, err);
     return status == FMO_OK ? attraction(basis, charge_num, charge, coord, V, err) : status;
 }

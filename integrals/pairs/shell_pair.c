@@ -341,6 +341,8 @@ static int list_alloc(fmo_pair_list *list)
            list->prim_bound && list->ratio;
 }
 
+/* Returns how many threads shorten the making of the pairs of a class: one more for every
+ * fmo_tuning_pair_thread_prims primitive pairs, which count more with d shells. */
 static int useful_threads(const pair_source *source, int li, int lj)
 {
     const fmo_basis *basis = source->basis;

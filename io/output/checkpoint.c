@@ -25,7 +25,8 @@ typedef struct head {
     char hash[KEY_SIZE]; /* SHA-256 of the record, with this field filled with zeros */
     char key[KEY_SIZE];
     int status_size, mode_size, converged, cycles, nao, mo_num, occupied_num;
-    int has[3]; /* orbital energies, coefficients, density */
+    int nucleus_num; /* of the gradient; 0: none */
+    int has[3];      /* orbital energies, coefficients, density */
     double energy;
 } head;
 
@@ -107,12 +108,13 @@ static size_t record_size(const head *h)
 {
     if (memcmp(h->mark, mark, sizeof mark) != 0 || h->status_size < 1 || h->mode_size < 1 ||
         h->status_size > TEXT_MOST || h->mode_size > TEXT_MOST || h->nao < 0 ||
-        h->nao > MATRIX_MOST || h->mo_num < 0 || h->mo_num > h->nao || h->key[KEY_SIZE - 1])
+        h->nao > MATRIX_MOST || h->mo_num < 0 || h->mo_num > h->nao || h->nucleus_num < 0 ||
+        h->nucleus_num > MATRIX_MOST || h->key[KEY_SIZE - 1])
         return 0;
     const size_t n = (size_t)h->nao, m = (size_t)h->mo_num;
     return sizeof *h + (size_t)h->status_size + (size_t)h->mode_size +
-           sizeof(double) *
-               ((h->has[0] ? m : 0) + (h->has[1] ? m * n : 0) + (h->has[2] ? n * n : 0));
+           sizeof(double) * ((h->has[0] ? m : 0) + (h->has[1] ? m * n : 0) +
+                             (h->has[2] ? n * n : 0) + 3 * (size_t)h->nucleus_num);
 }
 
 static void hash_record(char *record, size_t size, char hash[KEY_SIZE])
@@ -319,6 +321,9 @@ static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *e
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%s: a text has %zu bytes; at most %d are stored", call, longest,
                              TEXT_MOST - 1);
+    if (molecule->gradient && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MOST))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: nucleus_num = %d: expected 1 to %d", call,
+                             molecule->nucleus_num, MATRIX_MOST);
     const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density;
     if (molecule->nao < 0 || molecule->nao > MATRIX_MOST || molecule->mo_num < 0 ||
         molecule->mo_num > molecule->nao || (arrays && molecule->nao < 1))
@@ -349,6 +354,7 @@ static fmo_status append(fmo_checkpoint *c, const fmo_molecule_result *m, off_t 
     h.nao = m->nao;
     h.mo_num = m->mo_num;
     h.occupied_num = m->occupied_num;
+    h.nucleus_num = m->gradient ? m->nucleus_num : 0;
     h.has[0] = m->orbital_energy != NULL;
     h.has[1] = m->coefficient != NULL;
     h.has[2] = m->density != NULL;
@@ -360,6 +366,7 @@ static fmo_status append(fmo_checkpoint *c, const fmo_molecule_result *m, off_t 
     to = put(to, m->orbital_energy, h.has[0] ? mo * sizeof(double) : 0);
     to = put(to, m->coefficient, h.has[1] ? mo * n * sizeof(double) : 0);
     to = put(to, m->density, h.has[2] ? n * n * sizeof(double) : 0);
+    to = put(to, m->gradient, 3 * (size_t)h.nucleus_num * sizeof(double));
     to = put(to, m->status, (size_t)h.status_size);
     (void)put(to, mode, (size_t)h.mode_size);
     hash_record(record, size, h.hash);
@@ -398,9 +405,26 @@ fmo_status fmo_checkpoint_add_found(fmo_checkpoint *c, const fmo_molecule_result
     return status;
 }
 
+/* By key; of one key by age. */
 static int compare(const void *a, const void *b)
 {
-    return strcmp(((const entry *)a)->key, ((const entry *)b)->key);
+    const entry *x = a, *y = b;
+    const int order = strcmp(x->key, y->key);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Returns the last entry that was added with a key, or NULL. */
+static const entry *newest(const fmo_checkpoint *c, const entry *wanted)
+{
+    size_t low = 0, high = c->num; /* entries before `low` do not follow those of the key */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(c->entry[middle].key, wanted->key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && strcmp(c->entry[low - 1].key, wanted->key) == 0 ? &c->entry[low - 1] : NULL;
 }
 
 /* Points a result to the texts and arrays of the record read last. */
@@ -415,10 +439,12 @@ static void describe(const fmo_checkpoint *c, fmo_molecule_result *m)
                                .energy = h->energy,
                                .nao = h->nao,
                                .mo_num = h->mo_num,
-                               .occupied_num = h->occupied_num};
+                               .occupied_num = h->occupied_num,
+                               .nucleus_num = h->nucleus_num};
     if (h->has[0]) m->orbital_energy = array, array += mo;
     if (h->has[1]) m->coefficient = array, array += mo * n;
     if (h->has[2]) m->density = array, array += n * n;
+    if (h->nucleus_num) m->gradient = array, array += 3 * (size_t)h->nucleus_num;
     m->status = (const char *)array;
     m->mode = m->status + h->status_size;
     if (!*m->mode) m->mode = NULL;
@@ -438,8 +464,7 @@ fmo_status fmo_checkpoint_find(fmo_checkpoint *checkpoint, const char *key,
     entry wanted = {.at = 0};
     if (strlen(key) != KEY_SIZE - 1) return FMO_OK;
     memcpy(wanted.key, key, KEY_SIZE);
-    const entry *found =
-        c->num ? bsearch(&wanted, c->entry, c->num, sizeof *c->entry, compare) : NULL;
+    const entry *const found = newest(c, &wanted);
     if (!found) return FMO_OK;
     size_t size;
     bool no_memory;

@@ -37,15 +37,18 @@ static bool get_text(hid_t object, const char *name, char *text)
     return good;
 }
 
-/* Reads an array of doubles of exactly `count` elements; NULL if there is none. */
-static double *get_array(hid_t group, const char *name, size_t count)
+/* Reads an array of doubles of exactly *count elements, or, if *count is 0, of those that it has;
+ * NULL if there is none. */
+static double *get_array_of(hid_t group, const char *name, size_t *count)
 {
-    if (!count || H5Lexists(group, name, H5P_DEFAULT) <= 0) return NULL;
+    if (H5Lexists(group, name, H5P_DEFAULT) <= 0) return NULL;
     const hid_t data = H5Dopen2(group, name, H5P_DEFAULT);
     const hid_t space = data >= 0 ? H5Dget_space(data) : -1;
     double *values = NULL;
-    if (space >= 0 && H5Sget_simple_extent_npoints(space) == (hssize_t)count)
-        values = malloc(count * sizeof *values);
+    const hssize_t there = space >= 0 ? H5Sget_simple_extent_npoints(space) : 0;
+    if (there > 0 && (!*count || (size_t)there == *count))
+        values = malloc((size_t)there * sizeof *values);
+    if (values) *count = (size_t)there;
     if (values && H5Dread(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
         free(values);
         values = NULL;
@@ -53,6 +56,11 @@ static double *get_array(hid_t group, const char *name, size_t count)
     if (space >= 0) H5Sclose(space);
     if (data >= 0) H5Dclose(data);
     return values;
+}
+
+static double *get_array(hid_t group, const char *name, size_t count)
+{
+    return count ? get_array_of(group, name, &count) : NULL;
 }
 
 typedef struct texts {
@@ -84,10 +92,15 @@ static fmo_status copy_molecule(fmo_checkpoint *c, hid_t group, texts *t, fmo_er
     m.orbital_energy = energies;
     m.coefficient = coefficient;
     m.density = density;
+    size_t components = 0;
+    double *const gradient = get_array_of(group, "gradient", &components);
+    m.nucleus_num = gradient && components % 3 == 0 ? (int)(components / 3) : 0;
+    m.gradient = m.nucleus_num ? gradient : NULL;
     const fmo_status status = fmo_checkpoint_add_found(c, &m, err);
     free(energies);
     free(coefficient);
     free(density);
+    free(gradient);
     return status;
 }
 

@@ -68,6 +68,7 @@ static const char *const orbitals[] = {PROVENANCE,
                                        "/mo/mo_coefficient",
                                        "/mo/mo_occupation",
                                        "/mo/mo_energy",
+                                       "/fmo/gradient",
                                        "/amplitude",
                                        "/ao_2e_int",
                                        "/cell",
@@ -118,6 +119,7 @@ static const char *const molecules[] = {PROVENANCE,
                                         "/molecules/#/mo_energy",
                                         "/molecules/#/mo_coefficient",
                                         "/molecules/#/density",
+                                        "/molecules/#/gradient",
                                         NULL};
 
 /* arrays that fmo-driver --fmo passes to fmo_result_write_arrays: driver/run/fragments.c */

@@ -148,10 +148,13 @@ static void put_frame(FILE *stream, const fmo_dataset *dataset, const fmo_molecu
 {
     const fmo_basis_input *in = fmo_dataset_basis_input(dataset);
     const double energy = m->energy * FMO_HARTREE_IN_EV;
+    const double force = -FMO_HARTREE_IN_EV / FMO_BOHR_IN_ANGSTROM; /* of a gradient of 1 */
     fprintf(stream,
-            "%d\n" FMO_EXTXYZ_HEAD "%s energy=%.10f REF_energy=%.10f charge=%d "
+            "%d\n" FMO_EXTXYZ_HEAD "%s" FMO_EXTXYZ_VERSION
+            "%s energy=%.10f REF_energy=%.10f charge=%d "
             "multiplicity=1 pbc=\"F F F\" method=RHF basis=",
-            in->nucleus_num, FMO_VERSION_STRING, energy, energy, m->charge);
+            in->nucleus_num, m->gradient ? FMO_EXTXYZ_FORCES : "", FMO_VERSION_STRING, energy,
+            energy, m->charge);
     put_quoted(stream, fmo_dataset_basis_name(dataset));
     fputs(" input=", stream);
     put_quoted(stream, m->input);
@@ -164,6 +167,8 @@ static void put_frame(FILE *stream, const fmo_dataset *dataset, const fmo_molecu
         fprintf(stream, "%-2s", fmo_element_symbol(number));
         for (int c = 0; c < 3; c++)
             fprintf(stream, " %16.10f", in->nucleus_coord[3 * i + c] * FMO_BOHR_IN_ANGSTROM);
+        for (int c = 0; c < 6 && m->gradient; c++) /* two columns of the same, as energies */
+            fprintf(stream, " %16.10f", force * m->gradient[3 * i + c % 3]);
         fputc('\n', stream);
     }
 }

@@ -20,6 +20,16 @@ const char *fmo_file_kind_text(fmo_file_kind kind)
     return (unsigned)kind < FMO_FILE_KIND_COUNT ? texts[kind] : NULL;
 }
 
+/* Whether the second line of a file begins as those of extended .xyz, with or without forces. */
+static bool is_extxyz(const char *line)
+{
+    if (strncmp(line, FMO_EXTXYZ_HEAD, strlen(FMO_EXTXYZ_HEAD)) != 0) return false;
+    line += strlen(FMO_EXTXYZ_HEAD);
+    if (strncmp(line, FMO_EXTXYZ_FORCES, strlen(FMO_EXTXYZ_FORCES)) == 0)
+        line += strlen(FMO_EXTXYZ_FORCES);
+    return strncmp(line, FMO_EXTXYZ_VERSION, strlen(FMO_EXTXYZ_VERSION)) == 0;
+}
+
 /* Returns the kind of a text file by its first bytes. */
 static fmo_file_kind kind_of_text(const char *head)
 {
@@ -32,8 +42,7 @@ static fmo_file_kind kind_of_text(const char *head)
     if (strncmp(head, FMO_CHECKPOINT_HEAD, strlen(FMO_CHECKPOINT_HEAD)) == 0)
         return FMO_FILE_CHECKPOINT;
     const char *second = strchr(head, '\n');
-    if (second && strncmp(second + 1, FMO_EXTXYZ_HEAD, strlen(FMO_EXTXYZ_HEAD)) == 0)
-        return FMO_FILE_EXTXYZ;
+    if (second && is_extxyz(second + 1)) return FMO_FILE_EXTXYZ;
     if (*head != '{') return FMO_FILE_OTHER;
     head++;
     head += strspn(head, " \n");

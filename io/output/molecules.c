@@ -146,13 +146,16 @@ static bool put_numbers(hid_t group, const fmo_molecule_result *m)
 static bool put_arrays(hid_t group, const fmo_molecule_result *m)
 {
     const size_t n = (size_t)m->nao, mo = (size_t)m->mo_num;
+    const size_t nuclei[2] = {(size_t)m->nucleus_num, 3};
     const size_t orbitals[2] = {mo, n}, functions[2] = {n, n};
     return (!m->orbital_energy || fmo_h5_put_array(group, "mo_energy", true, 1, orbitals,
                                                    m->orbital_energy, "hartree")) &&
            (!m->coefficient ||
             fmo_h5_put_array(group, "mo_coefficient", true, 2, orbitals, m->coefficient, NULL)) &&
            (!m->density ||
-            fmo_h5_put_array(group, "density", true, 2, functions, m->density, NULL));
+            fmo_h5_put_array(group, "density", true, 2, functions, m->density, NULL)) &&
+           (!m->gradient ||
+            fmo_h5_put_array(group, "gradient", true, 2, nuclei, m->gradient, "hartree/bohr"));
 }
 
 /* Ensures space for one more entry in the tables. */
@@ -179,6 +182,7 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
 {
     const int most = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MOST;
     const int least = m->density || m->coefficient ? 1 : 0;
+    const int nuclei = dataset ? fmo_basis_nucleus_num(fmo_dataset_basis(dataset)) : 0;
     const struct {
         const char *name;
         int value, least, most;
@@ -186,7 +190,8 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
                  {"cycles", m->cycles, 0, INT_MAX},
                  {"nao", m->nao, least, most},
                  {"mo_num", m->mo_num, m->orbital_energy || m->coefficient ? 1 : 0, m->nao},
-                 {"occupied_num", m->occupied_num, 0, m->mo_num}};
+                 {"occupied_num", m->occupied_num, 0, m->mo_num},
+                 {"nucleus_num", m->nucleus_num, m->gradient ? nuclei : 0, nuclei}};
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
         if (count[k].value < count[k].least || count[k].value > count[k].most)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -205,7 +210,7 @@ static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
     fmo_h5_quiet quiet;
     snprintf(name, sizeof name, "%zu", file->num);
     if (!grow(file) ||
-        !fmo_h5_quiet_begin(&quiet, sizeof(double) * (nao * nao + mo * nao + mo + 4 * nuclei)))
+        !fmo_h5_quiet_begin(&quiet, sizeof(double) * (nao * nao + mo * nao + mo + 7 * nuclei)))
         return false;
     hid_t group = fmo_h5_put_group(file->molecules, name);
     bool good = group >= 0 && put_numbers(group, molecule) && put_arrays(group, molecule) &&

@@ -70,6 +70,8 @@ typedef struct fmo_molecule_result {
     const double *orbital_energy; /**< [mo_num] hartree */
     const double *coefficient;    /**< [mo_num][nao] */
     const double *density;        /**< [nao][nao] */
+    int nucleus_num;              /**< number of nuclei of `gradient`; 0 without */
+    const double *gradient;       /**< [nucleus_num][3] hartree/bohr, derivative of the energy */
     const char *comment;          /**< comment of its .xyz file; NULL: left out */
     int charge;                   /**< of the molecule, e */
     const char *key;              /**< of fmo_molecule_key; NULL: left out */
@@ -99,7 +101,8 @@ FMO_API fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_da
 FMO_API fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path,
                                             fmo_error *err);
 /** Creates an empty file of extended .xyz, with which the functions above work as well: a frame for
- *  each molecule that converged, with its energy in eV; others are left out.
+ *  each molecule that converged, with its energy in eV and, if it has a gradient, forces in
+ *  eV/angstrom; others are left out.
  *  @param[out] file  free with fmo_molecules_file_destroy
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecules_file_create_extxyz(fmo_molecules_file **file, fmo_error *err);

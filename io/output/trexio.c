@@ -190,6 +190,7 @@ static bool put_orbitals(const writer *w, hid_t group)
 
 static bool put_own(const writer *w, hid_t group)
 {
+    const size_t nuclei[2] = {(size_t)w->d->input.nucleus_num, 3};
     const fmo_attribute *a = fmo_attributes;
     return fmo_h5_put_provenance(group, w->d) &&
            (!w->wf->method ||
@@ -199,7 +200,9 @@ static bool put_own(const writer *w, hid_t group)
            fmo_h5_put_integer(group, a[ATTR_fmo_converged].name, H5T_STD_I32LE,
                               w->wf->converged != 0) &&
            (!isfinite(w->wf->total_energy) ||
-            fmo_h5_put_values(group, FIELD_fmo_energy, w->count, &w->wf->total_energy));
+            fmo_h5_put_values(group, FIELD_fmo_energy, w->count, &w->wf->total_energy)) &&
+           (!w->wf->gradient ||
+            fmo_h5_put_array(group, "gradient", true, 2, nuclei, w->wf->gradient, "hartree/bohr"));
 }
 
 static bool put_nothing(const writer *w, hid_t group)

@@ -20,6 +20,8 @@ typedef struct fmo_wavefunction {
     double total_energy;            /**< hartree, including nuclear repulsion; NaN: left out */
     int converged;                  /**< 1 or 0 */
     const char *method;             /**< "RHF", at most 60000 bytes; NULL: left out */
+    const double *gradient; /**< [nucleus_num][3] hartree/bohr, derivative of total_energy, written
+                               as /fmo/gradient; NULL: left out. TREXIO files only */
     /** UHF: beta orbitals, and then those above are alpha orbitals; NULL: none. Molden files only.
      */
     const double *coefficient_beta; /**< [mo_num][nao] */

@@ -5,12 +5,10 @@
  *   accumulate_accuracy              the committed data sets, with the tolerances as checks
  *   accumulate_accuracy --prune F..  what primitive pruning (FMO_PRUNE_SHARE) costs and saves on F
  */
-#include <dirent.h>
-
 #include <fmo/dataset.h>
 #include "accumulate/plan/plan.h"
 
-#include "tests/support/check.h"
+#include "tests/support/shipped.h"
 
 typedef struct result {
     double *J, *K, *G;
@@ -85,15 +83,11 @@ static const struct {
 
 /* Compares J, K, G and the energy of a data set at each cutoff of `run` with the values of the
  * file, or with mode reference where the file has none, and prints a row of the table. */
-static void check_data_set(const char *name)
+static void check_data_set(const char *path, const char *name)
 {
-    char path[1024], label[400];
-    fmo_dataset *data = NULL;
-    fmo_error err = {FMO_OK, ""};
-    snprintf(path, sizeof path, "%s/%s", FMO_DATASET_DIR, name);
-    const fmo_status status = fmo_dataset_read(path, &data, &err);
-    CHECK(status == FMO_OK, "%s", err.message);
-    if (status != FMO_OK) return;
+    char label[400];
+    fmo_dataset *data = read_dataset(path);
+    if (!data) return;
     const fmo_basis *basis = fmo_dataset_basis(data);
     const double *D = fmo_dataset_density(data);
     const int n = fmo_basis_ao_num(basis);
@@ -134,22 +128,13 @@ done:
     fmo_dataset_destroy(data);
 }
 
-static int is_data_set(const struct dirent *e)
-{
-    const size_t length = strlen(e->d_name);
-    return length > 3 && !strcmp(e->d_name + length - 3, ".h5");
-}
-
 /* Prints, for several cutoffs and pruning thresholds, the errors that primitive pruning causes in G
  * and in the energy, and the work that it saves. */
 static void study_pruning(const char *path)
 {
     static const double cutoffs[] = {1e-10, 1e-12}, shares[] = {0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
-    fmo_dataset *data = NULL;
-    fmo_error err = {FMO_OK, ""};
-    const fmo_status status = fmo_dataset_read(path, &data, &err);
-    CHECK(status == FMO_OK, "%s", err.message);
-    if (status != FMO_OK) return;
+    fmo_dataset *data = read_dataset(path);
+    if (!data) return;
     const fmo_basis *basis = fmo_dataset_basis(data);
     const double *D = fmo_dataset_density(data);
     const size_t n = (size_t)fmo_basis_ao_num(basis), size = n * n;
@@ -196,13 +181,7 @@ int main(int argc, char **argv)
     }
     printf("%-34s %4s %-9s %5s  %7s  %7s  %7s  %7s  %8s  %5s  %10s\n", "data set", "nao", "against",
            "cut", "|dJ|", "|dK|", "|dG|", "|dE|", "quartets", "skip%", "primitive");
-    struct dirent **entry = NULL;
-    const int entries = scandir(FMO_DATASET_DIR, &entry, is_data_set, alphasort);
-    CHECK(entries >= 10, "%d data sets in %s", entries, FMO_DATASET_DIR);
-    for (int i = 0; i < entries; i++) {
-        check_data_set(entry[i]->d_name);
-        free(entry[i]);
-    }
-    free(entry);
+    const int num = shipped_each(check_data_set);
+    CHECK(num >= 10, "%d data sets in %s", num, shipped_folder());
     return check_summary();
 }

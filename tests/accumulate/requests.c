@@ -1,6 +1,6 @@
 /* What a job can request beyond J and K of 1/r and a symmetric density: densities of each symmetry,
  * several at a time, and operators. Mode cpu against mode reference, and what is refused. PySCF is
- * the judge in python/requests.py. */
+ * the judge in tests/python/module.py. */
 #include "tests/support/system.h"
 
 static unsigned long long seed = 4711;
@@ -221,8 +221,10 @@ static void check_refusals(void)
     refused(bad, FMO_ERR_INPUT, "expected an antisymmetric density");
     bad.symmetry = FMO_SYMMETRY_COUNT;
     refused(bad, FMO_ERR_ARGUMENT, "symmetry = 3: no such symmetry");
-    static const fmo_operator wrong[] = {{0.0, 1.0, 0.0}, {0.0, 1.0, -0.3},     {1.0, 0.0, 0.3},
-                                         {NAN, 0.0, 0.0}, {1.0, INFINITY, 1.0}, {0.0, 0.0, 0.3}};
+    static const fmo_operator wrong[] = {
+        {0.0, 1.0, 0.0},      {0.0, 1.0, -0.3},  {1.0, 0.0, 0.3},     {NAN, 0.0, 0.0},
+        {1.0, INFINITY, 1.0}, {0.0, 0.0, 0.3},   {0.0, 1.0, 9e-11},   {0.0, 1.0, 1e-170},
+        {1.0, -1.0, 1.1e10},  {0.0, 1.0, 1e160}, {0.0, 1.0, INFINITY}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         bad = job;
         bad.symmetry = FMO_GENERAL;
@@ -232,8 +234,65 @@ static void check_refusals(void)
         bad.exchange_operator = wrong[k];
         refused(bad, FMO_ERR_ARGUMENT, "exchange_operator = {full");
     }
+    bad = job;
+    bad.symmetry = FMO_GENERAL;
+    bad.coulomb_operator = wrong[6];
+    refused(bad, FMO_ERR_ARGUMENT, "omega from 1e-10 to 1e+10 if long_range is not 0");
     CHECK(!fmo_symmetry_name(FMO_SYMMETRY_COUNT), "a name out of range");
     fmo_fock_plan_destroy(plan);
+    fmo_basis_destroy(basis);
+}
+
+/* What the progress callback was told. */
+typedef struct told {
+    double last;
+    int fell;
+} told;
+
+static void note_progress(double fraction, void *user)
+{
+    told *const t = user;
+    t->fell += fraction < t->last;
+    t->last = fraction;
+}
+
+/* The progress of a build with one operator or two never falls and ends at 1, and
+ * matrices at both limits of omega are finite. */
+static void check_progress_and_limits(void)
+{
+    static const fmo_operator limits[] = {{0.0, 1.0, 1e-10}, {1.0, -1.0, 1e10}};
+    static const fmo_mode modes[] = {FMO_MODE_CPU, FMO_MODE_REFERENCE};
+    static const int shells[] = {3, 2, 2};
+    static test_system s;
+    fmo_error err = {FMO_OK, ""};
+    system_random_d(&s, 0, 2, shells, 3, 6.0, &seed);
+    fmo_basis *const basis = system_basis(&s);
+    const size_t size = (size_t)(s.aos * s.aos);
+    double *const m = malloc(3 * size * sizeof *m);
+    for (int k = 0; m && k < 6; k++) {
+        fmo_fock_options o;
+        fmo_fock_plan *plan = NULL;
+        told t = {0};
+        fmo_fock_options_init(&o);
+        o.mode = modes[k / 3];
+        o.cutoff = 0.0;
+        o.progress = note_progress;
+        o.progress_user = &t;
+        fill_density(m, s.aos, FMO_SYMMETRIC);
+        fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
+        fmo_fock_job job = {
+            .plan = plan, .density = m, .coulomb = m + size, .exchange = m + 2 * size};
+        if (k % 3 != 2) job.coulomb_operator = limits[k % 3];
+        if (k % 3 == 1) job.exchange_operator = limits[1];
+        if (status == FMO_OK) status = fmo_fock_build_batch(&job, 1, &err);
+        CHECK(status == FMO_OK, "%s", err.message);
+        CHECK(!t.fell && t.last == 1.0, "%s, operators %d: progress fell %d times and ended at %g",
+              fmo_mode_name(o.mode), k % 3, t.fell, t.last);
+        for (size_t x = size; x < 3 * size; x++)
+            CHECK(isfinite(m[x]), "operators %d: element %zu is %g", k % 3, x, m[x]);
+        fmo_fock_plan_destroy(plan);
+    }
+    free(m);
     fmo_basis_destroy(basis);
 }
 
@@ -257,6 +316,7 @@ int main(void)
         fmo_basis_destroy(basis);
     }
     check_source();
+    check_progress_and_limits();
     check_refusals();
     return check_summary();
 }

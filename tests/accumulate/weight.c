@@ -73,7 +73,7 @@ static void test_values(void)
     fmo_basis_destroy(chain);
 }
 
-/* Quartets of s functions that the rule keeps. */
+/* Returns the number of quartets of s functions that screening with this weight of J keeps. */
 static int64_t count(const fmo_basis *basis, const double *D, double cutoff, double weight)
 {
     fmo_shell_pairs pairs;

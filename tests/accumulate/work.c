@@ -35,8 +35,13 @@ static void check_even(const fmo_work_size *size, const fmo_work *all, int share
           shares, largest, weight);
 }
 
-/* Every bra of every class is in one share, once; weights are about equal and add up. */
-static void check_lists(const fmo_work_size *size, int shares)
+/* fmo_work_share or fmo_work_every */
+typedef fmo_status divide(const fmo_work *from, const fmo_work_size *size, int share, int shares,
+                          fmo_work *work, fmo_error *err);
+
+/* Every bra of every class is in one share, once; weights are about equal and add up: they differ
+ * by at most one bra of each class. */
+static void check_lists(const fmo_work_size *size, int shares, divide *make)
 {
     static seen_bras seen;
     fmo_error err = {FMO_OK, ""};
@@ -47,31 +52,7 @@ static void check_lists(const fmo_work_size *size, int shares)
     for (int n = 1; n < all.num; n++)
         CHECK(all.task[n].eri_class < all.task[n - 1].eri_class, "the heaviest classes first");
     for (int s = 0; s < shares; s++) {
-        CHECK(fmo_work_share(&all, size, s, shares, &part, &err) == FMO_OK, "%s", err.message);
-        for (int n = 0; n < part.num; n++)
-            for (int b = part.task[n].bra_begin; b < part.task[n].bra_end; b++)
-                seen[part.task[n].eri_class][b]++;
-        sum += fmo_work_weight(&part);
-        largest = fmax(largest, fmo_work_weight(&part));
-        fmo_work_free(&part);
-    }
-    check_even(size, &all, shares, sum, largest);
-    check_seen(size, seen, shares);
-    fmo_work_free(&all);
-}
-
-/* Every nth bra: each bra is in one share, once, and the weights of shares differ by at most one
- * bra of each class. */
-static void check_every(const fmo_work_size *size, int shares)
-{
-    static seen_bras seen;
-    fmo_error err = {FMO_OK, ""};
-    fmo_work all, part;
-    double sum = 0.0, largest = 0.0;
-    memset(seen, 0, sizeof seen);
-    CHECK(fmo_work_all(size, &all, &err) == FMO_OK, "%s", err.message);
-    for (int s = 0; s < shares; s++) {
-        CHECK(fmo_work_every(&all, size, s, shares, &part, &err) == FMO_OK, "%s", err.message);
+        CHECK(make(&all, size, s, shares, &part, &err) == FMO_OK, "%s", err.message);
         for (int n = 0; n < part.num; n++) {
             const fmo_task *t = &part.task[n];
             size_t candidates = 0, bras = 0;
@@ -131,8 +112,8 @@ int main(void)
                 size[p].pairs = (p + 1) * most / FMO_PAIR_CLASS_COUNT; /* the first may be empty */
                 size[p].prims = 3.0 * size[p].pairs;
             }
-            check_lists(size, shares);
-            check_every(size, shares);
+            check_lists(size, shares, fmo_work_share);
+            check_lists(size, shares, fmo_work_every);
             check_pieces(size, shares);
         }
     work_check_shares(FMO_MODE_CPU, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 8, 1e-11, &seed);

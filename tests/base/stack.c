@@ -64,8 +64,8 @@ static void *run(void *user)
     return NULL;
 }
 
-/* In a child: in a thread with so much stack, or with so much for OpenMP's (set before it starts).
- */
+/* Body of a child process: makes the calls of run() in a thread with a stack of this size or, if
+ * `team` is set, in OpenMP's threads, whose stack size is in the environment of the child. */
 static int in_child(size_t kilobytes)
 {
     pthread_attr_t attr;

@@ -56,6 +56,16 @@ class Builds(Case):
         self.assertEqual((cell["row"], cell["parameters"]["nao"]), ("nh3.xyz", 15))
         self.assertNotIn("peer", cell["parameters"])
 
+    def test_forces(self):
+        if self.MODE != "cpu":
+            self.skipTest("derivatives are computed on the CPU")
+        document, text = self.results("forces", "--systems", "water001/6", "--cycles", "2")
+        self.assertEqual([c["row"] for c in document["results"]], ["water001/6-31G", "water001/6-31G*"])
+        for cell in document["results"]:
+            self.assertGreater(cell["parameters"]["build_seconds"], 0.0)
+            self.assertLess(cell["parameters"]["error_gradient"], 1e-7)
+        self.assertIn("gradient", text)
+
     def test_growth(self):
         document, _ = self.rows("growth", "--waters", "1,2", "--carbons", "1,3", "--cycles", "2")
         sizes = [(c["table"], c["column"], c["parameters"]["atoms"]) for c in document["results"]]

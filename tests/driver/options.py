@@ -37,7 +37,7 @@ VALUES = {
     "profile": ["=table"], "basis": ["6-31g"], "functions": ["spherical", "--basis", "6-31g*"], "unit": ["bohr"], "charge": ["2"],
     "multiplicity": ["1"], "guess": ["core"], "max-cycles": ["150"], "convergence": ["1e-5"],
     "gradient-convergence": ["1e-2"], "level-shift": ["0.2"], "diis-size": ["1"], "rebuild-cycles": ["0"],
-    "linear-dependence": ["0.1"], "solver": ["purify"], "uhf": [], "guess-mix": ["--uhf"], "stability": ["=check"], "molden": ["FILE"],
+    "linear-dependence": ["0.1"], "solver": ["purify"], "uhf": [], "forces": [], "rohf": ["--charge", "1", "--multiplicity", "2"], "guess-mix": ["--uhf"], "stability": ["=check"], "molden": ["FILE"],
     "per-fragment": ["2", "--basis", "sto-3g"], "exact-field": [], "iterations": ["2"],
     "field-convergence": ["1e-4"], "hybrids": [os.path.join(DATASETS, "hybrids", "sto-3g.json")], "state": ["FILE"],
     "resume": ["--state", "FILE"], "densities": ["--output", "FILE"], "pairs": ["FILE"], "heat-map": ["FILE"],
@@ -87,7 +87,7 @@ class Matrix(driver_helpers.Case):
         line = list(KINDS[kind][0])
         value = [self.path("x") if word == "FILE" else word for word in VALUES[name]]
         with_value = name not in ("no-overlap", "batch", "check", "exact-field", "resume", "densities", "quiet", "force", "uhf",
-                                       "guess-mix")
+                                       "rohf", "guess-mix", "forces")
         own = value[:1] if with_value else []
         rest = value[len(own):]
         if "scf" in kind and name in ("basis", "functions"):

@@ -226,7 +226,8 @@ static void check_two_kinds(void)
     fmo_fragment_system_destroy(s);
 }
 
-/* As above through a cut bond: ethane's two methyls, and glycine's 1 and 2 with 3, 4 as one. */
+/* Two fragments joined by a cut bond have the RHF energy of the whole: the two methyl groups of
+ * ethane, and the first two residues of (Gly)4 and the other two. */
 static void check_cut_bond(const char *name, const char *basis)
 {
     fmo_fragment_system *s = read_case_in(name, basis);

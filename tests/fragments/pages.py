@@ -335,7 +335,7 @@ class Cpf(tables.Case):
                    (3.68656733092, -4.78966423463, -0.24867589450)]
         for found, wanted in zip(cpf.dipole, dipoles, strict=True):
             for x, y in zip(found, wanted, strict=True):
-                self.assertAlmostEqual(x, y, delta=2e-6)
+                self.assertAlmostEqual(x, y, delta=1e-6)
         for k, (nuclear, electronic) in enumerate(((32.1733218676314, -111.217900611777), (105.581623892680, -294.954213591969),
                                                    (105.580760608816, -294.944052573276), (105.592376341217, -294.954884978768),
                                                    (302.972088661468, -692.375396192077))):

@@ -152,7 +152,7 @@ static void check_split(const test_system *s, const int *device, int devices, do
         o.reduce = reduce[k];
         if (!build(basis, &o, D, &one)) break;
         o.no_overlap = k == 2;
-        o.memory = k == 1 ? (size_t)(2 * devices) << 20 : 0; /* the least */
+        o.memory = k == 1 ? (size_t)(2 * devices) << 20 : 0; /* the least that is accepted */
         o.device_num = devices;
         for (int d = 0; d < devices; d++) o.devices[d] = device[d];
         if (!build(basis, &o, D, &all)) break;

@@ -3,6 +3,7 @@
  * makes a plan, several builds and another plan, and prints their times. */
 #include <fmo/dataset.h>
 
+#include "tests/support/shipped.h"
 #include "tests/support/system.h"
 
 enum { BUILDS = 4, TRIES = 5 };
@@ -16,15 +17,13 @@ typedef struct times {
 static int once(fmo_mode mode)
 {
     fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
+    fmo_dataset *dataset = read_shipped("h2o8_6-31g");
     fmo_fock_plan *plan = NULL;
     fmo_fock_profile profile;
     fmo_fock_options o;
     times t = {0};
     fmo_fock_options_init(&o);
     o.mode = mode;
-    CHECK(fmo_dataset_read(FMO_DATASET_DIR "/h2o8_6-31g.h5", &dataset, &err) == FMO_OK, "%s",
-          err.message);
     if (!dataset) return check_summary();
     const size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     double *const J = malloc(2 * n * n * sizeof *J);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "integrals/tables.h"
+#include "tests/support/molecule.h"
 #include "tests/support/system.h"
 
 static unsigned long long seed = 2024;
@@ -182,19 +183,8 @@ static void compare_system(const char *name, const test_system *s)
  * one kernel for all lists of a class, or `apart`, with one for each. */
 static void check_far(const char *molecule, int apart)
 {
-    char path[512];
-    fmo_molecule *water = NULL;
-    fmo_basis_set *set = NULL;
-    fmo_dataset *data = NULL;
+    fmo_dataset *data = molecule_dataset(molecule, "sto-3g");
     fmo_error err = {FMO_OK, ""};
-    const char *elsewhere = getenv("FMO_DATASET_DIR");
-    const char *folder = elsewhere ? elsewhere : FMO_DATASET_DIR;
-    snprintf(path, sizeof path, "%s/xyz/%s.xyz", folder, molecule);
-    CHECK(fmo_molecule_read_xyz(path, &water, &err) == FMO_OK, "%s", err.message);
-    snprintf(path, sizeof path, "%s/basis/sto-3g.json", folder);
-    CHECK(fmo_basis_set_read(path, &set, &err) == FMO_OK, "%s", err.message);
-    if (water && set)
-        CHECK(fmo_dataset_create(water, set, 0, &data, &err) == FMO_OK, "%s", err.message);
     if (data) {
         const fmo_basis *basis = fmo_dataset_basis(data);
         const size_t n = (size_t)fmo_basis_ao_num(basis), size = n * n;
@@ -224,22 +214,15 @@ static void check_far(const char *molecule, int apart)
         free(D);
     }
     fmo_dataset_destroy(data);
-    fmo_basis_set_destroy(set);
-    fmo_molecule_destroy(water);
 }
 
-static void check_dataset(const char *file)
+static void check_dataset(const char *name)
 {
-    char path[512];
-    fmo_dataset *data = NULL;
-    fmo_error err = {FMO_OK, ""};
-    const char *elsewhere = getenv("FMO_DATASET_DIR"); /* on a machine without the sources */
-    snprintf(path, sizeof path, "%s/%s", elsewhere ? elsewhere : FMO_DATASET_DIR, file);
-    CHECK(fmo_dataset_read(path, &data, &err) == FMO_OK, "%s", err.message);
+    fmo_dataset *data = read_shipped(name);
     if (!data) return;
-    compare(file, fmo_dataset_basis(data), fmo_dataset_density(data), 0.0,
+    compare(name, fmo_dataset_basis(data), fmo_dataset_density(data), 0.0,
             fmo_dataset_reference_coulomb(data), fmo_dataset_reference_exchange(data), 1e-10);
-    compare(file, fmo_dataset_basis(data), fmo_dataset_density(data), 1e-10,
+    compare(name, fmo_dataset_basis(data), fmo_dataset_density(data), 1e-10,
             fmo_dataset_reference_coulomb(data), fmo_dataset_reference_exchange(data), 1e-8);
     fmo_dataset_destroy(data);
 }
@@ -459,10 +442,10 @@ static void check_d(void)
     }
     compare_system("coincident and far d", &s);
 
-    static const char *const files[] = {
-        "h2o_6-31gd.h5",       "foreign_forge_h2o_6-31gd_cart.h5", "h2s_6-31gd_shuffled.h5",
-        "ch2o_cc-pvdz_sph.h5", "h2o_def2-svp_sph_shuffled.h5",     "hbr_def2-svp_sph.h5"};
-    for (size_t f = 0; f < (small ? 1 : sizeof files / sizeof *files); f++) check_dataset(files[f]);
+    static const char *const names[] = {
+        "h2o_6-31gd",       "foreign_forge_h2o_6-31gd_cart", "h2s_6-31gd_shuffled",
+        "ch2o_cc-pvdz_sph", "h2o_def2-svp_sph_shuffled",     "hbr_def2-svp_sph"};
+    for (size_t f = 0; f < (small ? 1 : sizeof names / sizeof *names); f++) check_dataset(names[f]);
     check_general();
 }
 
@@ -550,11 +533,10 @@ int main(int argc, char **argv)
     }
     compare_system("far apart", &s);
 
-    static const char *const files[] = {
-        "he_sto-3g.h5",      "h4_sto-3g.h5",     "h2o_sto-3g.h5",
-        "h2o_6-31g.h5",      "h2s_hcl_6-31g.h5", "ch3oh_6-31g_shuffled.h5",
-        "ch2o_6-31g_sph.h5", "h2o8_sto-3g.h5",   "h2o8_6-31g.h5"};
-    for (size_t f = 0; f < (small ? 3 : sizeof files / sizeof *files); f++) check_dataset(files[f]);
+    static const char *const names[] = {"he_sto-3g",      "h4_sto-3g",     "h2o_sto-3g",
+                                        "h2o_6-31g",      "h2s_hcl_6-31g", "ch3oh_6-31g_shuffled",
+                                        "ch2o_6-31g_sph", "h2o8_sto-3g",   "h2o8_6-31g"};
+    for (size_t f = 0; f < (small ? 3 : sizeof names / sizeof *names); f++) check_dataset(names[f]);
     check_far("water027", 0);
     check_far("water064", 1);
     return check_summary();

@@ -6,6 +6,7 @@
 #include <fmo/dataset.h>
 
 #include "tests/gpu/call.h"
+#include "tests/support/shipped.h"
 #include "tests/support/system.h"
 
 static unsigned long long seed = 4711;
@@ -98,8 +99,10 @@ static bool too_large(const char *label, fmo_fock_plan *const stored[2], fmo_foc
     return true;
 }
 
-/* One stored plan, one direct, one on the CPU; densities of 10 and 100 make the pairs, and what is
- * kept, once more. `given`: the first density, or NULL. */
+/* Compares J and K of a plan that stores integrals with those of a plan that recomputes them and of
+ * mode cpu, for densities of several sizes. The plan is made for densities up to 8: the larger
+ * ones, 10 and 100, force it to make its pairs and stored integrals again. given: the first
+ * density, or NULL for a random one. */
 static void check_strategy(const char *name, const fmo_basis *basis, const double *given,
                            double cutoff, fmo_scatter scatter, fmo_commit commit, int measure)
 {
@@ -185,15 +188,10 @@ static void check_system(const char *name, const test_system *s)
     fmo_basis_destroy(basis);
 }
 
-static void check_dataset(const char *file)
+static void check_dataset(const char *name)
 {
-    char path[512];
-    fmo_dataset *data = NULL;
-    fmo_error err = {FMO_OK, ""};
-    const char *elsewhere = getenv("FMO_DATASET_DIR"); /* on a machine without the sources */
-    snprintf(path, sizeof path, "%s/%s", elsewhere ? elsewhere : FMO_DATASET_DIR, file);
-    CHECK(fmo_dataset_read(path, &data, &err) == FMO_OK, "%s", err.message);
-    if (data) check_strategies(file, fmo_dataset_basis(data), fmo_dataset_density(data));
+    fmo_dataset *data = read_shipped(name);
+    if (data) check_strategies(name, fmo_dataset_basis(data), fmo_dataset_density(data));
     fmo_dataset_destroy(data);
 }
 
@@ -418,9 +416,9 @@ int main(void)
     fmo_basis_destroy(basis);
     if (!small_run) check_passes();
 
-    static const char *const files[] = {"he_sto-3g.h5", "h2o_6-31g.h5", "ch3oh_6-31g_shuffled.h5",
-                                        "h2o8_6-31g.h5"};
-    for (size_t f = 0; f < (small_run ? 1 : sizeof files / sizeof *files); f++)
-        check_dataset(files[f]);
+    static const char *const names[] = {"he_sto-3g", "h2o_6-31g", "ch3oh_6-31g_shuffled",
+                                        "h2o8_6-31g"};
+    for (size_t f = 0; f < (small_run ? 1 : sizeof names / sizeof *names); f++)
+        check_dataset(names[f]);
     return check_summary();
 }

@@ -4,6 +4,7 @@
 #include <fmo/basis_set.h>
 #include <fmo/eri_matrix.h>
 #include <fmo/fock.h>
+#include <fmo/gradient.h>
 #include <fmo/fragment.h>
 #if FMO_EXPERIMENTS
 #include <fmo/gmpi_net.h>
@@ -16,6 +17,7 @@
 #endif
 #include <fmo/molecule.h>
 #include <fmo/one_electron.h>
+#include <fmo/one_electron_gradient.h>
 #include <fmo/result.h>
 #include <fmo/scf.h>
 #include <fmo/potential.h>
@@ -62,6 +64,18 @@ static void refused(const char *function, const char *argument, fmo_status statu
 
 static unsigned long long seed = 33;
 static test_system molecule;
+
+/* One-electron gradients accept NULL for what they do not need. */
+static int gradient_without(const fmo_basis *basis, const double *density)
+{
+    const double point[4] = {1.0, 9.0, 9.0, 9.0};
+    double *const gradient = malloc(3 * (size_t)fmo_basis_nucleus_num(basis) * sizeof *gradient);
+    const int good = fmo_one_electron_gradient(basis, density, NULL, gradient, NULL) == FMO_OK &&
+                     fmo_charge_attraction_gradient(basis, density, 1, point, point + 1, gradient,
+                                                    NULL, NULL) == FMO_OK;
+    free(gradient);
+    return good;
+}
 
 /* Functions of bases, one-electron integrals and integral matrices, with each pointer NULL in its
  * turn. */
@@ -138,6 +152,17 @@ static void check_basis(const fmo_basis *basis)
     REFUSED(fmo_charge_attraction, "charge", basis, 1, NULL, point, S, &err);
     REFUSED(fmo_charge_attraction, "coord", basis, 1, point, NULL, S, &err);
     REFUSED(fmo_charge_attraction, "V", basis, 1, point, point + 1, NULL, &err);
+    REFUSED(fmo_one_electron_gradient, "basis", NULL, S, S, S, &err);
+    REFUSED(fmo_one_electron_gradient, "density", basis, NULL, S, S, &err);
+    REFUSED(fmo_one_electron_gradient, "gradient", basis, S, S, NULL, &err);
+    FINE(fmo_one_electron_gradient, "weighted", gradient_without(basis, S));
+    REFUSED(fmo_charge_attraction_gradient, "basis", NULL, S, 1, point, point + 1, S, S, &err);
+    REFUSED(fmo_charge_attraction_gradient, "density", basis, NULL, 1, point, point + 1, S, S,
+            &err);
+    REFUSED(fmo_charge_attraction_gradient, "charge", basis, S, 1, NULL, point, S, S, &err);
+    REFUSED(fmo_charge_attraction_gradient, "coord", basis, S, 1, point, NULL, S, S, &err);
+    REFUSED(fmo_charge_attraction_gradient, "gradient", basis, S, 1, point, point, NULL, S, &err);
+    FINE(fmo_charge_attraction_gradient, "charge_gradient", gradient_without(basis, S));
     if (!listing) {
         fmo_error err = {FMO_OK, ""};
         CHECK(fmo_basis_atom(basis, 0, &made, (int *)S, S, &err) == FMO_ERR_ARGUMENT &&
@@ -250,6 +275,10 @@ static void check_fock(const fmo_basis *basis)
     /* refused because of the plan's mode, not because of NULL, which plans of gpu_terms accept */
     FINE(fmo_fock_build_device, "coulomb", refuses_mode(plan, D, NULL, K));
     FINE(fmo_fock_build_device, "exchange", refuses_mode(plan, D, J, NULL));
+    const fmo_gradient_term term = {.density = D, .coulomb_weight = 1.0};
+    REFUSED(fmo_fock_gradient, "plan", NULL, &term, 1, J, &err);
+    REFUSED(fmo_fock_gradient, "terms", plan, NULL, 1, J, &err);
+    REFUSED(fmo_fock_gradient, "gradient", plan, &term, 1, NULL, &err);
     REFUSED(fmo_fock_build_batch, "jobs", NULL, 1, &err);
     REFUSED(fmo_fock_build_batch_device, "jobs", NULL, 1, &err);
     REFUSED(fmo_fock_workspace, "basis", NULL, &o, &memory, &err);
@@ -383,6 +412,12 @@ static void check_scf(const fmo_basis *basis)
     input = (fmo_scf_input){.basis = basis, .electron_num = 3}; /* odd: the defaults come before */
     FINE(fmo_scf_run, "options", fmo_scf_run(&input, NULL, &result, NULL) == FMO_ERR_INPUT);
     REFUSED(fmo_scf_run_batch, "jobs", NULL, 1, NULL, &err);
+    fmo_scf_result converged = {.nao = -1, .converged = 1, .density = D, .fock = D};
+    REFUSED(fmo_scf_gradient, "input", NULL, NULL, &converged, D, &err);
+    REFUSED(fmo_scf_gradient, "result", &input, NULL, NULL, D, &err);
+    REFUSED(fmo_scf_gradient, "gradient", &input, NULL, &converged, NULL, &err);
+    FINE(fmo_scf_gradient, "options", /* nao is refused after it */
+         fmo_scf_gradient(&input, NULL, &converged, D, NULL) == FMO_ERR_ARGUMENT);
     fmo_scf_job job = {.input = input};
     FINE(fmo_scf_run_batch, "options", fmo_scf_run_batch(&job, 1, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_scf_options_init, "options", (fmo_scf_options_init(NULL), 1));

@@ -10,6 +10,7 @@
 #include <fmo/fragment.h>
 #include <fmo/gmpi.h>
 #include <fmo/gmpi_net.h>
+#include <fmo/gradient.h>
 #include <fmo/molecule.h>
 #include <fmo/potential.h>
 #include <fmo/result.h>
@@ -32,6 +33,7 @@ static fmo_gmpi_net of_fmo_gmpi_net;
 static fmo_ranks of_fmo_ranks;
 static fmo_operator of_fmo_operator;
 static fmo_fock_job of_fmo_fock_job;
+static fmo_gradient_term of_fmo_gradient_term;
 static fmo_distribution_job of_fmo_distribution_job;
 static fmo_potential_job of_fmo_potential_job;
 static fmo_electrostatics_job of_fmo_electrostatics_job;
@@ -215,6 +217,8 @@ static void fill_jobs(void)
     of_fmo_operator = (fmo_operator){1.0, -1.0, 0.3};
     of_fmo_fock_job = (fmo_fock_job){
         .plan = plan, .density = REALS_OF(0.6, 0.6, 0.6, 0.6), .coulomb = J, .exchange = K};
+    of_fmo_gradient_term = (fmo_gradient_term){
+        .density = REALS_OF(0.6, 0.6, 0.6, 0.6), .coulomb_weight = 1.0, .exchange_weight = 1.0};
     of_fmo_distribution_job =
         (fmo_distribution_job){.products = products,
                                .density = REALS_OF(0.6, 0.6, 0.6, 0.6),
@@ -353,6 +357,7 @@ static void call_builds(void)
     fmo_fock_plan *own = NULL;
     fmo_mode mode;
     fmo_fock_memory memory;
+    double gradient[6];
     const fmo_basis *const of[] = {basis};
     CALL("fmo_fock_choose_mode", 1,
          fmo_fock_choose_mode(basis, &of_fmo_fock_options, &mode, NULL, &err));
@@ -366,6 +371,11 @@ static void call_builds(void)
     if (own)
         CALL("fmo_fock_build", is_untouched(J) && is_untouched(K),
              fmo_fock_build(own, of_fmo_fock_job.density, J, K, &err));
+    for (int i = 0; i < 6; i++) gradient[i] = untouched;
+    of_fmo_gradient_term.exchange_operator = of_fmo_operator;
+    if (own)
+        CALL("fmo_fock_gradient", gradient[0] == untouched && gradient[5] == untouched,
+             fmo_fock_gradient(own, &of_fmo_gradient_term, 1, gradient, &err));
     fmo_fock_plan_destroy(own);
     for (int i = 0; i < 4; i++) J[i] = K[i] = untouched;
     of_fmo_fock_job.exchange_operator = of_fmo_operator;
@@ -510,7 +520,7 @@ static const struct {
     const char *of; /* blanks around each */
 } groups[] = {
     {call_input, " fmo_basis_input fmo_molecule "},
-    {call_builds, " fmo_fock_options fmo_fock_job fmo_operator "},
+    {call_builds, " fmo_fock_options fmo_fock_job fmo_gradient_term fmo_operator "},
     {call_scf, " fmo_scf_options fmo_fock_options fmo_scf_input fmo_scf_job "},
     {call_fragments, " fmo_fragment_system fmo_atom_label fmo_fragment_options fmo_fragment_result "
                      "fmo_fragment_pair fmo_scf_options fmo_fock_options "},

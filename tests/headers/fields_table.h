@@ -102,6 +102,7 @@ typedef enum kind {
     X(fmo_scf_options, guess, WHOLE, 1)                 \
     X(fmo_scf_options, guess_is_fixed, WHOLE, 1)        \
     X(fmo_scf_options, unrestricted, WHOLE, 1)          \
+    X(fmo_scf_options, restricted, WHOLE, 1)            \
     X(fmo_scf_options, guess_mix, WHOLE, 1)             \
     X(fmo_scf_options, stop, LEFT, 1)                   \
     X(fmo_scf_options, max_cycles, WHOLE, 1)            \
@@ -117,6 +118,7 @@ typedef enum kind {
     X(fmo_scf_options, orbitals, WHOLE, 1)              \
     X(fmo_scf_options, auto_in_fused, WHOLE, 1)         \
     X(fmo_scf_options, loose_fock, WHOLE, 1)            \
+    X(fmo_scf_options, forces, WHOLE, 1)                \
     X(fmo_scf_options, callback, LEFT, 1)               \
     X(fmo_scf_options, user, LEFT, 1)                   \
     X(fmo_scf_options, finished, LEFT, 1)               \
@@ -180,6 +182,11 @@ typedef enum kind {
     X(fmo_fock_job, symmetry, WHOLE, 1)               \
     X(fmo_fock_job, coulomb_operator, LEFT, 1)        \
     X(fmo_fock_job, exchange_operator, LEFT, 1)       \
+    X(fmo_gradient_term, density, REALS, 4)           \
+    X(fmo_gradient_term, coulomb_weight, REAL, 1)     \
+    X(fmo_gradient_term, exchange_weight, REAL, 1)    \
+    X(fmo_gradient_term, coulomb_operator, LEFT, 1)   \
+    X(fmo_gradient_term, exchange_operator, LEFT, 1)  \
     X(fmo_operator, full, REAL, 1)                    \
     X(fmo_operator, long_range, REAL, 1)              \
     X(fmo_operator, omega, REAL, 1)                   \
@@ -243,6 +250,8 @@ typedef enum kind {
     X(fmo_molecule_result, orbital_energy, REALS, 2) \
     X(fmo_molecule_result, coefficient, REALS, 4)    \
     X(fmo_molecule_result, density, REALS, 4)        \
+    X(fmo_molecule_result, nucleus_num, WHOLE, 1)    \
+    X(fmo_molecule_result, gradient, REALS, 6)       \
     X(fmo_molecule_result, comment, TEXT, 1)         \
     X(fmo_molecule_result, charge, WHOLE, 1)         \
     X(fmo_molecule_result, key, TEXT, 1)             \
@@ -255,6 +264,7 @@ typedef enum kind {
     X(fmo_wavefunction, total_energy, REAL, 1)       \
     X(fmo_wavefunction, converged, WHOLE, 1)         \
     X(fmo_wavefunction, method, TEXT, 1)             \
+    X(fmo_wavefunction, gradient, REALS, 6)          \
     X(fmo_wavefunction, coefficient_beta, REALS, 4)  \
     X(fmo_wavefunction, energy_beta, REALS, 2)       \
     X(fmo_wavefunction, occupation_beta, REALS, 2)   \

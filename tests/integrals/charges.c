@@ -84,7 +84,8 @@ static cloud random_cloud(int kind)
     return c;
 }
 
-/* One sum by its definition; *size: of the absolute values. */
+/* Returns one sum over the charges by its definition; *size becomes the sum of the absolute values
+ * of its terms. */
 static real definition(const cloud *c, int degree, int s, const signed char *power, real *size)
 {
     const real p = c->p, pi = acosl(-1.0L);

@@ -5,13 +5,13 @@
 #define FMO_REF_REAL long double
 #include "integrals/eri/eri_reference.inc"
 
-#include <dirent.h>
 #include <hdf5.h>
 
 #include <fmo/dataset.h>
 #include <fmo/one_electron.h>
 
 #include "tests/support/calls.h"
+#include "tests/support/shipped.h"
 #include "tests/support/system.h"
 
 typedef long double real;
@@ -580,8 +580,10 @@ static double *read_matrix(hid_t file, const char *name, size_t n)
     return M;
 }
 
+static int compared;
+
 /* The three matrices agree with those that a data set has, to 1e-10; counts the comparisons. */
-static void check_data_set(const char *name, int *compared)
+static void check_data_set(const char *path, const char *name)
 {
     static const struct {
         const char *field;
@@ -589,13 +591,10 @@ static void check_data_set(const char *name, int *compared)
     } matrices[] = {{"overlap", fmo_overlap},
                     {"kinetic", fmo_kinetic},
                     {"potential_n_e", fmo_nuclear_attraction}};
-    char path[1024], label[300];
-    fmo_dataset *data = NULL;
+    char label[300];
     fmo_error err = {FMO_OK, ""};
-    snprintf(path, sizeof path, "%s/%s", FMO_DATASET_DIR, name);
-    const fmo_status status = fmo_dataset_read(path, &data, &err);
-    CHECK(status == FMO_OK, "%s", err.message);
-    if (status != FMO_OK) return;
+    fmo_dataset *data = read_dataset(path);
+    if (!data) return;
     const fmo_basis *basis = fmo_dataset_basis(data);
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -606,7 +605,7 @@ static void check_data_set(const char *name, int *compared)
         snprintf(label, sizeof label, "%s of %s", matrices[m].field, name);
         CHECK(matrices[m].function(basis, got, &err) == FMO_OK, "%s", err.message);
         error[m] = check_close(label, got, want, n * n, n, 1e-10, 0.0);
-        ++*compared;
+        compared++;
         free(want);
     }
     if (!isnan(error[0]))
@@ -616,16 +615,9 @@ static void check_data_set(const char *name, int *compared)
     fmo_dataset_destroy(data);
 }
 
-static int is_data_set(const struct dirent *e)
-{
-    const size_t length = strlen(e->d_name);
-    return length > 3 && !strcmp(e->d_name + length - 3, ".h5");
-}
-
 /* Runs all checks, and the comparison with every data set of the folder. */
 int main(void)
 {
-    int compared = 0;
     make_quadrature();
     check_arguments();
     check_random_systems();
@@ -638,14 +630,8 @@ int main(void)
     check_zeros();
     printf("random shells: largest error/size S %.1e, T %.1e, V %.1e, D %.1e\n", worst[0], worst[1],
            worst[2], worst[3]);
-    struct dirent **entry = NULL;
-    const int entries = scandir(FMO_DATASET_DIR, &entry, is_data_set, alphasort);
-    for (int i = 0; i < entries; i++) {
-        check_data_set(entry[i]->d_name, &compared);
-        free(entry[i]);
-    }
-    free(entry);
+    shipped_each(check_data_set);
     CHECK(compared >= 30, "only %d matrices of data sets compared in %s", compared,
-          FMO_DATASET_DIR);
+          shipped_folder());
     return check_summary();
 }

@@ -161,6 +161,8 @@ ASKED = {
     "integrals/one_electron/centres.c": (),
     "integrals/one_electron/one_electron.c": HERMITE,
     "integrals/one_electron/charge_sums.c": HERMITE,
+    "integrals/one_electron/charge_forces.c": HERMITE,
+    "integrals/one_electron/gradient.c": HERMITE,
     "integrals/far/far.h": (),
     "accumulate/cpu/reference.c": POWERS,
     "accumulate/cpu/pairs.c": POWERS,

@@ -4,7 +4,6 @@
 #include <fmo/dataset.h>
 #include <fmo/one_electron.h>
 
-#include <dirent.h>
 #include <hdf5.h>
 #include <pthread.h>
 
@@ -46,8 +45,9 @@ static double energy_of(const fmo_dataset *dataset, size_t n)
 
 /* What is read from a data set agrees with HDF5's own reading of it, and its matrices with computed
  * ones; electrons and energy are right. */
-static void check_file(const char *path)
+static void check_file(const char *path, const char *file)
 {
+    (void)file;
     fmo_dataset *dataset = read_dataset(path);
     if (!dataset) return;
     const fmo_basis *basis = fmo_dataset_basis(dataset);
@@ -182,20 +182,8 @@ static void check_threads(void)
 /* Runs the checks on every data set in the folder. */
 int main(void)
 {
-    DIR *directory = opendir(FMO_DATASET_DIR);
-    struct dirent *entry;
-    int files = 0;
-    while (directory && (entry = readdir(directory))) {
-        size_t length = strlen(entry->d_name);
-        if (entry->d_name[0] == '.' || length < 3 || strcmp(entry->d_name + length - 3, ".h5") != 0)
-            continue;
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", FMO_DATASET_DIR, entry->d_name);
-        check_file(path);
-        files++;
-    }
-    if (directory) closedir(directory);
-    CHECK(files >= 10, "only %d data sets in %s", files, FMO_DATASET_DIR);
+    const int files = shipped_each(check_file);
+    CHECK(files >= 10, "only %d data sets in %s", files, shipped_folder());
     check_water();
     check_late_core(FMO_DATASET_DIR "/foreign_forge_nh3_6-31g_sph.h5");
     check_threads();

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* unshare */
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
+#include "tests/support/shipped.h"
 #include "tests/io/orbitals.h"
 #include <fmo/one_electron.h>
 #include <fmo/result.h>
@@ -64,8 +65,7 @@ static void check_writers(const char *reason)
 {
     static const char *const names[] = {"result", "TREXIO", "Molden"};
     fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    CHECK(fmo_dataset_read(input, &dataset, &err) == FMO_OK, "%s", err.message);
+    fmo_dataset *dataset = read_dataset(input);
     if (!dataset) return;
     test_orbitals o = orbitals_read(dataset);
     const double *H = fmo_dataset_core_hamiltonian(dataset);

@@ -5,6 +5,7 @@
 #include "driver/base/clock.h"
 #include "io/output/file.h"
 #include "tests/support/folder.h"
+#include "tests/support/shipped.h"
 #include "tests/io/orbitals.h"
 #include <fmo/one_electron.h>
 #include <fmo/result.h>
@@ -186,9 +187,8 @@ static void check_named(void)
 static void check_writers(void)
 {
     fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
+    fmo_dataset *dataset = read_dataset(input);
     unsigned long long seed = 20;
-    CHECK(fmo_dataset_read(input, &dataset, &err) == FMO_OK, "%s", err.message);
     if (!dataset) return;
     test_orbitals o = orbitals_read(dataset);
     job j = {.dataset = dataset, .wf = o.wf};

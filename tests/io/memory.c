@@ -4,6 +4,7 @@
  * not a lack of memory. */
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
+#include "tests/support/shipped.h"
 #include <fmo/basis_set.h>
 #include <fmo/fragment_system.h>
 #include <fmo/molecule.h>
@@ -257,13 +258,11 @@ static void long_texts(void)
 /* Runs every reader and writer with little memory, and then the checks of long texts. */
 int main(void)
 {
-    fmo_error err = {FMO_OK, ""};
     omp_set_num_threads(1); /* a child of a process with threads would wait for them */
     if (!mkdtemp(folder)) return 1;
     snprintf(made, sizeof made, "%s/made.h5", folder);
     snprintf(errors, sizeof errors, "%s/errors", folder);
-    CHECK(fmo_dataset_read(FMO_DATASET_DIR "/h2o8_6-31g.h5", &dataset, &err) == FMO_OK, "%s",
-          err.message);
+    dataset = read_shipped("h2o8_6-31g");
     if (dataset) {
         nao = fmo_basis_ao_num(fmo_dataset_basis(dataset));
         matrix = fmo_dataset_density(dataset);

@@ -2,6 +2,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
+#include "tests/support/shipped.h"
 #include "io/output/kind.h"
 #include <fmo/result.h>
 #include <fmo/version.h>
@@ -287,9 +288,7 @@ int main(void)
 {
     if (!mkdtemp(directory)) return 1;
     const content before = content_load(input);
-    fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    CHECK(fmo_dataset_read(input, &dataset, &err) == FMO_OK, "%s", err.message);
+    fmo_dataset *dataset = read_dataset(input);
     if (dataset) {
         check_content(dataset);
         check_refusals(dataset);

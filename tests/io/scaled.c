@@ -1,7 +1,7 @@
 /* A data set and its copy with rescaled functions, density, orbitals and matrices describe the same
  * molecule: both are read, doubted or refused, with and without a fault, and both give the same
  * Molden file. */
-#include "tests/support/check.h"
+#include "tests/support/shipped.h"
 #include "tests/support/folder.h"
 #include "tests/io/must.h"
 #include "tests/io/orbitals.h"
@@ -136,9 +136,8 @@ static void compare_molden(const char *a, const char *b, const char *what)
 
 static void write_molden(const char *source, const char *path)
 {
-    fmo_dataset *dataset = NULL;
+    fmo_dataset *dataset = read_dataset(source);
     fmo_error err = {FMO_OK, ""};
-    CHECK(fmo_dataset_read(source, &dataset, &err) == FMO_OK, "%s", err.message);
     if (!dataset) return;
     test_orbitals o = orbitals_read(dataset);
     CHECK(fmo_wavefunction_write_molden(path, dataset, &o.wf, &err) == FMO_OK, "%s", err.message);

@@ -82,6 +82,8 @@ class Fragments(Case):
         mol = fmo.Molecule(["He", "H", "H"], [[0, 0, 0], [0, 0, 2.4], [0, 0.3, 3.1]], basis="6-31g")
         mf = fmo.FMO2(mol, fragments=[[0], [1, 2]])
         self.assert_close(mf.numerical_gradient(progress=False), fmo.RHF(mol).numerical_gradient(), 1e-6)
+        mf.max_iterations = 1
+        self.assertRaises(fmo.ConvergenceError, mf.numerical_gradient, progress=False)
         with self.assertRaisesRegex(fmo.InputError, "made of an fmo.Molecule"):
             fmo.FMO2(WATER3).numerical_gradient()
 

@@ -87,6 +87,7 @@ static void print_scfs(void)
     OFFSET(fmo_scf_options, fock);
     OFFSET(fmo_scf_options, guess);
     OFFSET(fmo_scf_options, unrestricted);
+    OFFSET(fmo_scf_options, restricted);
     OFFSET(fmo_scf_options, guess_mix);
     OFFSET(fmo_scf_options, guess_is_fixed);
     OFFSET(fmo_scf_options, max_cycles);
@@ -102,6 +103,7 @@ static void print_scfs(void)
     OFFSET(fmo_scf_options, orbitals);
     OFFSET(fmo_scf_options, auto_in_fused);
     OFFSET(fmo_scf_options, loose_fock);
+    OFFSET(fmo_scf_options, forces);
     OFFSET(fmo_scf_options, callback);
     OFFSET(fmo_scf_options, user);
     OFFSET(fmo_scf_options, finished);
@@ -138,6 +140,7 @@ static void print_scfs(void)
     OFFSET(fmo_scf_result, overlap);
     OFFSET(fmo_scf_result, core_hamiltonian);
     OFFSET(fmo_scf_result, unrestricted);
+    OFFSET(fmo_scf_result, restricted);
     OFFSET(fmo_scf_result, multiplicity);
     OFFSET(fmo_scf_result, occupied_beta_num);
     OFFSET(fmo_scf_result, spin_square);
@@ -146,6 +149,8 @@ static void print_scfs(void)
     OFFSET(fmo_scf_result, occupation_beta);
     OFFSET(fmo_scf_result, spin_density);
     OFFSET(fmo_scf_result, fock_beta);
+    OFFSET(fmo_scf_result, nucleus_num);
+    OFFSET(fmo_scf_result, nuclear_gradient);
     OFFSET(fmo_scf_result, hessian_lowest);
     OFFSET(fmo_scf_result, notice);
     OFFSET(fmo_scf_cycle, job);

@@ -393,7 +393,7 @@ class Alone(Case):
 
 
 class OpenShells(Case):
-    """UHF against PySCF's, and batches of any spin."""
+    """UHF and ROHF against PySCF's, and batches of any spin."""
 
     MOLECULES = {"CH3": (["C", "H", "H", "H"], [[0, 0, 0], [1.079, 0, 0], [-.5395, .9344, 0], [-.5395, -.9344, 0]], 0, 2),
                  "O2": (["O", "O"], [[0, 0, 0], [0, 0, 1.2]], 0, 3), "OH+": (["O", "H"], [[0, 0, 0], [0, 0, 1]], 1, 3),
@@ -416,6 +416,41 @@ class OpenShells(Case):
                     self.assertAlmostEqual(again.energy_tot(again.make_rdm1()), ours.e_tot, delta=1e-8)
                     self.assertAlmostEqual(fmo.UHF(mol).kernel(ours.make_rdm1()), ours.e_tot, delta=1e-8)
 
+    def test_rohf_against_pyscf(self):
+        more = {"Li": (["Li"], [[0, 0, 0]], 0, 2), "NO2": (["N", "O", "O"], [[0, 0, 0], [1.1, 0.46, 0], [-1.1, 0.46, 0]], 0, 2),
+                "O2-": (["O", "O"], [[0, 0, 0], [0, 0, 1.35]], -1, 2), "OH": (["O", "H"], [[0, 0, 0], [0, 0, 1]], 0, 2)}
+        for name, (numbers, places, charge, multiplicity) in {**self.MOLECULES, **more}.items():
+            for basis in ("6-31+g", "cc-pvdz") if "Li" not in numbers else ("6-31g",):
+                with self.subTest(name, basis=basis):
+                    mol = fmo.Molecule(numbers, places, charge, multiplicity, basis)
+                    ours = fmo.ROHF(mol).run(conv_tol=1e-11, conv_tol_grad=1e-7)
+                    theirs = scf.ROHF(mol.to_pyscf()).run(conv_tol=1e-12, conv_tol_grad=1e-7)
+                    self.assertAlmostEqual(ours.e_tot, theirs.e_tot, delta=1e-8)
+                    self.assertAlmostEqual(ours.spin_square()[0], 0.25 * (multiplicity ** 2 - 1), delta=1e-10)
+                    self.assert_close(ours.mo_energy, theirs.mo_energy, 1e-5)
+                    self.assertEqual(ours.mo_occ.tolist(), np.asarray(theirs.mo_occ).tolist())
+                    density, C = ours.make_rdm1(), ours.mo_coeff
+                    self.assertEqual(density.shape, (2, C.shape[0], C.shape[0]))
+                    self.assert_close(density.sum(axis=0), (C * ours.mo_occ) @ C.T, 1e-5)
+                    self.assert_close(ours.dip_moment(), theirs.dip_moment(verbose=0), 1e-4)
+                    self.assertAlmostEqual(ours.mulliken_spins().sum(), mol.spin, delta=1e-8)
+                    self.assertAlmostEqual(ours.mulliken_charges().sum(), charge, delta=1e-8)
+                    again = ours.to_pyscf()
+                    self.assertAlmostEqual(again.energy_tot(again.make_rdm1()), ours.e_tot, delta=1e-8)
+                    self.assert_close(again.get_fock(dm=density), ours.get_fock(), 1e-6)
+                    self.assert_close(C.T @ ours.get_fock() @ C, np.diag(ours.mo_energy), 1e-4)
+                    self.assertAlmostEqual(fmo.ROHF(mol).kernel(density), ours.e_tot, delta=1e-8)
+
+    def test_rohf_above_virtual(self):
+        """An open orbital above a virtual one has a place in the order of energies, as in PySCF."""
+        mol = fmo.Molecule(["O", "Be"], [[0, 0, 0], [0, 0, 6]], -1, 2, "6-31g")
+        ours = fmo.ROHF(mol).run(conv_tol=1e-11, conv_tol_grad=1e-7)
+        theirs = scf.ROHF(mol.to_pyscf()).run(conv_tol=1e-12, conv_tol_grad=1e-7)
+        self.assertTrue((np.diff(ours.mo_energy) >= 0).all())
+        self.assertTrue((np.diff(ours.mo_occ) > 0).any(), ours.mo_occ)
+        self.assertEqual(ours.mo_occ.tolist(), np.asarray(theirs.mo_occ).tolist())
+        self.assertAlmostEqual(ours.e_tot, theirs.e_tot, delta=1e-8)
+
     def test_broken_symmetry(self):
         mol = fmo.Molecule(["H", "H"], [[0, 0, 0], [0, 0, 3.0]], basis="6-31g")
         mf = fmo.UHF(mol)
@@ -431,18 +466,24 @@ class OpenShells(Case):
             self.assertIs(type(mf), fmo.UHF if mol.spin else fmo.RHF)
             alone = type(mf)(mol, mode="cpu").run(conv_tol=1e-10)
             self.assertAlmostEqual(mf.e_tot, alone.e_tot, delta=1e-9)
+        for mol, mf in zip(mols, fmo.scf_batch(mols, method="rohf", mode="cpu", conv_tol=1e-10)):
+            self.assertIs(type(mf), fmo.ROHF if mol.spin else fmo.RHF)
+            self.assertAlmostEqual(mf.e_tot, fmo.ROHF(mol, mode="cpu").run(conv_tol=1e-10).e_tot, delta=1e-9)
+        self.assertRaisesRegex(fmo.InputError, "method = 'RHF': expected one of uhf, rohf", fmo.scf_batch, mols, method="RHF")
 
     def test_gradient(self):
         mol = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "sto-3g")
-        gradient = fmo.UHF(mol).run(conv_tol=1e-11).numerical_gradient()
-        self.assert_close(gradient.sum(axis=0), np.zeros(3), 1e-6)
-        self.assertGreater(abs(gradient[0, 2]), 1e-3)
+        for method in (fmo.UHF, fmo.ROHF):
+            gradient = method(mol).run(conv_tol=1e-11).numerical_gradient()
+            self.assert_close(gradient.sum(axis=0), np.zeros(3), 1e-6)
+            self.assertGreater(abs(gradient[0, 2]), 1e-3)
 
     def test_refused(self):
         radical = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "sto-3g")
         self.assertRaisesRegex(fmo.UnsupportedError, "fmo.UHF", fmo.RHF, radical)
         self.assertRaisesRegex(fmo.UnsupportedError, "multiplicity 2", fmo.FMO2, radical, fragments=[[0], [1]])
         self.assertRaisesRegex(fmo.InputError, r"expected \[2, nao, nao\]", fmo.UHF(radical).kernel, np.zeros((3, 6, 6)))
+        self.assertRaisesRegex(fmo.UnsupportedError, "stability of ROHF", fmo.ROHF(radical).run, stability="check")
         mf = fmo.UHF(radical)
         mf.projector = np.eye(6)
         self.assertRaisesRegex(fmo.UnsupportedError, "projector", mf.kernel)

@@ -143,7 +143,7 @@ static void check_on_host(const char *name)
     if (!dataset) return;
     const fmo_scf_input in = input_of(dataset);
     fmo_scf_options options;
-    fmo_scf_result *single = NULL, *const r = fmo_scf_new_result(fmo_basis_ao_num(in.basis), 1);
+    fmo_scf_result *single = NULL, *const r = fmo_scf_new_result(fmo_basis_ao_num(in.basis), 1, 0);
     fmo_error err = {FMO_OK, ""};
     fmo_scf_options_init(&options);
     options.fock.mode = FMO_MODE_CPU;

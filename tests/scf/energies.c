@@ -1,8 +1,8 @@
-/* Energies of the molecules of energies.json, energies_d.json, energies_f.json and energies_uhf.json
- * against PySCF's, to 1e-8 hartree, at stable minima; of UHF also <S^2>. Arguments: the file, a mode,
- * [words that names must contain]. Mode fused without a GPU: skipped. Molecules run with the solver
- * and options of the mode's default; those that are not large are followed down where they are
- * unstable. */
+/* Energies of the molecules of energies.json, energies_d.json, energies_f.json, energies_uhf.json
+ * and energies_rohf.json against PySCF's, to 1e-8 hartree, at stable minima; of open shells also
+ * <S^2>, of ROHF S(S + 1). Arguments: the file, a mode, [words that names must contain]. Mode fused
+ * without a GPU: skipped. Molecules run with the solver and options of the mode's default; those
+ * that are not large are followed down where they are unstable. */
 #include <fmo/scf.h>
 
 #include "tests/scf/list.h"
@@ -27,9 +27,11 @@ static void run(const scf_entry *entry, fmo_mode mode)
     options.fock.mode = mode;
     options.energy_convergence = 1e-10;
     options.gradient_convergence = 1e-6;
-    options.unrestricted = entry->multiplicity > 0;
+    options.unrestricted = entry->multiplicity > 0 && !entry->restricted;
+    options.restricted = entry->restricted;
     options.guess_mix = entry->multiplicity == 1;
-    options.stability = entry->large ? FMO_SCF_STABILITY_NONE : FMO_SCF_STABILITY_FOLLOW;
+    const int without = entry->large || entry->restricted;
+    options.stability = without ? FMO_SCF_STABILITY_NONE : FMO_SCF_STABILITY_FOLLOW;
     options.callback = print_cycle;
     if (getenv("FMO_TEST_VERBOSE")) printf("%s %s\n", entry->name, entry->basis);
     const fmo_scf_input input = {.basis = fmo_dataset_basis(entry->dataset),
@@ -46,10 +48,14 @@ static void run(const scf_entry *entry, fmo_mode mode)
     fflush(stdout);
     CHECK(fabs(result->energy - entry->energy) < tolerance, "%s %s: got %.10f, want %.10f",
           entry->name, entry->basis, result->energy, entry->energy);
-    if (options.unrestricted)
+    const double S = 0.5 * (entry->multiplicity - 1);
+    if (options.restricted)
+        CHECK(fabs(result->spin_square - S * (S + 1.0)) < 1e-10, "%s: <S^2> %.12f", entry->name,
+              result->spin_square);
+    else if (options.unrestricted)
         CHECK(fabs(result->spin_square - entry->spin_square) < 1e-4, "%s: <S^2> %.7f, want %.7f",
               entry->name, result->spin_square, entry->spin_square);
-    CHECK(entry->large || !(result->hessian_lowest < -1e-5), "%s %s: unstable, %g", entry->name,
+    CHECK(without || !(result->hessian_lowest < -1e-5), "%s %s: unstable, %g", entry->name,
           entry->basis, result->hessian_lowest);
     CHECK(result->device == (mode == FMO_MODE_FUSED), "%s: device %d in mode %s", entry->name,
           result->device, fmo_mode_name(mode));

@@ -1,4 +1,5 @@
-/* The molecules of tests/scf/energies.json, energies_d.json, energies_f.json and energies_uhf.json. */
+/* The molecules of tests/scf/energies.json, energies_d.json, energies_f.json, energies_uhf.json
+ * and energies_rohf.json. */
 #ifndef FMO_TESTS_SCF_LIST_H
 #define FMO_TESTS_SCF_LIST_H
 
@@ -10,6 +11,7 @@
 typedef struct scf_entry {
     const char *name, *basis;
     int charge, large, multiplicity; /* 0: RHF */
+    int restricted;                  /* 1: ROHF */
     double energy, spin_square;
     fmo_dataset *dataset;
 } scf_entry;
@@ -43,6 +45,7 @@ static inline int scf_list_entry(const json_t *root, size_t k, scf_entry *entry)
                     .multiplicity = (int)json_integer_value(json_object_get(item, "multiplicity")),
                     .spin_square = json_real_value(json_object_get(item, "spin_square")),
                     .energy = json_real_value(json_object_get(item, "energy"))};
+    entry->restricted = strcmp(json_string_value(json_object_get(root, "method")), "ROHF") == 0;
     molecule.multiplicity = entry->multiplicity;
     for (size_t i = 0; i < nuclei; i++) {
         const char *symbol = json_string_value(json_array_get(symbols, i));

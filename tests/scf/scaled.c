@@ -42,6 +42,10 @@ static void check_scf(const char *xyz, const char *set)
     o.stability = FMO_SCF_STABILITY_CHECK;
     snprintf(name, sizeof name, "%s %s, fixed, with stability", xyz, set);
     if (dataset) check_scaled_scf(name, dataset, &o, 4);
+    o.stability = FMO_SCF_STABILITY_NONE;
+    o.restricted = 1;
+    snprintf(name, sizeof name, "%s %s, ROHF", xyz, set);
+    if (dataset) check_scaled_scf(name, dataset, &o, 4);
     fmo_dataset_destroy(dataset);
 }
 

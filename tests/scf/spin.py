@@ -62,6 +62,37 @@ class ScfComment(driver_helpers.Case):
         self.assertFails(self.energy("", "--multiplicity", "3"), 3, "9 electrons.* cannot have multiplicity 3")
         self.assertFails(self.energy("", "--multiplicity", "2", "--output", profile), 3, "--output: TREXIO files of open shells")
 
+    def test_rohf(self):
+        """ROHF: the report, JSON, Molden files, a density that was read, and what it refuses."""
+        path, molden = self.path("hydroxide.xyz"), self.path("oh.molden")
+        line = ["--charge", "0", "--multiplicity", "2", "--rohf"]
+        self.assertRuns(self.energy("", *line))
+        result = run(path, "--basis", "sto-3g", "--scf", "--mode", "cpu", *line, "--molden", molden, "--profile=json")
+        self.assertRuns(result)
+        scf = json.loads(result.out)["builds"][0]["scf"]
+        self.assertEqual((scf["method"], scf["multiplicity"], scf["electrons"], scf["occupied_num"]), ("ROHF", 2, 9, 5))
+        self.assertAlmostEqual(scf["spin_square"], 0.75, delta=1e-10)
+        with open(molden, encoding="ascii") as file:
+            text = file.read()
+        self.assertEqual([float(one.split()[0]) for one in text.split("Occup= ")[1:]], [2.0] * 4 + [1.0, 0.0])
+        self.assertNotIn("Spin= Beta", text)
+        result = run(path, "--basis", "sto-3g", "--scf", "--mode", "cpu", *line)
+        self.assertIn("ROHF, multiplicity 2: <S^2> 0.750000, exact 0.750000\n", result.out)
+        self.assertIn("6, 5 of them occupied, 4 of those doubly", result.out)
+        closed = [self.energy("", "--charge", "-1", *one) for one in ([], ["--rohf"])]
+        self.assertEqual(closed[0].out, closed[1].out)
+        water = ["--scf", "--charge", "1", "--multiplicity", "2", "--rohf", "--quiet", "--mode", "cpu"]
+        energies = [float(run(driver_helpers.SMALL, *water, "--guess", guess).out.split()[1])
+                    for guess in ("sad", "read")]
+        self.assertAlmostEqual(energies[0], energies[1], delta=1e-7)
+        for more, code, words in ((["--uhf"], 2, "--rohf and --uhf, which is for UHF, exclude each other"),
+                                  (["--guess-mix"], 2, "--rohf and --guess-mix, which"),
+                                  (["--batch"], 2, "--rohf has no effect with --scf --batch"),
+                                  (["--stability"], 2, "the stability of ROHF cannot be analysed"),
+                                  (["--output", self.path("oh.h5")], 3, "TREXIO files of open shells")):
+            self.assertFails(self.energy("", *line, *more), code, words)
+        self.assertNotEqual(run(path, "--basis", "sto-3g", "--scf", "--mode", "fused", *line).code, 0)
+
     def test_broken_symmetry(self):
         path = self.path("h2.xyz")
         with open(path, "w", encoding="ascii") as file:

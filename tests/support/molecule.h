@@ -7,7 +7,7 @@
 #include <fmo/dataset.h>
 #include <fmo/molecule.h>
 
-#include "tests/support/check.h"
+#include "tests/support/shipped.h"
 
 static inline fmo_dataset *molecule_dataset(const char *xyz, const char *set_name)
 {
@@ -16,9 +16,9 @@ static inline fmo_dataset *molecule_dataset(const char *xyz, const char *set_nam
     fmo_basis_set *set = NULL;
     fmo_dataset *dataset = NULL;
     fmo_error err = {FMO_OK, ""};
-    snprintf(path, sizeof path, "%s/xyz/%s.xyz", FMO_DATASET_DIR, xyz);
+    snprintf(path, sizeof path, "%s/xyz/%s.xyz", shipped_folder(), xyz);
     fmo_status status = fmo_molecule_read_xyz(xyz[0] == '/' ? xyz : path, &molecule, &err);
-    snprintf(path, sizeof path, "%s/basis/%s.json", FMO_DATASET_DIR, set_name);
+    snprintf(path, sizeof path, "%s/basis/%s.json", shipped_folder(), set_name);
     if (status == FMO_OK) status = fmo_basis_set_read(path, &set, &err);
     if (status == FMO_OK) status = fmo_dataset_create(molecule, set, 0, &dataset, &err);
     CHECK(status == FMO_OK, "%s %s: %s", xyz, set_name, err.message);

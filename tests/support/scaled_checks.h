@@ -117,7 +117,7 @@ static inline void check_scaled_result(const char *label, const fmo_scf_result *
 {
     const int n = want->nao;
     const size_t size = (size_t)n * (size_t)n;
-    double *const m = (double *)malloc(4 * size * sizeof *m);
+    double *const m = (double *)malloc(6 * size * sizeof *m);
     CHECK(got->converged && fabs(got->energy - want->energy) <= 1e-9, "%s: energy %.12f, not %.12f",
           label, got->energy, want->energy);
     CHECK(got->cycles == want->cycles, "%s: %d cycles, not %d", label, got->cycles, want->cycles);
@@ -127,11 +127,17 @@ static inline void check_scaled_result(const char *label, const fmo_scf_result *
         m[size + x] = got->fock[x] / ff;
         m[2 * size + x] = got->overlap[x] / ff;
         m[3 * size + x] = got->core_hamiltonian[x] / ff;
+        m[4 * size + x] = got->spin_density ? got->spin_density[x] * ff : 0.0;
+        m[5 * size + x] = got->spin_density ? got->fock_beta[x] / ff : 0.0;
     }
     check_close(label, m, want->density, size, (size_t)n, 1e-5, 0.0);
     check_close(label, m + size, want->fock, size, (size_t)n, 1e-5, 0.0);
     check_close(label, m + 2 * size, want->overlap, size, (size_t)n, 1e-12, 0.0);
     check_close(label, m + 3 * size, want->core_hamiltonian, size, (size_t)n, 1e-10, 1e-12);
+    if (want->spin_density) {
+        check_close(label, m + 4 * size, want->spin_density, size, (size_t)n, 1e-5, 0.0);
+        check_close(label, m + 5 * size, want->fock_beta, size, (size_t)n, 1e-5, 0.0);
+    }
     free(m);
 }
 
@@ -144,7 +150,7 @@ static inline double *scaled_field(int n, const double *f)
     return U;
 }
 
-/* SCFs of a data set, alone and in a batch of `copies` scaled ones. */
+/* SCFs of a data set, of ROHF its triplet, alone and in a batch of `copies` scaled ones. */
 static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset,
                                     const fmo_scf_options *options, int copies)
 {
@@ -163,6 +169,7 @@ static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset
     in.electron_num = fmo_dataset_electron_num(dataset);
     in.nuclear_repulsion = fmo_basis_nuclear_repulsion(in.basis);
     in.field = field[copies];
+    in.multiplicity = options->restricted ? 3 : 0;
     CHECK(fmo_scf_run(&in, options, &want, &err) == FMO_OK, "%s: %s", name, err.message);
     for (int k = 0; k < copies && want; k++) {
         scaled_factors(k % SCALED_NUM, n, f + k * n, &seed);

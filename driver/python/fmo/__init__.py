@@ -1,4 +1,4 @@
-"""SCFs and Coulomb and exchange matrices of closed-shell molecules, on CPU and GPU.
+"""SCFs (RHF, UHF), fragment molecular orbitals (FMO2), and Coulomb and exchange matrices, on CPU and GPU.
 
     import fmo
     mol = fmo.Molecule.from_xyz("water.xyz", basis="6-31g*")
@@ -30,7 +30,7 @@ from ._patch import patch, unpatch
 from ._plan import Plan
 from ._rhf import RHF, rhf_batch
 from ._scf import CutoffWarning
-from ._uhf import UHF, scf_batch
+from ._uhf import ROHF, UHF, scf_batch
 
 if TYPE_CHECKING:
     from . import ase as ase, qcschema as qcschema
@@ -39,7 +39,7 @@ logging.getLogger("fmo").addHandler(logging.NullHandler())
 
 __all__ = ["ConvergenceError", "CutoffWarning", "DeviceError", "Error", "FMO2", "FallbackWarning", "InputError",
            "InputOverflowError", "InputTypeError", "InputWarning", "Molecule", "NoDeviceError", "OutOfMemoryError",
-           "Plan", "RHF", "UHF", "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch",
+           "Plan", "RHF", "ROHF", "UHF", "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch",
            "rhf_batch", "scf_batch", "unpatch", "__version__"]
 
 

@@ -28,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m fmo", description="Energies and geometries of closed-shell molecules.")
+    parser = _Parser(prog="python -m fmo", description="Energies and geometries of molecules by RHF and UHF, and of fragmented systems by FMO2.")
     parser.add_argument("--version", action="version", version=f"fmo {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     common = _Parser(add_help=False)
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     energy.add_argument("file", help=".xyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
     energy.add_argument("--json", action="store_true", help="print JSON")
     optimize = commands.add_parser("optimize", parents=[common], help="optimised geometry of one molecule",
-                                   description="Needs geomeTRIC or ASE; forces are central differences.")
+                                   description="Needs geomeTRIC or ASE.")
     optimize.add_argument("file", help=".xyz with one molecule")
     optimize.add_argument("-o", "--output", help="the optimised geometry, .xyz (default: standard output)")
     optimize.add_argument("--force", action="store_true", help="replace an output file that exists")

@@ -308,7 +308,7 @@ class FMO2(Strict):
         with progress_bar(len(mols), "energy", progress) as show:
             for mol in mols:
                 one = FMO2(mol, self.basis, *self._cut, self.functions, **self.options)
-                one.conv_tol = min(self.conv_tol or 1.0, 1e-10)
+                one.conv_tol, one.max_iterations = min(self.conv_tol or 1.0, 1e-10), self.max_iterations
                 energies.append(one.kernel(progress=False))
                 if show is not None:
                     show(len(energies))

@@ -126,7 +126,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
 
     Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
     molecule. What a GPU does not do yet, hermi other than 1 and omega, mode auto does on the CPU. What libfmo
-    cannot do (f shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule
+    cannot do (g shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule
     of PySCF.
 
     Raises InputTypeError (a TypeError) for what is no molecule or an unknown option; InputError (a

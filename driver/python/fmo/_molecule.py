@@ -48,10 +48,16 @@ def _atomic_numbers(given: Any) -> NDArray[Any]:
     return np.array(numbers, dtype=np.intc)
 
 
-def _coordinates(positions: Any, unit: str, count: int) -> NDArray[Any]:
-    """[natm, 3] in bohr; a copy."""
+def _unit(unit: Any) -> float:
+    """The unit of a length, in bohr."""
     if not isinstance(unit, str) or unit.lower() not in _UNITS:
         raise bad_value(f"unit = {unit!r}: expected 'angstrom' or 'bohr'")
+    return _UNITS[unit.lower()]
+
+
+def _coordinates(positions: Any, unit: str, count: int) -> NDArray[Any]:
+    """[natm, 3] in bohr; a copy."""
+    bohr = _unit(unit)
     try:
         array = np.array(positions, dtype=np.float64)
     except (TypeError, ValueError) as reason:
@@ -60,7 +66,7 @@ def _coordinates(positions: Any, unit: str, count: int) -> NDArray[Any]:
         raise bad_value(f"positions: shape {list(array.shape)}, expected [{count}, 3] for {count} atoms")
     if not np.isfinite(array).all():
         raise bad_value(f"positions[{np.argwhere(~np.isfinite(array))[0][0]}]: not finite")
-    return array * _UNITS[unit.lower()]
+    return array * bohr
 
 
 class InputWarning(UserWarning):
@@ -171,9 +177,7 @@ class Molecule:
 
     def atom_coords(self, unit: str = "bohr") -> NDArray[Any]:
         """Positions, [natm, 3], in bohr as PySCF's, or in angstrom; a copy."""
-        if not isinstance(unit, str) or unit.lower() not in _UNITS:
-            raise bad_value(f"unit = {unit!r}: expected 'angstrom' or 'bohr'")
-        return self._coords / _UNITS[unit.lower()]
+        return self._coords / _unit(unit)
 
     def atom_charges(self) -> NDArray[Any]:
         """Charges of the nuclei, [natm], e."""

@@ -1,4 +1,4 @@
-"""Gradients of energies by central differences, until libfmo has analytic ones."""
+"""Gradients of energies by central differences: of fragments, and to compare with analytic ones."""
 
 from __future__ import annotations
 

@@ -50,11 +50,12 @@ def optimize(make: Callable[[Molecule], Any], mol: Molecule, by: str, most: int,
 
     def evaluate(now: Molecule) -> tuple[float, NDArray[Any]]:
         mf = make(now)
+        mf.with_forces = True
         mf.kernel(last[0].make_rdm1() if last else None)
         if mf.error is not None:
             raise mf.error
         last[:] = [mf]
-        gradient = mf.numerical_gradient(progress=False)
+        gradient = mf.gradient
         step(now, mf.e_tot, float(np.abs(gradient).max()))
         return mf.e_tot, gradient
 

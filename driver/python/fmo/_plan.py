@@ -181,7 +181,7 @@ class Plan(Strict):
     nao: number of functions. mode: what mode="auto" became.
 
     Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
-    UnsupportedError for f shells, NoDeviceError, DeviceError and OutOfMemoryError.
+    UnsupportedError for g shells, NoDeviceError, DeviceError and OutOfMemoryError.
     """
 
     nao: int = 0

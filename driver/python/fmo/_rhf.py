@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _numeric, _properties
+from . import _numeric, _properties, _scf
 from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of
 from ._molecule import Molecule
 from ._optional import optional
@@ -20,7 +20,7 @@ from ._progress import progress_bar
 from ._scf import CHOICES, SETTINGS, Prepared, ScfJob, log, make_scf_options, refused, run
 
 _RESULTS = ("e_tot", "converged", "cycles", "mo_energy", "mo_coeff", "mo_occ", "field_energy", "projector_energy",
-            "hessian_lowest", "error", "notice")
+            "hessian_lowest", "error", "notice", "gradient")
 
 
 def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
@@ -36,17 +36,18 @@ class RHF(Strict):
     Set before kernel(), None meaning the library's default:
     conv_tol: hartree, 1e-9, and conv_tol_grad: hartree, 3e-5; max_cycle: 100; level_shift: hartree;
     diis_space: number of Fock matrices; init_guess: "sad", "core"; solver; stability: "none", "check",
-    "follow"; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian.
+    "follow"; with_forces: True computes the gradient too, of a tighter SCF; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian.
 
     After it:
     e_tot: hartree; converged; cycles; mo_energy: [nmo], hartree; mo_coeff: [nao, nmo]; mo_occ: [nmo];
     field_energy, projector_energy: hartree, tr D U and tr D P, part of e_tot; hessian_lowest: hartree, NaN
-    unless the stability was checked; error: None, or the fmo.Error that says why there is no result or no convergence;
+    unless the stability was checked; gradient: None, or with with_forces the derivative of e_tot by the positions of
+    the nuclei, [natm, 3], hartree/bohr, which nuc_grad_method().kernel() and forces() compute at any time; error: None, or the fmo.Error that says why there is no result or no convergence;
     notice: None, or that the cutoff is too loose for conv_tol, and by how much e_tot may be off (a
     CutoffWarning says it, too).
 
     Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
-    UnsupportedError for f shells, unpaired electrons and periodic systems.
+    UnsupportedError for g shells, unpaired electrons and periodic systems.
     """
 
     _name = "RHF"
@@ -62,6 +63,7 @@ class RHF(Strict):
     init_guess: str | None = None
     solver: str | None = None
     stability: str | None = None
+    with_forces: bool = False
     field: Any = None
     projector: Any = None
 
@@ -76,6 +78,7 @@ class RHF(Strict):
     hessian_lowest: float = float("nan")
     error: Error | None = None
     notice: str | None = None
+    gradient: NDArray[Any] | None = None
 
     def __init__(self, mol: Any, **options: Any):
         check_mole(mol, self._name)
@@ -97,7 +100,7 @@ class RHF(Strict):
         self._matrices: dict[str, NDArray[Any]] = {}
 
     def _settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*SETTINGS, *CHOICES)}
+        return {name: getattr(self, name) for name in (*SETTINGS, *CHOICES, "with_forces")}
 
     def _take(self, job: ScfJob) -> None:
         """The results of a job that has ended, copied out of it."""
@@ -111,6 +114,7 @@ class RHF(Strict):
         self.field_energy, self.projector_energy = r.field_energy, r.projector_energy
         self.hessian_lowest = r.hessian_lowest
         self.notice = r.notice.decode(errors="replace") or None
+        self.gradient = _copy(r.nuclear_gradient, r.nucleus_num, 3) if r.nucleus_num else None
         self._take_orbitals(r)
 
     def _take_orbitals(self, r: Any) -> None:
@@ -203,11 +207,21 @@ class RHF(Strict):
         """Mulliken charges of the atoms, [natm], e; InputError before kernel()."""
         return _properties.mulliken(self.mol, self._matrix("density"), self._matrix("overlap"))
 
+    def nuc_grad_method(self) -> Gradients:
+        """PySCF's name: an object whose kernel() gives the derivative of e_tot by the positions of the nuclei."""
+        return Gradients(self)
+
+    Gradients = nuc_grad_method
+
+    def forces(self) -> NDArray[Any]:
+        """Forces on the nuclei, [natm, 3], hartree/bohr: the negative of nuc_grad_method().kernel()."""
+        return -self.nuc_grad_method().kernel()
+
     def numerical_gradient(self, step: float = _numeric.STEP, progress: bool | None = None) -> NDArray[Any]:
         """Derivatives of the energy by the positions of the nuclei, [natm, 3], hartree/bohr.
 
         By central differences: 6 natm SCFs in one batch, from this object's density, with conv_tol of 1e-10
-        or tighter; libfmo has no analytic gradients yet. step: bohr. progress: as of rhf_batch. Runs
+        or tighter; nuc_grad_method() is faster and more accurate. step: bohr. progress: as of rhf_batch. Runs
         kernel() if there is no result. Raises ConvergenceError where an SCF does not converge, InputError for
         step and for objects with field or projector, which depend on the geometry.
         """
@@ -219,7 +233,7 @@ class RHF(Strict):
             self.kernel()
         if self.error is not None:
             raise self.error
-        settings = {**self._settings(), "init_guess": "read"}
+        settings = {**self._settings(), "init_guess": "read", "with_forces": False}
         settings["conv_tol"] = min(settings["conv_tol"] or 1.0, 1e-10)
         settings["conv_tol_grad"] = min(settings["conv_tol_grad"] or 1.0, 1e-6)
         mols = _numeric.displaced(self.mol, step)
@@ -233,7 +247,7 @@ class RHF(Strict):
         return _numeric.gradient([one.e_tot for one in done], step)
 
     def to_pyscf(self) -> Any:
-        """An object of pyscf.scf, RHF or UHF, with this result, for what PySCF does next.
+        """An object of pyscf.scf, RHF, UHF or ROHF, with this result, for what PySCF does next.
 
         Its core Hamiltonian is that of PySCF, with field and projector, if any, added.
         """
@@ -252,6 +266,43 @@ class RHF(Strict):
         return mf
 
 
+class Gradients(Strict):
+    """The derivative of an energy by the positions of the nuclei, with PySCF's names: Gradients(mf).kernel().
+
+    base: the fmo.RHF or fmo.UHF object; mol: its molecule; de: [natm, 3], hartree/bohr, after kernel().
+    """
+
+    base: Any = None
+    mol: Any = None
+    de: NDArray[Any] | None = None
+
+    def __init__(self, base: RHF):
+        self.base, self.mol = base, base.mol
+
+    def kernel(self, atmlst: Sequence[int] | None = None) -> NDArray[Any]:
+        """The gradient, [natm, 3], hartree/bohr, or of the atoms atmlst; its error is proportional to the orbital gradient.
+
+        Runs base.kernel() if there is no result. Raises ConvergenceError where the SCF has not converged, and
+        UnsupportedError with field, projector, ECPs or nuclei of finite size.
+        """
+        base = self.base
+        if base.mo_coeff is None:
+            base.kernel()
+        if base.error is not None:
+            raise base.error
+        if base.gradient is None:
+            base.gradient = _scf.gradient(base, base._matrices)  # pylint: disable=protected-access
+        self.de = base.gradient.copy() if atmlst is None else base.gradient[list(atmlst)]
+        return self.de
+
+    grad = kernel
+
+    def run(self) -> Gradients:
+        """kernel(), and the object, as PySCF's run()."""
+        self.kernel()
+        return self
+
+
 @dataclasses.dataclass
 class _Extras:
     """What a batch has for each molecule, and how it is followed."""
@@ -261,6 +312,7 @@ class _Extras:
     densities: Sequence[Any] | None = None
     callback: Callable[[int, RHF], Any] | None = None
     progress: bool | None = None
+    restricted: bool = False  # open shells: ROHF
 
 
 def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
@@ -268,12 +320,13 @@ def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = 
               max_cycle: int | None = None, level_shift: float | None = None,
               diis_space: int | None = None, init_guess: str | None = None, solver: str | None = None,
               stability: str | None = None, fields: Sequence[Any] | None = None,
-              projectors: Sequence[Any] | None = None, progress: bool | None = None, **options: Any) -> list[RHF]:
+              projectors: Sequence[Any] | None = None, progress: bool | None = None, forces: bool = False,
+              **options: Any) -> list[RHF]:
     """RHF of many molecules in one call of libfmo_scf; returns their RHF objects, in order.
 
     mols: each an fmo.Molecule or a molecule of PySCF. On the CPU small molecules run side by side, one a
     thread. Settings and options as of RHF, the same for all; fields and projectors: a list with a matrix or
-    None for each molecule. A molecule that fails leaves the others alone: its object has error and an e_tot
+    None for each molecule; forces: True gives each object its gradient. A molecule that fails leaves the others alone: its object has error and an e_tot
     of nan. callback(k, rhf) is called as molecules end, in any order, from other threads, one at a time; an
     exception of it is raised after the last molecule. progress: a bar of tqdm; None: on a terminal where
     tqdm is installed, after a second. Ctrl-C raises KeyboardInterrupt at once; the library ends with the
@@ -282,7 +335,7 @@ def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = 
     """
     settings = {"conv_tol": conv_tol, "conv_tol_grad": conv_tol_grad, "max_cycle": max_cycle,
                 "level_shift": level_shift, "diis_space": diis_space, "init_guess": init_guess,
-                "solver": solver, "stability": stability}
+                "solver": solver, "stability": stability, "with_forces": forces}
     return _batch("fmo.rhf_batch", list(mols), settings, options,
                   _Extras(fields, projectors, None, callback, progress))
 
@@ -308,7 +361,7 @@ def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: di
             raise bad_value(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
     for mol in mols:
         check_mole(mol, call.partition(".")[2])
-    made = make_scf_options(settings, options)
+    made = make_scf_options({"restricted": extras.restricted, **settings}, options)
     rhfs = []
     for k, mol in enumerate(mols):
         rhf = object.__new__(RHF if classes is None else classes[k])

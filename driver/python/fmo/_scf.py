@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cupy
-from ._errors import bad_value
+from ._errors import bad_value, error_of
 from ._library import LIBRARY, ErrorStruct, Functions, Options, names_of, sibling
 from ._mole import _cannot
 from ._molecule import Molecule
@@ -41,12 +41,12 @@ class ScfInput(ctypes.Structure):
 
 class ScfOptions(ctypes.Structure):
     """fmo_scf_options"""
-    _fields_ = [("fock", Options), ("guess", c_int), ("unrestricted", c_int), ("guess_mix", c_int), ("guess_is_fixed", c_int),
-                ("max_cycles", c_int),
+    _fields_ = [("fock", Options), ("guess", c_int), ("unrestricted", c_int), ("restricted", c_int), ("guess_mix", c_int),
+                ("guess_is_fixed", c_int), ("max_cycles", c_int),
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
                 ("gradient_aim", c_double), ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
-                ("orbitals", c_int), ("auto_in_fused", c_int), ("loose_fock", c_int),
+                ("orbitals", c_int), ("auto_in_fused", c_int), ("loose_fock", c_int), ("forces", c_int),
                 ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p),
                 ("deal", c_void_p), ("begun", c_void_p), ("stop", POINTER(c_int))]
 
@@ -62,10 +62,12 @@ class ScfResult(ctypes.Structure):
                 ("orbital_energy", POINTER(c_double)), ("occupation", POINTER(c_double)),
                 ("density", POINTER(c_double)), ("fock", POINTER(c_double)),
                 ("overlap", POINTER(c_double)), ("core_hamiltonian", POINTER(c_double)),
-                ("unrestricted", c_int), ("multiplicity", c_int), ("occupied_beta_num", c_int), ("spin_square", c_double),
+                ("unrestricted", c_int), ("restricted", c_int), ("multiplicity", c_int), ("occupied_beta_num", c_int),
+                ("spin_square", c_double),
                 ("coefficient_beta", POINTER(c_double)), ("orbital_energy_beta", POINTER(c_double)),
                 ("occupation_beta", POINTER(c_double)), ("spin_density", POINTER(c_double)),
-                ("fock_beta", POINTER(c_double)), ("hessian_lowest", c_double), ("notice", c_char * 240)]
+                ("fock_beta", POINTER(c_double)), ("nucleus_num", c_int), ("nuclear_gradient", POINTER(c_double)),
+                ("hessian_lowest", c_double), ("notice", c_char * 240)]
 
 
 class ScfJob(ctypes.Structure):
@@ -88,6 +90,8 @@ _FUNCTIONS: Functions = {
     "fmo_scf_run_batch": (c_int, [POINTER(ScfJob), c_size_t, POINTER(ScfOptions),
                                   POINTER(ErrorStruct)]),
     "fmo_scf_result_destroy": (None, [POINTER(ScfResult)]),
+    "fmo_scf_gradient": (c_int, [POINTER(ScfInput), POINTER(ScfOptions), POINTER(ScfResult), c_void_p,
+                                 POINTER(ErrorStruct)]),
     "fmo_scf_guess_name": (c_char_p, [c_int]),
     "fmo_scf_solver_name": (c_char_p, [c_int]),
     "fmo_scf_stability_name": (c_char_p, [c_int]),
@@ -103,7 +107,7 @@ def scf_library() -> ctypes.CDLL:
 SETTINGS = {"max_cycle": "max_cycles", "conv_tol": "energy_convergence",
              "conv_tol_grad": "gradient_convergence", "level_shift": "level_shift",
              "diis_space": "diis_size"}
-FLAGS = ("guess_mix", "unrestricted")
+FLAGS = {"guess_mix": "guess_mix", "unrestricted": "unrestricted", "restricted": "restricted", "with_forces": "forces"}
 CHOICES = {"init_guess": "guess", "solver": "solver", "stability": "stability"}
 
 
@@ -118,7 +122,7 @@ def make_scf_options(settings: dict[str, Any], options: dict[str, Any]) -> ScfOp
         if value is None:
             continue
         if name in FLAGS:
-            setattr(made, name, int(bool(value)))
+            setattr(made, FLAGS[name], int(bool(value)))
         elif name in CHOICES:
             names = names_of(f"scf_{CHOICES[name]}", scf_library())
             setattr(made, CHOICES[name], index_of(name, value, names))
@@ -140,12 +144,12 @@ def _matrix(name: str, value: Any, nao: int) -> NDArray[Any] | None:
 
 
 def refused(mol: Any, open_shells: bool = False) -> str | None:
-    """Why libfmo cannot do RHF or, with open shells, UHF of a molecule, or None."""
+    """Why libfmo cannot do RHF or, with open shells, UHF or ROHF of a molecule, or None."""
     reason = _cannot(mol, None)
     if reason is None and getattr(mol, "omega", None):
         reason = f"mol.omega = {mol.omega:g}, SCFs are over 1/r"
     if reason is None and mol.spin != 0 and not open_shells:
-        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none; fmo.UHF has them"
+        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none; fmo.UHF and fmo.ROHF have them"
     return reason
 
 
@@ -187,6 +191,29 @@ class Prepared:
 
 # The sum of functions^3 from which on SCFs may take a tenth of a second, and are made interruptible.
 _LONG = 40 ** 3
+
+
+def gradient(rhf: RHF, matrices: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    """The derivative of the energy of a converged object with respect to the nuclei, [natm, 3], hartree/bohr."""
+    prepared = Prepared(rhf, None)
+    options = make_scf_options({}, rhf.options)
+    made = np.zeros((rhf.mol.natm, 3))
+    arrays = {name: matrices[name].ctypes.data_as(POINTER(c_double))
+              for name in ("density", "fock", "spin_density", "fock_beta") if name in matrices}
+    result = ScfResult(nao=prepared.nao, converged=1, unrestricted=int("spin_density" in matrices), **arrays)
+    why, status = ErrorStruct(), []
+
+    def call() -> None:
+        status.append(scf_library().fmo_scf_gradient(ctypes.byref(prepared.input()), ctypes.byref(options),
+                                                     ctypes.byref(result), made.ctypes.data, ctypes.byref(why)))
+
+    if prepared.nao ** 3 > _LONG:
+        interruptible(call, lambda: None)
+    else:
+        call()
+    if status[0] != 0:
+        raise error_of(status[0], why.message)
+    return made
 
 
 def _log_cycle(cycle: Any, _user: Any) -> None:

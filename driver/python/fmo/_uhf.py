@@ -1,4 +1,4 @@
-"""UHF by libfmo_scf, with PySCF's attributes, and many molecules of any spin in one call."""
+"""UHF and ROHF by libfmo_scf, with PySCF's attributes, and many molecules of any spin in one call."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ._errors import bad_value
 from ._properties import populations
 from ._rhf import RHF, _Extras, _batch, _copy
 from ._scf import CHOICES, SETTINGS
+from ._values import index_of
 
 
 class UHF(RHF):
@@ -72,9 +73,55 @@ class UHF(RHF):
         return populations(self.mol, self._matrix("spin_density"), self._matrix("overlap"))
 
 
-def _class_of(mol: Any) -> type[RHF]:
-    """RHF for a closed shell, UHF for an open one."""
-    return UHF if getattr(mol, "spin", 0) else RHF
+class ROHF(UHF):
+    """Restricted open-shell SCF by libfmo_scf: ROHF(mol).kernel(); settings and errors as of RHF; a closed shell is RHF.
+
+    mol: as of UHF. Both spins have the same orbitals, of which as many are singly occupied as there are
+    unpaired electrons; <S^2> is exact. Runs in modes cpu, split and reference; auto is cpu. No stability.
+
+    After kernel(), as PySCF's: mo_energy: [nmo], eigenvalues of Roothaan's effective Fock matrix; mo_occ:
+    [nmo] of 2, 1 and 0; mo_coeff: [nao, nmo]; make_rdm1(): [2, nao, nao]; get_fock(): the effective Fock
+    matrix, [nao, nao]; get_spin_focks(): those of both spins; spin_square().
+    """
+
+    _name = "ROHF"
+    unrestricted: bool = False
+    restricted: bool = True
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "restricted": self.restricted}
+
+    def _take_orbitals(self, r: Any) -> None:
+        RHF._take_orbitals(self, r)
+        shape = (r.nao, r.nao)
+        self._matrices["spin_density"] = _copy(r.spin_density, *shape) if r.restricted else np.zeros(shape)
+        self._matrices["fock_beta"] = _copy(r.fock_beta, *shape) if r.restricted else self._matrices["fock"]
+        self._spin_square = float(r.spin_square)
+
+    def get_spin_focks(self) -> NDArray[Any]:
+        """The Fock matrices of alpha and beta electrons, [2, nao, nao], hartree."""
+        return super().get_fock()
+
+    def get_fock(self) -> NDArray[Any]:
+        """Roothaan's effective Fock matrix, whose eigenvalues are mo_energy, [nao, nao], hartree; as PySCF's.
+
+        (F_a + F_b)/2, but F_b between closed and open orbitals, and F_a between open and virtual ones.
+        """
+        alpha, beta = self.get_spin_focks()
+        overlap = self._matrix("overlap")
+        couple = 0.5 * overlap @ self._matrix("spin_density") @ (alpha - beta)
+        couple -= couple @ self._matrix("density") @ overlap
+        return np.asarray(0.5 * (alpha + beta) + couple + couple.T)
+
+
+METHODS = ["uhf", "rohf"]
+
+
+def _class_of(mol: Any, method: str = "uhf") -> type[RHF]:
+    """RHF for a closed shell, UHF or ROHF for an open one."""
+    if not getattr(mol, "spin", 0):
+        return RHF
+    return (UHF, ROHF)[index_of("method", method, METHODS)]
 
 
 def hf(mol: Any, **options: Any) -> RHF:
@@ -83,13 +130,15 @@ def hf(mol: Any, **options: Any) -> RHF:
 
 
 def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
-              progress: bool | None = None, **settings: Any) -> list[RHF]:
-    """SCFs of many molecules of any spin in one call: RHF of closed shells, UHF of open ones, in order.
+              method: str = "uhf", progress: bool | None = None, forces: bool = False, **settings: Any) -> list[RHF]:
+    """SCFs of many molecules of any spin in one call: RHF of closed shells; of open ones UHF or, with method="rohf", ROHF.
 
-    Settings, options, callback and errors as of rhf_batch. In mode fused open shells fail with
+    Settings, options, callback, forces and errors as of rhf_batch. In mode fused open shells fail with
     UnsupportedError in their object's error: mode="cpu" has them.
     """
+    restricted = METHODS[index_of("method", method, METHODS)] == "rohf"
     own = {name: settings.pop(name, None) for name in (*SETTINGS, *CHOICES)}
+    own["with_forces"] = forces
     molecules = list(mols)
-    return _batch("fmo.scf_batch", molecules, own, settings, _Extras(None, None, None, callback, progress),
-                  [_class_of(mol) for mol in molecules])
+    return _batch("fmo.scf_batch", molecules, own, settings, _Extras(None, None, None, callback, progress, restricted),
+                  [_class_of(mol, method) for mol in molecules])

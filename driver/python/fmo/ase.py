@@ -7,7 +7,7 @@
     atoms.calc = FMO(basis="3-21g")
     BFGS(atoms).run(fmax=0.05)
 
-Forces are central differences of the energy, 6 SCFs an atom in one batch: libfmo has no analytic gradients yet.
+Forces of method hf are analytic; those of fmo2 are central differences of the energy, 6 calculations an atom.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FMO(Calculator):  # type: ignore[misc]
     functions: as of fmo.Molecule. charge: e; None: the sum of the atoms' initial charges. multiplicity:
     2S + 1; None: of the initial magnetic moments. fragments: for fmo2, lists of atoms counted from 0; None: each
     molecule, by the distances of its atoms, is one. fragment_charges: e. step: of the central differences that
-    forces are, bohr. scf: attributes of fmo.RHF or fmo.FMO2, as {"max_cycle": 200}. Options of builds as of
+    forces of fmo2 are, bohr. scf: attributes of fmo.RHF or fmo.FMO2, as {"max_cycle": 200}. Options of builds as of
     fmo.get_jk, as mode="cpu", threads=2. label: as of ASE.
 
     results: energy and free_energy (eV, the same), forces [natm, 3] (eV/angstrom), dipole [3] (e angstrom),
@@ -106,6 +106,7 @@ class FMO(Calculator):  # type: ignore[misc]
 
     def _calculate_hf(self, mol: Molecule, properties: Any) -> None:
         mf = self._settings(hf(mol, **self._options))
+        mf.with_forces = "forces" in properties
         last = self._last
         same = last is not None and np.array_equal(last.mol.numbers, mol.numbers) and \
             (last.mol.charge, last.mol.spin) == (mol.charge, mol.spin)
@@ -116,8 +117,8 @@ class FMO(Calculator):  # type: ignore[misc]
         self._energy(mf.e_tot)
         self.results["dipole"] = mf.dip_moment("AU") * _units.Bohr
         self.results["charges"] = mf.mulliken_charges()
-        if "forces" in properties:
-            self._forces(mf)
+        if mf.gradient is not None:
+            self._forces(mf.gradient)
 
     def _calculate_fmo2(self, mol: Molecule, properties: Any) -> None:
         if "dipole" in properties:
@@ -131,14 +132,14 @@ class FMO(Calculator):  # type: ignore[misc]
         self._energy(mf.e_tot)
         self.results["charges"] = mf.charges
         if "forces" in properties:
-            self._forces(mf)
+            log.info("fmo.ase.FMO: forces are central differences of the energy, step %g bohr", self.parameters.step)
+            self._forces(mf.numerical_gradient(self.parameters.step))
 
     def _energy(self, hartree: float) -> None:
         self.results["energy"] = self.results["free_energy"] = hartree * _units.Hartree
 
-    def _forces(self, mf: Any) -> None:
-        log.info("fmo.ase.FMO: forces are central differences of the energy, step %g bohr", self.parameters.step)
-        self.results["forces"] = -mf.numerical_gradient(self.parameters.step) * (_units.Hartree / _units.Bohr)
+    def _forces(self, gradient: Any) -> None:
+        self.results["forces"] = -gradient * (_units.Hartree / _units.Bohr)
 
 
 def molecules_of(atoms: Any) -> list[list[int]]:

@@ -14,7 +14,6 @@ from ._errors import (ConvergenceError, DeviceError, Error, InputError, InputTyp
                       OutOfMemoryError, UnsupportedError, bad_value, nearest)
 from ._library import VERSION
 from ._molecule import BASIS, FORMS, Molecule, as_dict
-from ._numeric import STEP
 from ._optional import is_installed, optional
 from ._rhf import RHF
 from ._uhf import hf
@@ -35,8 +34,8 @@ def run(atomic_input: Any, raise_error: bool = False) -> dict[str, Any]:
 
     atomic_input: a dict or a model of qcelemental. driver: energy, gradient or properties; model.method: hf;
     model.basis: as of fmo.Molecule, 6-31g* if there is none. keywords: attributes of fmo.RHF (conv_tol,
-    max_cycle, init_guess ...), options of builds (threads, mode ...), functions, and step (bohr): gradients
-    are central differences of the energy, as extras.gradient says.
+    max_cycle, init_guess ...), options of builds (threads, mode ...), functions, and step (bohr), with
+    which gradients are central differences of the energy instead of analytic; extras.gradient says which.
 
     The result is checked by qcelemental where that is installed. It has return_result, properties
     (scf_total_energy, scf_dipole_moment, nuclear_repulsion_energy, calcinfo_nbasis ...) and, with driver
@@ -93,9 +92,9 @@ def _check(given: Mapping[str, Any]) -> None:
 
 
 def _object(given: Mapping[str, Any]) -> tuple[RHF, Any]:
-    """The SCF that is wanted, and the step of differences."""
+    """The SCF that is wanted, and the step of differences, or None."""
     keywords = dict(given.get("keywords") or {})
-    step = keywords.pop("step", STEP)
+    step = keywords.pop("step", None)
     functions = keywords.pop("functions", FORMS[0])
     attributes = {name: keywords.pop(name) for name in (*SETTINGS, *CHOICES) if name in keywords}
     mol = Molecule.from_qcschema(given, functions=functions)
@@ -114,6 +113,7 @@ def _result(given: dict[str, Any]) -> dict[str, Any]:
     """An AtomicResult."""
     _check(given)
     mf, step = _object(given)
+    mf.with_forces = given["driver"] == "gradient" and step is None
     mf.kernel()
     if mf.error is not None:
         raise mf.error
@@ -130,9 +130,10 @@ def _result(given: dict[str, Any]) -> dict[str, Any]:
     extras: dict[str, Any] = dict(given.get("extras") or {})
     answer: Any = mf.e_tot
     if given["driver"] == "gradient":
-        answer = mf.numerical_gradient(step, progress=False).ravel().tolist()
+        derivative = mf.gradient if mf.gradient is not None else mf.numerical_gradient(step, progress=False)
+        answer = derivative.ravel().tolist()
         properties["return_gradient"] = properties["scf_total_gradient"] = answer
-        extras["gradient"] = f"central differences of the energy, step {float(step):g} bohr"
+        extras["gradient"] = "analytic" if step is None else f"central differences of the energy, step {float(step):g} bohr"
     elif given["driver"] == "properties":
         answer = {"mulliken_charges": mf.mulliken_charges().tolist(), "dipole_moment": properties["scf_dipole_moment"],
                   "scf_total_energy": mf.e_tot}

@@ -36,7 +36,7 @@ static int options_allow(const batch *b)
     const fmo_fock_options *const f = &o->fock;
     fmo_mode mode = FMO_MODE_CPU;
     if (o->deal || b->callbacks || o->callback || o->guess != FMO_SCF_GUESS_SAD ||
-        o->level_shift != 0.0 || o->gradient_aim != 0.0 || o->solver == FMO_SCF_SOLVER_PURIFY ||
+        o->level_shift != 0.0 || fmo_scf_aim(o) != 0.0 || o->solver == FMO_SCF_SOLVER_PURIFY ||
         o->stability != FMO_SCF_STABILITY_NONE || o->auto_in_fused ||
         f->scatter != FMO_SCATTER_AUTO || f->commit != FMO_COMMIT_NATIVE ||
         f->integrals != FMO_INTEGRALS_AUTO || f->coulomb == FMO_COULOMB_BOXES || f->memory ||
@@ -99,7 +99,7 @@ static fmo_status make_ready(const batch *b, const fmo_scf_options *o, block_job
     if (status != FMO_OK) return status;
     const int n = fmo_basis_ao_num(in->basis);
     const double start = driver_seconds();
-    fmo_scf_result *const r = fmo_scf_new_result(n, 1);
+    fmo_scf_result *const r = fmo_scf_new_result(n, 1, 0);
     if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
     status = fmo_atoms_densities(b->atoms, in->basis, r->density, err);
     r->guess_seconds = driver_seconds() - start;

@@ -1,0 +1,21 @@
+/* Derivatives of energies as the modes implement them, for fmo_fock_gradient (plan/gradient.c). */
+#ifndef FMO_PLAN_GRADIENT_H
+#define FMO_PLAN_GRADIENT_H
+
+#include <fmo/gradient.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As fmo_fock_gradient, with densities in internal order and checked arguments. The plan's pairs
+ * are those for densities of this size. */
+typedef fmo_status fmo_plan_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms,
+                                     int term_num, double *gradient, fmo_error *err);
+
+fmo_plan_gradient fmo_cpu_build_gradient; /* cpu/gradient.c */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,142 @@
+"""Gradients of fmo.RHF, fmo.UHF and fmo.ROHF against PySCF's, and what they are used for. Started as module.py is.
+"""
+
+# first: it may start another Python
+from helpers import WATER, Case, main, molecule, needs
+
+import numpy as np
+from pyscf import gto, scf
+
+import fmo
+
+# name of MOLECULES, Cartesian, other arguments of gto.M
+CASES = (("water", False, {}), ("d functions", True, {}), ("d functions", False, {}), ("third row", False, {}),
+         ("general contraction", False, {}), ("general contraction with d", False, {}),
+         ("general contraction with d", True, {}), ("fourth row", False, {}), ("correlation consistent", False, {}),
+         ("uncontracted", False, {}), ("ghost atom", False, {}), ("water far from the origin", False, {}),
+         ("water", False, {"atom": "O 0.1 0 0; H 0 0.3 0.94", "charge": -1, "basis": "6-31++g"}),
+         ("water", False, {"atom": "N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", "spin": 1, "basis": "def2-svp"}))
+
+
+def tight(mf, dm0=None):
+    mf.conv_tol, mf.conv_tol_grad = 1e-11, 1e-8
+    mf.kernel(dm0)
+    return mf
+
+
+def theirs(mol, restricted=False):
+    """PySCF's SCF, RHF, UHF or ROHF, converged tightly."""
+    mf = scf.UHF(mol) if mol.spin and not restricted else scf.ROHF(mol) if mol.spin else scf.RHF(mol)
+    mf.conv_tol, mf.conv_tol_grad, mf.verbose = 1e-13, 1e-8, 0
+    return mf.run()
+
+
+class Gradients(Case):
+    def test_against_pyscf(self):
+        """RHF and UHF with s, p and d shells, Cartesian and spherical, of PySCF's state; their sums."""
+        for name, cart, changes in CASES:
+            with self.subTest(name, cart=cart, **changes):
+                mol = molecule(name, cart, **changes)
+                want = theirs(mol)
+                mf = tight((fmo.UHF if mol.spin else fmo.RHF)(mol), want.make_rdm1())
+                self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
+                gradient = mf.nuc_grad_method().kernel()
+                self.assert_close(gradient, want.nuc_grad_method().kernel(), 1e-7)
+                self.assertLess(np.abs(gradient.sum(axis=0)).max(), 1e-10)
+                coords = mol.atom_coords() - mol.atom_coords().mean(axis=0)
+                self.assertLess(np.abs(np.cross(coords, gradient).sum(axis=0)).max(), 2e-8)
+
+    def test_restricted_open_shell(self):
+        """ROHF, whose W is that of both spins' Fock matrices."""
+        mol = molecule("water", atom="N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", spin=1, basis="6-31g*")
+        want = theirs(mol, True)
+        mf = tight(fmo.ROHF(mol), want.make_rdm1())
+        self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
+        self.assert_close(mf.nuc_grad_method().kernel(), want.nuc_grad_method().kernel(), 1e-7)
+        asked, = fmo.scf_batch([mol], method="rohf", forces=True, conv_tol=1e-11, conv_tol_grad=1e-8)
+        self.assert_close(asked.gradient, mf.gradient, 1e-7)
+
+    def test_names(self):
+        """PySCF's names, the forces, and the gradient that kernel() computes on request."""
+        mol = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "6-31g")
+        mf = tight(fmo.UHF(mol))
+        self.assertIsNone(mf.gradient)
+        method = mf.Gradients()
+        self.assertIsNone(method.de)
+        gradient = method.kernel()
+        self.assertIs(method.base, mf)
+        self.assert_close(method.de, gradient, 0.0)
+        self.assert_close(mf.forces(), -gradient, 0.0)
+        self.assert_close(mf.nuc_grad_method().run().de, gradient, 0.0)
+        self.assert_close(method.grad([1]), gradient[1:], 0.0)
+        asked = fmo.UHF(mol).run(with_forces=True)
+        self.assert_close(asked.gradient, gradient, 2e-6)
+        self.assert_close(asked.numerical_gradient(), gradient, 1e-6)
+        self.assert_close(fmo.UHF(mol).nuc_grad_method().kernel(), gradient, 1e-4)  # runs the SCF
+
+    def test_batch(self):
+        mols = [fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "6-31g"),
+                fmo.Molecule(["O", "H", "H"], [[0, 0, 0.117], [0, 0.757, -0.469], [0, -0.757, -0.469]], basis="6-31g*")]
+        for mol, mf in zip(mols, fmo.scf_batch(mols, forces=True, conv_tol=1e-11, conv_tol_grad=1e-8)):
+            self.assert_close(mf.gradient, tight(type(mf)(mol)).nuc_grad_method().kernel(), 1e-8)
+        self.assertTrue(all(mf.gradient is None for mf in fmo.scf_batch(mols)))
+        done, = fmo.rhf_batch(mols[1:], forces=True)
+        self.assertEqual(done.gradient.shape, (3, 3))
+
+    def test_refused(self):
+        """No gradient without convergence, of matrices whose derivative is not known, and of effective cores."""
+        mf = fmo.RHF(molecule("water"))
+        mf.max_cycle = 2
+        mf.kernel()
+        self.assertRaises(fmo.ConvergenceError, mf.nuc_grad_method().kernel)
+        mf = fmo.RHF(molecule("water"))
+        mf.field = np.eye(13)
+        mf.kernel()
+        self.assertRaisesRegex(fmo.UnsupportedError, "forces with a field", mf.forces)
+        core = fmo.RHF(molecule("effective core")).run()
+        self.assertRaisesRegex(fmo.UnsupportedError, "core Hamiltonian", core.forces)
+
+
+class Optimised(Case):
+    """Both end in the same minimum as PySCF's own gradients with the same optimiser."""
+
+    def minimum(self, mol, calculator):
+        from ase import Atoms
+        from ase.optimize import BFGS
+        atoms = Atoms([mol.atom_symbol(i) for i in range(mol.natm)], mol.atom_coords(unit="angstrom"),
+                      magmoms=[mol.spin] + [0] * (mol.natm - 1))
+        atoms.calc = calculator
+        self.assertTrue(BFGS(atoms, logfile=None).run(fmax=1e-4, steps=60))
+        return atoms.get_potential_energy(), atoms.get_all_distances()
+
+    @needs("ase")
+    def test_water_and_a_radical(self):
+        from ase.calculators.calculator import Calculator, all_changes
+        from ase.units import Bohr, Hartree
+        from fmo.ase import FMO
+
+        class Theirs(Calculator):
+            """PySCF's energies and forces."""
+
+            implemented_properties = ["energy", "forces"]
+
+            def __init__(self, mol):
+                super().__init__()
+                self.mol = mol
+
+            def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
+                super().calculate(atoms, properties, system_changes)
+                mf = theirs(self.mol.set_geom_(self.atoms.positions, unit="angstrom", inplace=False))
+                self.results = {"energy": mf.e_tot * Hartree,
+                                "forces": -mf.nuc_grad_method().kernel() * Hartree / Bohr}
+
+        for changes in ({"atom": WATER}, {"atom": "N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", "spin": 1}):
+            mol = gto.M(**changes, basis="6-31g", verbose=0)
+            ours = self.minimum(mol, FMO("hf", "6-31g", threads=2, scf={"conv_tol": 1e-11}))
+            want = self.minimum(mol, Theirs(mol))
+            self.assertAlmostEqual(ours[0], want[0], delta=1e-5)
+            self.assert_close(ours[1], want[1], 1e-4)
+
+
+if __name__ == "__main__":
+    main()

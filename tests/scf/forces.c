@@ -1,0 +1,224 @@
+/* Derivatives of SCF energies with respect to the nuclei: against five-point differences of
+ * energies, sums of forces and torques, batches, scaled functions, and what has no forces. */
+#include <fmo/scf.h>
+
+#include "tests/support/calls.h"
+#include "tests/support/molecule.h"
+
+enum { ATOMS_MOST = 8 };
+
+/* A molecule whose nuclei can be moved. */
+typedef struct movable {
+    const char *name;
+    fmo_basis_input input;
+    double coord[3 * ATOMS_MOST];
+    int electrons, multiplicity, restricted;
+} movable;
+
+static movable movable_of(const char *name, const fmo_dataset *dataset, int charge,
+                          int multiplicity)
+{
+    movable m = {
+        .name = name, .input = *fmo_dataset_basis_input(dataset), .multiplicity = multiplicity};
+    memcpy(m.coord, m.input.nucleus_coord, 3 * (size_t)m.input.nucleus_num * sizeof(double));
+    m.electrons = fmo_dataset_electron_num(dataset) - charge;
+    return m;
+}
+
+static fmo_basis *basis_of(const movable *m)
+{
+    fmo_basis_input input = m->input;
+    fmo_basis *basis = NULL;
+    fmo_error err = {FMO_OK, ""};
+    input.nucleus_coord = m->coord;
+    CHECK(fmo_basis_create(&input, &basis, &err) == FMO_OK, "%s", err.message);
+    return basis;
+}
+
+static fmo_scf_options tight(const movable *m)
+{
+    fmo_scf_options o;
+    fmo_scf_options_init(&o);
+    o.fock.mode = FMO_MODE_CPU;
+    o.fock.threads = 1;
+    o.restricted = m->restricted;
+    o.energy_convergence = 1e-12;
+    o.gradient_convergence = 1e-9;
+    return o;
+}
+
+static fmo_scf_input input_of(const movable *m, const fmo_basis *basis)
+{
+    return (fmo_scf_input){.basis = basis,
+                           .electron_num = m->electrons,
+                           .multiplicity = m->multiplicity,
+                           .nuclear_repulsion = fmo_basis_nuclear_repulsion(basis)};
+}
+
+/* Runs an SCF; free the result. */
+static fmo_scf_result *run(const movable *m, const fmo_scf_options *o)
+{
+    fmo_basis *basis = basis_of(m);
+    const fmo_scf_input input = input_of(m, basis);
+    fmo_scf_result *r = NULL;
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_scf_run(&input, o, &r, &err) == FMO_OK, "%s: %s", m->name, err.message);
+    fmo_basis_destroy(basis);
+    return r;
+}
+
+static double energy(movable *m, int component, double step)
+{
+    const fmo_scf_options o = tight(m);
+    const double at = m->coord[component];
+    m->coord[component] = at + step;
+    fmo_scf_result *r = run(m, &o);
+    m->coord[component] = at;
+    const double E = r ? r->energy : NAN;
+    fmo_scf_result_destroy(r);
+    return E;
+}
+
+static void check_sums(const movable *m, const double *g)
+{
+    double force[3] = {0}, torque[3] = {0};
+    for (int a = 0; a < m->input.nucleus_num; a++)
+        for (int x = 0; x < 3; x++) {
+            const int y = (x + 1) % 3, z = (x + 2) % 3;
+            force[x] += g[3 * a + x];
+            torque[x] += m->coord[3 * a + y] * g[3 * a + z] - m->coord[3 * a + z] * g[3 * a + y];
+        }
+    for (int x = 0; x < 3; x++)
+        CHECK(fabs(force[x]) <= 1e-10 && fabs(torque[x]) <= 1e-9,
+              "%s: axis %d: sum of forces %.1e, torque %.1e", m->name, x, force[x], torque[x]);
+}
+
+/* The gradient of an SCF, some of its components against differences of energies; in functions of
+ * other norms; in a batch. */
+static void check(movable *m)
+{
+    const double h = 2e-3;
+    fmo_scf_options o = tight(m);
+    o.forces = 1;
+    fmo_scf_result *r = run(m, &o);
+    if (!r || !r->nuclear_gradient) {
+        CHECK(0, "%s: no forces", m->name);
+        return;
+    }
+    CHECK(r->nucleus_num == m->input.nucleus_num && r->forces_seconds > 0.0, "%s", m->name);
+    check_sums(m, r->nuclear_gradient);
+    double worst = 0.0;
+    for (int k = 0; k < 3 * r->nucleus_num; k += 2) {
+        const double want = (energy(m, k, -2 * h) - 8.0 * energy(m, k, -h) + 8.0 * energy(m, k, h) -
+                             energy(m, k, 2 * h)) /
+                            (12.0 * h);
+        worst = fmax(worst, fabs(r->nuclear_gradient[k] - want));
+        CHECK(fabs(r->nuclear_gradient[k] - want) <= 1e-8, "%s: component %d: %.12f, want %.12f",
+              m->name, k, r->nuclear_gradient[k], want);
+    }
+    printf("%s: largest deviation from differences %.1e\n", m->name, worst);
+    movable scaled = *m;
+    double *factor = malloc((size_t)m->input.ao_num * sizeof *factor);
+    for (int i = 0; i < m->input.ao_num; i++)
+        factor[i] = pow(10.0, i % 17 - 8) * (m->input.ao_factor ? m->input.ao_factor[i] : 1.0);
+    scaled.input.ao_factor = factor;
+    fmo_basis *basis = basis_of(&scaled), *plain = basis_of(m);
+    fmo_scf_job jobs[2] = {{.input = input_of(m, plain)}, {.input = input_of(m, basis)}};
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_scf_run_batch(jobs, 2, &o, &err) == FMO_OK, "%s: %s", m->name, err.message);
+    for (int j = 0; j < 2; j++) {
+        CHECK(jobs[j].result && jobs[j].result->nuclear_gradient, "%s: job %d", m->name, j);
+        for (int k = 0; jobs[j].result && k < 3 * r->nucleus_num; k++)
+            CHECK(fabs(jobs[j].result->nuclear_gradient[k] - r->nuclear_gradient[k]) <= 1e-9,
+                  "%s: job %d, component %d: %.12f, %.12f", m->name, j, k,
+                  jobs[j].result->nuclear_gradient[k], r->nuclear_gradient[k]);
+        fmo_scf_result_destroy(jobs[j].result);
+    }
+    fmo_basis_destroy(basis);
+    fmo_basis_destroy(plain);
+    free(factor);
+    fmo_scf_result_destroy(r);
+}
+
+/* By default the orbital gradient is reduced until forces have five digits or more. */
+static void check_defaults(const movable *m)
+{
+    fmo_scf_options o;
+    fmo_scf_options_init(&o);
+    o.fock.mode = FMO_MODE_CPU;
+    fmo_scf_result *without = run(m, &o);
+    o.forces = 1;
+    fmo_scf_result *loose = run(m, &o);
+    o = tight(m);
+    o.forces = 1;
+    fmo_scf_result *exact = run(m, &o);
+    CHECK(without && !without->nuclear_gradient && without->nucleus_num == 0, "%s", m->name);
+    CHECK(loose && loose->gradient < 1e-5, "%s: orbital gradient %.1e", m->name,
+          loose ? loose->gradient : NAN);
+    for (int k = 0; loose && exact && k < 3 * exact->nucleus_num; k++)
+        CHECK(fabs(loose->nuclear_gradient[k] - exact->nuclear_gradient[k]) <= 2e-6,
+              "%s: component %d: %.9f, %.9f", m->name, k, loose->nuclear_gradient[k],
+              exact->nuclear_gradient[k]);
+    fmo_scf_result_destroy(without);
+    fmo_scf_result_destroy(loose);
+    fmo_scf_result_destroy(exact);
+}
+
+/* An SCF that has not converged has no forces, and matrices of the caller's no derivative. */
+static void check_refused(const movable *m)
+{
+    fmo_basis *basis = basis_of(m);
+    fmo_scf_input input = input_of(m, basis);
+    fmo_scf_options o = tight(m);
+    fmo_scf_result *r = NULL, *again = NULL;
+    fmo_error err = {FMO_OK, ""};
+    double gradient[3 * ATOMS_MOST] = {7.0};
+    o.forces = 1;
+    o.max_cycles = 2;
+    CHECK(fmo_scf_run(&input, &o, &r, &err) == FMO_ERR_CHECK && r && !r->nuclear_gradient,
+          "not converged: %s", err.message);
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_CHECK,
+                  "the SCF has not converged");
+    fmo_scf_result_destroy(r);
+    o.max_cycles = 100;
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_scf_run(&input, &o, &r, &err) == FMO_OK, "%s", err.message);
+    input.core_hamiltonian = r->core_hamiltonian; /* that of the basis */
+    CHECK(fmo_scf_run(&input, &o, &again, &err) == FMO_OK && again->nuclear_gradient, "%s",
+          err.message);
+    fmo_scf_result_destroy(again);
+    r->core_hamiltonian[0] += 1e-3;
+    CHECK_REFUSED(fmo_scf_run(&input, &o, &again, &err), &err, FMO_ERR_UNSUPPORTED,
+                  "core Hamiltonian");
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_UNSUPPORTED,
+                  "core Hamiltonian");
+    input.core_hamiltonian = NULL;
+    input.field = r->overlap;
+    CHECK_REFUSED(fmo_scf_run(&input, &o, &again, &err), &err, FMO_ERR_UNSUPPORTED,
+                  "forces with a field");
+    r->nao++;
+    input.field = NULL;
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_ARGUMENT, "nao");
+    o.forces = 2;
+    CHECK_REFUSED(fmo_scf_run(&input, &o, &again, &err), &err, FMO_ERR_ARGUMENT, "forces = 2");
+    CHECK(gradient[0] == 7.0 && !again, "an output changed after an error");
+    fmo_scf_result_destroy(r);
+    fmo_basis_destroy(basis);
+}
+
+int main(void)
+{
+    fmo_dataset *water = molecule_dataset("water001", "6-31g(d)");
+    if (!water) return check_summary();
+    movable closed = movable_of("water", water, 0, 1);
+    movable cation = movable_of("water, cation", water, 1, 2);
+    check(&closed);
+    check(&cation);
+    cation.restricted = 1;
+    cation.name = "water, cation, ROHF";
+    check(&cation);
+    check_defaults(&closed);
+    check_refused(&closed);
+    fmo_dataset_destroy(water);
+    return check_summary();
+}
