@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write tests/scf/energies.json, energies_d.json and energies_f.json of molecules with d and f shells, and
-energies_uhf.json and energies_rohf.json of open shells: RHF, UHF and ROHF energies of PySCF, for the tests of
-the SCF.
+"""Write tests/scf/energies.json, energies_d.json and energies_f.json of molecules with d and f shells,
+energies_uhf.json and energies_rohf.json of open shells, and energies_hard.json of molecules whose SCF is difficult:
+RHF, UHF and ROHF energies of PySCF, for the tests of the SCF.
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
 user's cache on first use and runs itself there (fmodata/venvrun.py). The tables
@@ -282,6 +282,50 @@ MOLECULES_F = (
 )
 
 
+def octahedron(distance: float) -> list[tuple[float, float, float]]:
+    """Directions of six ligands times a distance."""
+    return [(sign * x, sign * y, sign * z) for x, y, z in ((distance, 0.0, 0.0), (0.0, distance, 0.0),
+                                                           (0.0, 0.0, distance)) for sign in (1, -1)]
+
+
+def carbonyls(metal: str, carbons: Any, bond: float) -> Atoms:
+    """A metal at the origin and CO groups that point away from it."""
+    atoms = [(metal, (0.0, 0.0, 0.0))]
+    for place in carbons:
+        out = 1.0 + bond / math.sqrt(sum(x * x for x in place))
+        atoms += [("C", tuple(place)), ("O", tuple(out * x for x in place))]
+    return atoms
+
+
+NICKEL = [place for _, place in tetrahedron("", "C", 3.474)]
+IRON = [(0.0, 0.0, 3.42), (0.0, 0.0, -3.42), *(place for _, place in ring("C", 3, 3.45))]
+
+# DIIS climbs back to a saddle point, oscillates, or finds a state that is not the lowest.
+MOLECULES_HARD = (
+    Molecule("H2 far", "6-31G", "dissociated", line("H", 20.0, "H")),
+    Molecule("N2 far", "6-31G", "dissociated triple bond", line("N", 6.0, "N")),
+    Molecule("F2 far", "STO-3G", "dissociated: gap of 1e-6", line("F", 7.0 * ANGSTROM, "F")),
+    Molecule("F2 6-31G", "6-31G", "dissociated", line("F", 7.0 * ANGSTROM, "F")),
+    Molecule("C2 stretched", "6-31G", "near-degenerate", line("C", 3.6, "C")),
+    Molecule("Si2", "6-31G", "singlet of a triplet molecule", line("Si", 2.25 * ANGSTROM, "Si")),
+    Molecule("NO+ stretched", "6-31G", "stretched triple bond", line("N", 2.2 * ANGSTROM, "O"), 1),
+    Molecule("O2 singlet", "6-31G", "singlet of a triplet molecule", line("O", 2.3, "O")),
+    Molecule("GaN", "6-31G", "singlet of a triplet molecule", line("Ga", 1.9 * ANGSTROM, "N")),
+    Molecule("CuCl", "STO-3G", "transition metal", line("Cu", 3.88, "Cl")),
+    Molecule("CuCl 6-31G", "6-31G", "transition metal", line("Cu", 3.88, "Cl")),
+    Molecule("TiO", "STO-3G", "transition metal, small gap", line("Ti", 3.06, "O")),
+    Molecule("Cr2", "STO-3G", "sextuple bond", line("Cr", 3.17, "Cr")),
+    Molecule("ZnCl4 2-", "STO-3G", "dianion", tetrahedron("Zn", "Cl", 4.3), -2),
+    Molecule("Ni(CO)4", "STO-3G", "carbonyl", carbonyls("Ni", NICKEL, 2.16)),
+    Molecule("Fe(CO)5", "STO-3G", "carbonyl", carbonyls("Fe", IRON, 2.18)),
+    Molecule("Cr(CO)6", "STO-3G", "carbonyl", carbonyls("Cr", octahedron(3.62), 2.17)),
+    Molecule("CN", "6-31G", "strong spin contamination", line("C", 2.214, "N"), multiplicity=2),
+    Molecule("Si2 triplet", "6-31G", "triplet", line("Si", 2.25 * ANGSTROM, "Si"), multiplicity=3),
+    Molecule("FeO", "STO-3G", "quintet", line("Fe", 3.06, "O"), multiplicity=5),
+    Molecule("Cr2 UHF", "STO-3G", "broken symmetry", line("Cr", 3.17, "Cr"), multiplicity=1),
+)
+
+
 def path_of(name: str) -> Path:
     """The file of basis/ of a name, however that is spelled."""
     def plain(text: str) -> str:
@@ -395,7 +439,8 @@ def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
 
 LISTS = {"energies.json": ("RHF", MOLECULES), "energies_d.json": ("RHF", MOLECULES_D),
          "energies_f.json": ("RHF, and UHF where there is a multiplicity", MOLECULES_F),
-         "energies_uhf.json": ("UHF", MOLECULES_UHF), "energies_rohf.json": ("ROHF", MOLECULES_ROHF)}
+         "energies_uhf.json": ("UHF", MOLECULES_UHF), "energies_rohf.json": ("ROHF", MOLECULES_ROHF),
+         "energies_hard.json": ("RHF and UHF", MOLECULES_HARD)}
 
 
 def main() -> int:

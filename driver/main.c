@@ -284,15 +284,15 @@ static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, c
     }
 }
 
-/* Callback before anything is computed: names the molecules that have open shells. */
+/* Callback before anything is computed: names the molecules that will not be. */
 static void print_survey(const driver_scf_survey *survey, void *user)
 {
     (void)user;
-    if (survey->open)
+    if (survey->impossible)
         fprintf(stderr,
-                "fmo-driver: notice: %ld of %ld molecules will not be computed, because of open "
-                "shells: %s\n",
-                survey->open, survey->molecules, survey->names);
+                "fmo-driver: notice: %ld of %ld molecules will not be computed, because their "
+                "multiplicity does not fit their electrons: %s\n",
+                survey->impossible, survey->molecules, survey->names);
 }
 
 /* Callback when a molecule ends: prints its line or its error. */

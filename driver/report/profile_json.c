@@ -108,12 +108,15 @@ static json_t *cycles_of(const driver_result *result)
     for (int i = 0; i < result->cycle_num; i++) {
         const fmo_scf_cycle *c = &result->cycles[i];
         json_t *entry = json_pack(
-            "{s:i, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "cycle", c->cycle, "energy",
+            "{s:i, s:o, s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o}", "cycle", c->cycle, "energy",
             driver_json_number(c->energy), "energy_change", driver_json_number(c->energy_change),
             "gradient", driver_json_number(c->gradient), "build", c->full_build ? "full" : "change",
-            "extrapolation", c->energy_diis ? "ediis" : "diis", "fock_seconds",
-            driver_json_number(c->fock_seconds), "solve_seconds",
-            driver_json_number(c->solve_seconds), "other_seconds",
+            "extrapolation",
+            c->newton        ? "none"
+            : c->energy_diis ? "ediis"
+                             : "diis",
+            "builds", c->builds, "fock_seconds", driver_json_number(c->fock_seconds),
+            "solve_seconds", driver_json_number(c->solve_seconds), "other_seconds",
             driver_json_number(c->other_seconds));
         if (json_array_append_new(cycles, entry) != 0) {
             json_decref(cycles);
@@ -142,11 +145,13 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
     const fmo_scf_result *scf = result->scf;
     const fmo_scf_options *asked = &options->scf_options;
     json_t *object = json_pack(
-        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "converged",
-        scf->converged, "verdict", scf->verdict, "guess", fmo_scf_guess_name(asked->guess),
-        "solver", fmo_scf_solver_name(scf->solver), "electrons", result->electrons, "mo_num",
-        scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles, "full_builds",
-        scf->full_builds, "descents", scf->descents, "energy_change",
+        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:o, s:o, s:o, s:o, "
+        "s:o}",
+        "converged", scf->converged, "verdict", scf->verdict, "guess",
+        fmo_scf_guess_name(asked->guess), "solver", fmo_scf_solver_name(scf->solver), "electrons",
+        result->electrons, "mo_num", scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles,
+        "full_builds", scf->full_builds, "descents", scf->descents, "builds", scf->builds,
+        "newton_cycles", scf->newton_cycles, "rescued", scf->rescued, "energy_change",
         driver_json_number(scf->energy_change), "gradient", driver_json_number(scf->gradient),
         "energy_error", driver_json_number(scf->energy_error), "homo",
         driver_json_number(scf->homo), "lumo", driver_json_number(scf->lumo));

@@ -243,9 +243,11 @@ void driver_report_cycle(const driver_result *result, FILE *stream)
         fprintf(stream, "%11s", "-");
     else
         fprintf(stream, "%11.2e", c->energy_change);
-    fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s\n", c->gradient,
+    fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s", c->gradient,
             c->full_build ? "full" : "change", c->fock_seconds, c->solve_seconds, c->other_seconds,
             c->energy_diis ? " EDIIS" : "");
+    if (c->newton) fprintf(stream, " Newton, %d build%s", c->builds, c->builds == 1 ? "" : "s");
+    fprintf(stream, "\n");
 }
 
 /* Prints the force on each atom, or why there are none. */
@@ -413,12 +415,17 @@ void driver_report_scf_one(const driver_options *options, const driver_scf_one *
     const fmo_scf_result *scf = one->result.scf;
     char name[1024];
     driver_report_name(one, name, sizeof name);
-    if (options->quiet)
+    if (options->quiet) {
         fprintf(stream, "%s: SCF: %.10f hartree, %s\n", name, scf->energy, scf->verdict);
-    else
-        fprintf(stream, "  %9d %7d %20.10f %10.6f  %s%s\n", scf->nao, scf->cycles, scf->energy,
-                scf->seconds, name, scf->converged ? "" : ", NOT CONVERGED");
-    if (!options->quiet && !options->output) print_forces(options, &one->result, stream);
+        return;
+    }
+    fprintf(stream, "  %9d %7d %20.10f %10.6f  %s", scf->nao, scf->cycles, scf->energy,
+            scf->seconds, name);
+    if (scf->multiplicity > 1 || scf->unrestricted)
+        fprintf(stream, ", %s, multiplicity %d, <S^2> %.6f", driver_scf_method(scf),
+                scf->multiplicity, scf->spin_square);
+    fprintf(stream, "%s\n", scf->converged ? "" : ", NOT CONVERGED");
+    if (!options->output) print_forces(options, &one->result, stream);
 }
 
 /* Prints the totals: molecules, seconds, and failures. */
@@ -434,5 +441,9 @@ void driver_report_scf_batch(const driver_options *options, const driver_scf_tot
     if (totals->failed) fprintf(stream, "; %ld failed", totals->failed);
     if (totals->restored) fprintf(stream, "; %ld more from an earlier run", totals->restored);
     fputc('\n', stream);
+    if (totals->open)
+        fprintf(stream, "  spin       %ld molecule%s computed as open shells%s\n", totals->open,
+                totals->open == 1 ? "" : "s",
+                totals->open_on_cpu ? ", on the CPU: GPUs have closed shells only" : "");
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
 }

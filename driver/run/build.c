@@ -5,6 +5,7 @@
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fmo/result.h>
@@ -52,6 +53,11 @@ fmo_status driver_build_finish(const driver_options *options, driver_progress *p
                                driver_result *result, fmo_error *err)
 {
     fmo_status status = evaluate(result, err);
+    if (fmo_dataset_multiplicity(result->dataset) > 1) {
+        result->energy = NAN;
+        result->no_energy = "J and K of the total density do not give that of an open shell: --scf "
+                            "computes it";
+    }
     driver_options_unused(options, result->profile.mode, result->unused, sizeof result->unused);
     if (status == FMO_OK && options->check)
         status = driver_check_run(result->dataset, &options->fock, result->profile.mode,

@@ -18,20 +18,12 @@
 fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
                               const fmo_basis_set *set, driver_result *result, fmo_error *err)
 {
-    char frame[32] = "";
-    if (molecule->frame) snprintf(frame, sizeof frame, "frame %d: ", molecule->frame);
     if (!options->charge_given)
         snprintf(result->geometry_notice, sizeof result->geometry_notice, "%s", molecule->notice);
     result->singlet_is_meant = molecule->multiplicity == 1;
     fmo_molecule with = *molecule;
     if (options->multiplicity_given) with.multiplicity = options->multiplicity;
     result->multiplicity = with.multiplicity > 1 ? with.multiplicity : 1;
-    if (options->batch && molecule->multiplicity > 1 && !options->multiplicity_given)
-        return fmo_error_set(
-            err, FMO_ERR_INPUT,
-            "%.200s: %sthe comment says multiplicity %d: --batch has only closed shells "
-            "(multiplicity 1); leave out --batch, correct the comment, or add --multiplicity 1",
-            molecule->path, frame, molecule->multiplicity);
     const int charge = options->charge_given ? options->charge : molecule->charge;
     return fmo_dataset_create(&with, set, charge, &result->dataset, err);
 }
@@ -54,12 +46,14 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     return status;
 }
 
-/* Reads a data set, which has no multiplicity of its own. */
-static fmo_status read_dataset(const driver_options *options, const char *path,
-                               driver_result *result, fmo_error *err)
+/* Reads a data set, whose multiplicity the command line may replace. */
+fmo_status driver_scf_read(const driver_options *options, const char *path, driver_result *result,
+                           fmo_error *err)
 {
-    result->multiplicity = options->multiplicity;
-    return fmo_dataset_read_basis(path, &result->dataset, err);
+    const fmo_status status = fmo_dataset_read_basis(path, &result->dataset, err);
+    const int own = fmo_dataset_multiplicity(result->dataset);
+    result->multiplicity = options->multiplicity_given || own == 0 ? options->multiplicity : own;
+    return status;
 }
 
 double driver_nuclear_charge(const fmo_basis *basis)
@@ -107,6 +101,8 @@ fmo_status driver_scf_input(const driver_options *options, driver_result *result
                              .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset),
                              .density = fmo_dataset_density(dataset),
                              .multiplicity = result->multiplicity};
+    if (result->multiplicity == fmo_dataset_multiplicity(dataset))
+        input->spin_density = fmo_dataset_spin_density(dataset);
     if (input->electron_num < 0)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "the data set does not contain the number of electrons: add --charge");
@@ -118,32 +114,13 @@ fmo_status driver_scf_input(const driver_options *options, driver_result *result
     return FMO_OK;
 }
 
-/* Refuses what open shells cannot do yet. */
-static fmo_status check_open_shells(const driver_options *options, const driver_result *result,
-                                    fmo_error *err)
-{
-    if (result->multiplicity == 1 && !options->scf_options.unrestricted) return FMO_OK;
-    if (options->output)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "--output: TREXIO files of open shells are not written yet; --molden "
-                             "writes the orbitals of both spins");
-    return FMO_OK;
-}
-
-/* Sets the options of an SCF, and refuses a batch of open shells. */
-fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err)
+void driver_scf_settings(const driver_options *options, fmo_scf_options *scf)
 {
     *scf = options->scf_options;
     scf->fock = options->fock;
     scf->fock.cutoff = driver_cutoff(options);
     scf->fock.integrals = driver_integrals(options);
     scf->auto_in_fused = options->integrals_given; /* only an explicit auto is used in mode fused */
-    if (options->batch && options->multiplicity != 1)
-        return fmo_error_set(
-            err, FMO_ERR_INPUT,
-            "multiplicity %d: --batch has only closed shells (multiplicity 1); leave out --batch",
-            options->multiplicity);
-    return FMO_OK;
 }
 
 typedef struct listener {
@@ -260,7 +237,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     memset(result, 0, sizeof *result);
     result->is_scf = true;
     driver_progress_init(&progress, stderr, !options->quiet);
-    CHECKGOTO(driver_scf_settings(options, &scf, err));
+    driver_scf_settings(options, &scf);
     scf.fock.progress = driver_progress_update;
     scf.fock.progress_user = &progress;
     scf.callback = take_cycle;
@@ -272,10 +249,9 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     if (driver_is_xyz(path))
         CHECKGOTO(read_geometry(options, path, result, err));
     else
-        CHECKGOTO(read_dataset(options, path, result, err));
+        CHECKGOTO(driver_scf_read(options, path, result, err));
     result->named = false;
     CHECKGOTO(driver_check_doubts(options, result->dataset, err));
-    CHECKGOTO(check_open_shells(options, result, err));
     CHECKGOTO(driver_scf_input(options, result, &input, err));
     driver_progress_begin(&progress, "cycle 1");
     status = fmo_scf_run(&input, &scf, &result->scf, &result->scf_verdict);

@@ -25,13 +25,17 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
 /* Steps of driver_run_scf that scf_batch.c uses too. */
 
 /** Sets the SCF options of the command line, without callbacks. */
-fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err);
+void driver_scf_settings(const driver_options *options, fmo_scf_options *scf);
 
 /** Makes the data set of a molecule from a file, and the notice about the geometry's comment.
  *  Charge and multiplicity are those of the command line, or else of the comment. FMO_ERR_INPUT
  *  names the file, and the frame if there are several. */
 fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
                               const fmo_basis_set *set, driver_result *result, fmo_error *err);
+
+/** Reads a data set for an SCF, and takes its multiplicity unless the command line has one. */
+fmo_status driver_scf_read(const driver_options *options, const char *path, driver_result *result,
+                           fmo_error *err);
 
 double driver_nuclear_charge(const fmo_basis *basis); /**< of all nuclei, in e */
 

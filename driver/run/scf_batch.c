@@ -10,6 +10,7 @@
 #include "driver/run/ranks.h"
 #include "driver/run/scf_results.h"
 #include "driver/run/scf_share.h"
+#include "driver/scf/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static int read_one(batch *b, driver_scf_one *one)
                 return 1;
             continue;
         }
-        (void)fmo_dataset_read_basis(one->path, &one->result.dataset, &one->err);
+        (void)driver_scf_read(b->options, one->path, &one->result, &one->err);
         return 1;
     }
 }
@@ -240,6 +241,11 @@ static void count(driver_scf_totals *totals, const driver_scf_one *one)
     else if (one->restored ? one->result.scf_verdict.status != FMO_OK : !one->result.scf->converged)
         totals->unconverged++;
     totals->restored += one->restored;
+    if (!one->result.scf) return;
+    const bool open = one->result.scf->multiplicity > 1 || one->result.scf->unrestricted;
+    totals->open += open;
+    totals->open_on_cpu +=
+        open && strcmp(one->result.profile.mode_reason, FMO_SCF_OPEN_SHELLS_REASON) == 0;
 }
 
 /* Reads, runs and reports a portion. *more: set to 0 after the last portion. */
@@ -282,8 +288,9 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
 static fmo_status prepare(batch *b, fmo_error *err)
 {
     const driver_options *options = b->options;
-    fmo_status status = driver_scf_settings(options, &b->scf, err);
-    if (status == FMO_OK && is_first(b)) status = driver_check_all_run_files(options, err);
+    fmo_status status = FMO_OK;
+    driver_scf_settings(options, &b->scf);
+    if (is_first(b)) status = driver_check_all_run_files(options, err);
     if (status == FMO_OK && options->basis)
         status = fmo_basis_set_read(options->basis, &b->set, err);
     if (status != FMO_OK) return status;

@@ -130,6 +130,7 @@ static fmo_molecule_result describe(const driver_scf_results *r, const driver_sc
     const bool orbitals = scf && keep >> DRIVER_KEEP_ORBITALS & 1;
     fmo_molecule_result m = {.status = scf ? scf->verdict : one->err.message, .energy = NAN};
     m.key = *one->key ? one->key : NULL;
+    m.multiplicity = one->result.multiplicity;
     if (!scf) return m;
     m.mode = fmo_mode_name(scf->mode);
     m.converged = scf->converged;
@@ -138,9 +139,15 @@ static fmo_molecule_result describe(const driver_scf_results *r, const driver_sc
     m.nao = scf->nao;
     m.mo_num = scf->mo_num;
     m.occupied_num = scf->occupied_num;
+    m.occupied_beta_num = one->result.electrons - scf->occupied_num;
+    m.method = driver_scf_method(scf);
+    m.spin_square = scf->spin_square;
     m.orbital_energy = orbitals ? scf->orbital_energy : NULL;
     m.coefficient = orbitals ? scf->coefficient : NULL;
+    m.orbital_energy_beta = orbitals ? scf->orbital_energy_beta : NULL;
+    m.coefficient_beta = orbitals ? scf->coefficient_beta : NULL;
     m.density = keep >> DRIVER_KEEP_DENSITY & 1 ? scf->density : NULL;
+    m.spin_density = keep >> DRIVER_KEEP_DENSITY & 1 ? scf->spin_density : NULL;
     m.nucleus_num = scf->nucleus_num;
     m.gradient = scf->nuclear_gradient;
     return m;

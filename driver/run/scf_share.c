@@ -17,7 +17,7 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
     for (int k = 0; k < num; k++) {
         const fmo_basis_input *in = fmo_dataset_basis_input(one[k].result.dataset);
         const int numbers[] = {one[k].err.status != FMO_OK, one[k].result.frame,
-                               one[k].result.electrons};
+                               one[k].result.electrons, one[k].result.multiplicity};
         driver_hash(&sum, numbers, sizeof numbers);
         if (!in) continue;
         driver_hash(&sum, in->nucleus_charge, (size_t)in->nucleus_num * sizeof *in->nucleus_charge);
@@ -62,35 +62,40 @@ typedef struct block {
     size_t bytes;
 } block;
 
-enum { BLOCKS = 5 };
+enum { BLOCKS = 8 };
 
 /* Lists the arrays of a result; with `make`, allocates them in a received result (data is NULL if
  * that fails). */
 static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS])
 {
     const size_t real = sizeof(double);
-    const size_t n = r->scf ? (size_t)r->scf->nao : 0, m = r->scf ? (size_t)r->scf->mo_num : 0;
     memset(b, 0, BLOCKS * sizeof *b);
     b[0].bytes = (size_t)r->cycle_num * sizeof *r->cycles;
     if (make) r->cycles = b[0].bytes ? malloc(b[0].bytes) : NULL;
     b[0].data = r->cycles;
     if (!r->scf) return;
-    if (keep >> DRIVER_KEEP_ORBITALS & 1) {
-        b[1].bytes = m * real;
-        b[2].bytes = m * n * real;
+    fmo_scf_result *const scf = r->scf;
+    const size_t n = (size_t)scf->nao, m = (size_t)scf->mo_num;
+    const size_t components = 3 * (size_t)scf->nucleus_num; /* of the gradient, if there is one */
+    const int beta = scf->unrestricted;
+    const struct {
+        double **array;
+        int kept, given;
+        size_t count;
+    } all[BLOCKS - 1] = {{&scf->orbital_energy, DRIVER_KEEP_ORBITALS, 1, m},
+                         {&scf->coefficient, DRIVER_KEEP_ORBITALS, 1, m * n},
+                         {&scf->orbital_energy_beta, DRIVER_KEEP_ORBITALS, beta, m},
+                         {&scf->coefficient_beta, DRIVER_KEEP_ORBITALS, beta, m * n},
+                         {&scf->density, DRIVER_KEEP_DENSITY, 1, n * n},
+                         {&scf->spin_density, DRIVER_KEEP_DENSITY, beta || scf->restricted, n * n},
+                         {&scf->nuclear_gradient, -1, 1, components}};
+    for (int k = 1; k < BLOCKS; k++) {
+        double **const array = all[k - 1].array;
+        if (all[k - 1].given && (all[k - 1].kept < 0 || keep >> all[k - 1].kept & 1))
+            b[k].bytes = all[k - 1].count * real;
+        if (make) *array = b[k].bytes ? malloc(b[k].bytes) : NULL;
+        b[k].data = *array;
     }
-    if (keep >> DRIVER_KEEP_DENSITY & 1) b[3].bytes = n * n * real;
-    b[4].bytes = 3 * (size_t)r->scf->nucleus_num * real;
-    if (make) {
-        r->scf->nuclear_gradient = b[4].bytes ? malloc(b[4].bytes) : NULL;
-        r->scf->orbital_energy = b[1].bytes ? malloc(b[1].bytes) : NULL;
-        r->scf->coefficient = b[2].bytes ? malloc(b[2].bytes) : NULL;
-        r->scf->density = b[3].bytes ? malloc(b[3].bytes) : NULL;
-    }
-    b[1].data = r->scf->orbital_energy;
-    b[2].data = r->scf->coefficient;
-    b[3].data = r->scf->density;
-    b[4].data = r->scf->nuclear_gradient;
 }
 
 static size_t size_of(driver_scf_one *one, int64_t keep)
@@ -161,6 +166,8 @@ static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, i
         r->scf->coefficient = r->scf->orbital_energy = r->scf->occupation = NULL;
         r->scf->density = r->scf->fock = r->scf->nuclear_gradient = NULL;
         r->scf->overlap = r->scf->core_hamiltonian = NULL;
+        r->scf->coefficient_beta = r->scf->orbital_energy_beta = r->scf->occupation_beta = NULL;
+        r->scf->spin_density = r->scf->fock_beta = NULL;
     }
     list_blocks(r, keep, 1, b);
     for (int k = 0; k < BLOCKS; k++) {

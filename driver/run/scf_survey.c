@@ -43,7 +43,7 @@ static void end_run(names *n)
 
 static void add(names *n, const char *path, int frame)
 {
-    n->survey->open++;
+    n->survey->impossible++;
     if (n->path == path && frame == n->last + 1) {
         n->last = frame;
         return;
@@ -53,13 +53,15 @@ static void add(names *n, const char *path, int frame)
     n->first = n->last = frame;
 }
 
-/* Whether a closed shell is impossible: an odd number of electrons, or a multiplicity above 1. */
-static bool is_open_shell(const driver_options *options, const fmo_molecule *m)
+/* Whether the electrons cannot have the multiplicity, that of the command line or the comment. */
+static bool is_impossible(const driver_options *options, const fmo_molecule *m)
 {
     long electrons = -(long)(options->charge_given ? options->charge : m->charge);
     for (int i = 0; i < m->nucleus_num; i++)
         if (!m->ghost || !m->ghost[i]) electrons += m->number[i];
-    return electrons % 2 != 0 || (m->multiplicity > 1 && !options->multiplicity_given);
+    const int given = options->multiplicity_given ? options->multiplicity : m->multiplicity;
+    const long unpaired = given > 1 ? given - 1 : 0;
+    return electrons > 0 && (unpaired > electrons || (electrons - unpaired) % 2 != 0);
 }
 
 /* Reads all frames of a file. */
@@ -76,7 +78,7 @@ static void survey_file(const driver_options *options, const char *path, names *
         const fmo_status status = fmo_xyz_next(xyz, &molecule, &err);
         if ((status == FMO_OK && !molecule) || status == FMO_ERR_MEMORY) break;
         n->survey->molecules++;
-        if (molecule && is_open_shell(options, molecule)) add(n, path, molecule->frame);
+        if (molecule && is_impossible(options, molecule)) add(n, path, molecule->frame);
         fmo_molecule_destroy(molecule);
     }
     fmo_xyz_close(xyz);

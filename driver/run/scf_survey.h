@@ -1,5 +1,5 @@
-/* Reads all geometries of --scf --batch before anything is computed, and names those with open
- * shells, which cannot be computed. */
+/* Reads all geometries of --scf --batch before anything is computed, and names those whose
+ * multiplicity does not fit their electrons. */
 #ifndef FMO_RUN_SCF_SURVEY_H
 #define FMO_RUN_SCF_SURVEY_H
 
@@ -7,7 +7,7 @@
 
 typedef struct driver_scf_survey {
     long molecules;  /**< geometries, those that cannot be read included */
-    long open;       /**< those with an odd number of electrons or a multiplicity above 1 */
+    long impossible; /**< those whose electrons cannot have their multiplicity */
     char names[400]; /**< files and frames of these, in one line, as far as there is space */
 } driver_scf_survey;
 

@@ -51,6 +51,24 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
     return status;
 }
 
+/* Returns why mode auto leaves a job to the CPU whatever its size, or NULL. */
+static const char *stays_on_cpu(const batch *b, const fmo_scf_job *job)
+{
+    if (b->options->fock.mode != FMO_MODE_AUTO) return NULL;
+    return fmo_scf_cpu_reason(&job->input, b->options);
+}
+
+/* Returns why mode auto left a job to the CPU, or NULL if the job itself says it. */
+static const char *why_on_cpu(const batch *b, const fmo_scf_job *job, int concurrent)
+{
+    if (b->all_quick) return fmo_scf_quick_on_cpu_reason;
+    const char *const reason = stays_on_cpu(b, job);
+    if (reason) return b->gpu ? reason : NULL;
+    return concurrent && cube(job) <= b->cpu_most
+               ? "many molecules of this size are faster on the CPU"
+               : NULL;
+}
+
 /* Runs a prepared job. concurrent: 1 if others run concurrently. */
 static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int concurrent)
 {
@@ -60,11 +78,10 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int co
     job->err = (fmo_error){FMO_OK, ""};
     job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
                                   &job->err);
-    if ((concurrent || b->all_quick) && job->result && cube(job) <= b->cpu_most)
+    const char *const why = job->result ? why_on_cpu(b, job, concurrent) : NULL;
+    if (why)
         snprintf(job->result->fock_profile.mode_reason,
-                 sizeof job->result->fock_profile.mode_reason, "%s",
-                 b->all_quick ? fmo_scf_quick_on_cpu_reason
-                              : "many molecules of this size are faster on the CPU");
+                 sizeof job->result->fock_profile.mode_reason, "%s", why);
     fmo_scf_batch_note_end(b, k, concurrent);
     fmo_scf_batch_release(b, k);
 }
@@ -130,9 +147,9 @@ static size_t count_large(const batch *b, int threads)
     for (; large < b->deal.count; large++) {
         const fmo_scf_job *const job = &b->jobs[b->order[large]];
         const double cost = cube(job);
-        if (!(cost * all_threads > rest) &&
-            !(fmo_scf_batch_bytes(b, fmo_scf_job_functions(job)) * threads > 0.5 * memory))
-            break;
+        const double bytes = fmo_scf_batch_bytes(b, fmo_scf_job_functions(job)) *
+                             fmo_scf_channels(&job->input, b->options);
+        if (!(cost * all_threads > rest) && !(bytes * threads > 0.5 * memory)) break;
         rest -= cost;
     }
     return large;
@@ -153,6 +170,7 @@ static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 static int runs_in_other_mode(const batch *b, const fmo_scf_job *job)
 {
     fmo_mode mode = FMO_MODE_CPU;
+    if (stays_on_cpu(b, job)) return 0;
     (void)fmo_fock_choose_mode(job->input.basis, &b->options->fock, &mode, NULL, NULL);
     return mode != FMO_MODE_CPU;
 }
@@ -181,9 +199,9 @@ static void find_small(batch *b)
         b->all_quick = 1;
         return;
     }
-    if (b->options->fock.mode != FMO_MODE_AUTO || b->options->deal ||
-        fmo_gpu_available(NULL) != FMO_OK)
-        return;
+    if (b->options->fock.mode != FMO_MODE_AUTO) return;
+    b->gpu = fmo_gpu_available(NULL) == FMO_OK;
+    if (!b->gpu || b->options->deal) return;
     if (small >= 2.0 * threads) b->cpu_most = most;
 }
 
@@ -399,13 +417,16 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
                                 const fmo_batch_callbacks *callbacks, fmo_batch_cache *cache,
                                 fmo_error *err)
 {
-    fmo_scf_options defaults;
-    fmo_scf_options_init(&defaults);
+    fmo_scf_options own_options;
+    fmo_scf_options_init(&own_options);
     if (count == 0) return FMO_OK;
+    if (options) own_options = *options;
+    if (own_options.solver == FMO_SCF_SOLVER_NEWTON && own_options.fock.mode == FMO_MODE_AUTO)
+        own_options.fock.mode = FMO_MODE_CPU;
     fmo_status status;
     batch b = {.jobs = jobs,
                .count = count,
-               .options = options ? options : &defaults,
+               .options = &own_options,
                .callbacks = callbacks,
                .cache = cache};
     const fmo_ranks *const ranks = b.options->deal;

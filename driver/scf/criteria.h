@@ -14,6 +14,16 @@
  * does: DIIS may go on for ever, as in CN, at energies that rise and fall. */
 enum { FMO_SCF_IDLE_MOST = 12 };
 
+/* The Newton solver replaces both if the gradient has not fallen by a tenth in STUCK_MOST cycles,
+ * or if a quarter of max_cycles is left; the latter only if these are at least NEWTON_FROM, so that
+ * enough of them are left. */
+enum { FMO_SCF_STUCK_MOST = 30, FMO_SCF_NEWTON_FROM = 40 };
+
+/* If the Newton solver was chosen, it begins when the gradient is below FMO_SCF_EDIIS_UNTIL, at the
+ * latest after this many cycles. From orbitals that are farther away its steps may lead to a local
+ * minimum: in FeO and NiO in STO-3G by 0.1 hartree above that of DIIS. */
+enum { FMO_SCF_BEFORE_NEWTON = 10 };
+
 /* Convergence requires that the density did not change abruptly in the last step: |tr dD dF| of
  * that step must be below this (hartree). block/ requires instead that fewer electrons than this
  * are outside the lowest orbitals of F. If all electrons move from one centre to an equivalent one

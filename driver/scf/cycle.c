@@ -110,6 +110,7 @@ void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     const fmo_status status = fmo_fock_plan_loosen(s->plan, s->cutoff, &s->la->error);
+    s->builds++;
     if (s->channels > 1) {
         op->add(s->la, size, 0.5, density, 0.0, s->work2);
         op->add(s->la, size, 0.5, density + size, 1.0, s->work2);
@@ -245,10 +246,6 @@ static const double cached_cutoff_share = 0.1;
  * if the final phase starts at a larger gradient. */
 static const double read_density_gradient = 1e-2;
 
-/* Cycles towards gradient_aim continue while the gradient is at most this fraction of the previous
- * one. */
-static const double gradient_ratio_most = 0.5;
-
 /* F += shift (1 - D/2): raises the virtual orbitals, and the open ones of ROHF by half of that. */
 static void shift_levels(fmo_scf_state *s, double shift, double *fock_o)
 {
@@ -276,8 +273,7 @@ typedef struct cutoffs {
     int incremental; /* 1: builds of the final phase after the first, full one may be incremental */
 } cutoffs;
 
-/* Returns the cutoff that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
-static double loose_cutoff(const fmo_scf_state *s, double gradient)
+double fmo_scf_loose_cutoff(const fmo_scf_state *s, double gradient)
 {
     return fmin(loose_share * gradient / sqrt((double)s->n), FMO_SCF_CUTOFF_MOST);
 }
@@ -285,7 +281,8 @@ static double loose_cutoff(const fmo_scf_state *s, double gradient)
 /* Chooses the cutoffs of an SCF from its options. */
 static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
 {
-    cutoffs c = {.requested = o->fock.cutoff, .loosest = loose_cutoff(s, o->gradient_convergence)};
+    cutoffs c = {.requested = o->fock.cutoff,
+                 .loosest = fmo_scf_loose_cutoff(s, o->gradient_convergence)};
     const int loosened = c.requested > 0.0 && c.loosest > c.requested; /* cutoff 0: no screening */
     /* In the orthogonal basis changes are up to four times their gradient. */
     c.density = 0.25 * sqrt((double)s->occupied[0]);
@@ -296,7 +293,7 @@ static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
         c.final_from = fmax(c.final_at, c.density * c.requested / c.loosest);
     else
         c.loosest = c.requested;
-    c.early = loose_cutoff(s, c.final_from / final_phase_gradient);
+    c.early = fmo_scf_loose_cutoff(s, c.final_from / final_phase_gradient);
     c.final = !loosened || s->fock_2e_known ||
               (o->guess == FMO_SCF_GUESS_READ && c.final_from > read_density_gradient);
     if (s->caches_fock_2e) c.loosest *= cached_cutoff_share;
@@ -315,26 +312,6 @@ static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, i
                 : full    ? c->requested
                        : fmax(c->requested, fmin(c->loosest, c->requested * c->density / gradient));
     return full ? FMO_SCF_FULL : FMO_SCF_CHANGE;
-}
-
-void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
-{
-    if (fmo_fock_plan_profile(s->plan, &r->fock_profile, NULL) != FMO_OK) {
-        memset(&r->fock_profile, 0, sizeof r->fock_profile); /* device builds have no profile */
-        r->fock_profile.threads = 1;
-        r->fock_profile.coulomb = FMO_COULOMB_DIRECT;
-        r->fock_profile.far_seconds = NAN;
-        r->fock_profile.devices = s->devices;
-    }
-    snprintf(r->fock_profile.device, sizeof r->fock_profile.device, "%s",
-             s->la->device[0] ? s->la->device : r->fock_profile.device);
-    snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason, "%s", s->mode_reason);
-    r->fock_profile.mode = r->mode;
-}
-
-static int is_stopped(const fmo_scf_options *o)
-{
-    return o->stop && *o->stop && !o->fock.ranks && !o->deal;
 }
 
 /* An SCF that iterates. */
@@ -369,7 +346,7 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
     s->fock_2e_known &= s->incremental_builds < o->rebuild_cycles &&
                         (s->largest_cutoff <= o->fock.cutoff ||
                          (fmo_scf_fock_is_loose(o) &&
-                          s->largest_cutoff <= loose_cutoff(s, o->gradient_convergence)));
+                          s->largest_cutoff <= fmo_scf_loose_cutoff(s, o->gradient_convergence)));
     const iteration it = {.s = s,
                           .o = o,
                           .r = r,
@@ -391,30 +368,17 @@ static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo
 /* Enters energy and gradient of a cycle into the result, and decides whether it is the last. */
 static void judge(iteration *it, double energy, double gradient)
 {
-    const fmo_scf_options *const o = it->o;
     fmo_scf_result *const r = it->r;
-    const double change = it->first ? NAN : energy - r->energy;
-    const double before = it->first ? INFINITY : r->gradient;
-    it->is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
+    it->is_guess = r->cycles == 0 && it->o->guess != FMO_SCF_GUESS_CORE;
     if (it->is_guess) it->history.guess = it->history.newest;
-    /* with a level shift the energy falls more slowly */
-    if (!(o->level_shift > 0.0)) fmo_scf_error_ratio_update(&it->error_ratio, before, change);
-    r->cycles++;
     r->full_builds += it->how == FMO_SCF_FULL;
-    r->energy = energy;
-    r->energy_change = change;
-    r->gradient = gradient;
-    r->energy_error = fmo_scf_energy_error(&it->error_ratio, gradient);
-    it->within = fmo_scf_within_thresholds(energy, change, r->energy_error, gradient,
-                                           o->energy_convergence, o->gradient_convergence);
-    const double aim = fmo_scf_aim(o);
-    const int no_better =
-        gradient > gradient_ratio_most * before || gradient < aim || r->cycles == o->max_cycles;
+    const int within = fmo_scf_note_cycle(r, it->o, &it->error_ratio, it->first, energy, gradient);
+    it->within = within > 0;
     it->abrupt = it->within &&
                  fmo_scf_changed_abruptly(&it->history); /* a state that may not be stationary */
     it->was_abrupt |= it->abrupt;
-    r->converged = it->within && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
-                   (it->how == FMO_SCF_FULL || it->c.incremental) && (aim <= 0.0 || no_better);
+    r->converged = within > 1 && (!it->was_abrupt || (it->plain && !it->abrupt)) && it->c.final &&
+                   (it->how == FMO_SCF_FULL || it->c.incremental);
 }
 
 /* Extrapolates, solves for the next density and chooses its build. */
@@ -445,52 +409,64 @@ static void next_density(iteration *it)
     it->how = choose_build(s, &it->c, gradient, s->incremental_builds >= o->rebuild_cycles);
 }
 
-/* Calls the callback. `cycle` has what was known before the cycle began, with the seconds of the
- * state in place of those of the cycle; start: when it began, s. */
-static void report_cycle(const iteration *it, fmo_scf_cycle cycle, double start)
+/* Returns 1 if the Newton solver is to continue: it was chosen and the start is good enough, or the
+ * gradient has not fallen by a tenth in many cycles, or a quarter of many cycles is left. */
+static int gives_up(const iteration *it)
 {
-    fmo_scf_result *const r = it->r;
-    fmo_scf_take_profile(it->s, r);
-    cycle.cycle = r->cycles;
-    cycle.energy = r->energy;
-    cycle.energy_change = r->energy_change;
-    cycle.gradient = r->gradient;
-    cycle.converged = r->converged;
-    cycle.so_far = r;
-    cycle.fock_seconds = it->s->fock_seconds - cycle.fock_seconds;
-    cycle.solve_seconds = it->s->solve_seconds - cycle.solve_seconds;
-    cycle.other_seconds = driver_seconds() - start - cycle.fock_seconds - cycle.solve_seconds;
-    it->o->callback(&cycle, it->o->user);
+    const int most = it->o->max_cycles, done = it->r->cycles;
+    if (it->r->converged || done >= most || it->s->restricted) return 0;
+    if (it->s->solver == FMO_SCF_SOLVER_NEWTON)
+        return it->r->gradient < FMO_SCF_EDIIS_UNTIL || done >= FMO_SCF_BEFORE_NEWTON;
+    return !it->s->la->ops->on_device && (it->idle >= FMO_SCF_STUCK_MOST ||
+                                          (most >= FMO_SCF_NEWTON_FROM && done >= most - most / 4));
 }
 
-/* Iterates to convergence or to `max_cycles` in total, starting from the density of the state. */
-fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
-                            fmo_scf_result *r, fmo_error *err)
+/* Sets the density to that of lowest energy in the history, of those that consist of occupied
+ * orbitals. @return 0 if there is none */
+static int take_lowest(iteration *it)
+{
+    fmo_scf_state *const s = it->s;
+    const fmo_scf_history *const h = &it->history;
+    const size_t size = (size_t)s->channels * (size_t)s->m * (size_t)s->m;
+    int best = -1, occupied = 0;
+    for (int c = 0; c < s->channels; c++) occupied += s->occupied[c];
+    for (int v = 0; v < h->num; v++) {
+        const double *const D = s->history_density + (size_t)v * size;
+        double square = 4.0 * occupied; /* of orbitals */
+        if (v == h->guess) s->la->ops->dots(s->la, size, 1, D, D, &square);
+        if (fabs(square - 4.0 * occupied) < 1e-6 && (best < 0 || h->energy[v] < h->energy[best]))
+            best = v;
+    }
+    if (best < 0) return 0;
+    s->la->ops->add(s->la, size, 1.0, s->history_density + (size_t)best * size, 0.0, s->density_o);
+    fmo_scf_density_from_orthogonal(s);
+    return 1;
+}
+
+/* Iterates to convergence, to `max_cycles` in total, or until the Newton solver is to continue,
+ * starting from the density of the state. */
+fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
+                            fmo_error *err)
 {
     iteration it = begin_iteration(s, o, r);
-    it.ediis = ediis;
-    for (it.first = 1; r->cycles < o->max_cycles && !r->converged; it.first = 0) {
+    fmo_status status = FMO_OK;
+    int ends = 0;
+    for (it.first = 1; status == FMO_OK && !ends; it.first = 0) {
         const double start = driver_seconds();
-        const fmo_scf_cycle cycle = {.job = s->job,
-                                     .full_build = it.how == FMO_SCF_FULL,
-                                     .energy_diis = it.ediis,
-                                     .fock_seconds = s->fock_seconds,
-                                     .solve_seconds = s->solve_seconds};
+        fmo_scf_cycle cycle = fmo_scf_begin_cycle(s, it.how);
+        cycle.energy_diis = it.ediis;
         const double energy = fmo_scf_build(s, it.how);
         const double gradient = fmo_scf_history_add(s, &it.history, energy);
         const int finite = isfinite(energy) && isfinite(gradient);
         if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller checks for errors */
         judge(&it, energy, gradient);
-        if (finite && !r->converged) next_density(&it);
+        const int given_up = finite && gives_up(&it);
+        ends = r->converged || given_up || r->cycles >= o->max_cycles;
+        if (finite && !r->converged && !(given_up && take_lowest(&it))) next_density(&it);
         s->la->ops->finish(s->la);
-        if (o->callback) report_cycle(&it, cycle, start);
-        if (!finite)
-            return fmo_error_set(err, FMO_ERR_CHECK,
-                                 "the energy of cycle %d is not a finite number", r->cycles);
-        if (is_stopped(o))
-            return fmo_error_set(err, FMO_ERR_CHECK, "stopped by the caller after cycle %d",
-                                 r->cycles);
+        fmo_scf_report_cycle(s, o, r, cycle, start);
+        status = fmo_scf_may_go_on(r, o, err);
     }
     s->cutoff = o->fock.cutoff; /* for the stability analysis */
-    return FMO_OK;
+    return status;
 }

@@ -107,7 +107,7 @@ static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o
         {.density = w->spin[1], .exchange_weight = 2.0}};
     fmo_status status = fmo_fock_plan_create(in->basis, &fock, &plan, err);
     if (status == FMO_OK)
-        status = fmo_fock_gradient(plan, terms, w->spins == 1 ? 1 : 3, w->two_electron, err);
+        status = fmo_fock_gradient(plan, terms, 2 * w->spins - 1, w->two_electron, err);
     fmo_fock_plan_destroy(plan);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Runs one RHF, UHF or ROHF calculation on the matrices of a backend (linalg.h), and makes its
- * result. The steps are in start.c, cycle.c and stability.c. */
+ * result. The steps are in start.c, cycle.c, newton.c and stability.c. */
 #include "base/arguments.h"
 #include "driver/base/clock.h"
 #include "driver/scf/criteria.h"
@@ -91,7 +91,11 @@ static void advise(const fmo_scf_options *o, const char *first, size_t size, cha
  * advice. */
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
 {
-    char advice[112];
+    char advice[112], by[80] = "", followed[64] = "";
+    if (r->rescued) snprintf(by, sizeof by, ", by the Newton solver where DIIS did not converge");
+    if (r->descents)
+        snprintf(followed, sizeof followed, ", after following %d unstable direction%s",
+                 r->descents, r->descents == 1 ? "" : "s");
     if (stays_unstable(o, r))
         snprintf(r->verdict, sizeof r->verdict,
                  "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
@@ -102,12 +106,9 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
                  "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
                  "Hessian %.1e; follow it to a lower one",
                  r->cycles, r->hessian_lowest);
-    else if (r->converged && r->descents)
-        snprintf(r->verdict, sizeof r->verdict,
-                 "converged in %d cycles, after following %d unstable direction%s", r->cycles,
-                 r->descents, r->descents == 1 ? "" : "s");
     else if (r->converged)
-        snprintf(r->verdict, sizeof r->verdict, "converged in %d cycles", r->cycles);
+        snprintf(r->verdict, sizeof r->verdict, "converged in %d cycles%s%s", r->cycles, by,
+                 followed);
     else if (!isfinite(r->energy) || !isfinite(r->gradient))
         snprintf(r->verdict, sizeof r->verdict,
                  "stopped in cycle %d: the energy is not a finite number", r->cycles);
@@ -367,7 +368,8 @@ static fmo_status prepare(running *c, fmo_error *err)
         s->la->ops->upload(s->la, size, r->overlap, s->exchange);
     if (status != FMO_OK) return status;
     if (!s->projected.num) fmo_scf_add_matrix((size_t)s->n, in->projector, r->core_hamiltonian);
-    if ((in->projector && !s->projected.separate) || s->restricted)
+    if ((in->projector && !s->projected.separate && s->solver == FMO_SCF_SOLVER_PURIFY) ||
+        s->restricted)
         s->solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s->solver;
     for (int k = 0; k < s->channels; k++)
@@ -386,7 +388,7 @@ static void find_orbitals(running *c)
 {
     const fmo_scf_options *const o = c->options;
     if (fmo_scf_wants_orbitals(o) || c->s.gap - o->level_shift < FMO_SCF_SMALL_GAP)
-        fmo_scf_canonical_orbitals(&c->s);
+        (c->s.descended ? fmo_scf_density_orbitals : fmo_scf_canonical_orbitals)(&c->s);
     if (o->stability != FMO_SCF_STABILITY_NONE || !(c->s.gap < FMO_SCF_SMALL_GAP)) return;
     c->followed = *o;
     c->followed.stability = FMO_SCF_STABILITY_FOLLOW;
@@ -398,7 +400,12 @@ static fmo_status solve(running *c, fmo_error *err)
 {
     fmo_scf_state *const s = &c->s;
     fmo_scf_result *const r = c->r;
-    fmo_status status = fmo_scf_converge(s, c->options, 0, r, err);
+    fmo_status status = fmo_scf_converge(s, c->options, r, err);
+    if (status == FMO_OK && s->la->error.status == FMO_OK && !r->converged &&
+        r->cycles < c->options->max_cycles) {
+        r->rescued = s->solver != FMO_SCF_SOLVER_NEWTON;
+        status = fmo_scf_descend(s, c->options, NULL, r, err);
+    }
     if (status == FMO_OK && s->la->error.status == FMO_OK) {
         find_orbitals(c);
         if (c->options->stability != FMO_SCF_STABILITY_NONE)
@@ -454,6 +461,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     if (c.r) {
         c.r->fock_seconds = c.s.fock_seconds;
         c.r->solve_seconds = c.s.solve_seconds;
+        c.r->builds = c.s.builds;
         c.r->seconds = driver_seconds() - start;
     }
     if (status == FMO_OK || (status == FMO_ERR_CHECK && c.r && c.r->verdict[0]))

@@ -24,7 +24,8 @@ extern "C" {
     X(FMO_SCF_SOLVER_AUTO, "auto", "purify on the GPU from 48 functions on, else diagonalise") \
     X(FMO_SCF_SOLVER_DIAGONALISE, "diagonalise", "all orbitals in every cycle")                \
     X(FMO_SCF_SOLVER_PURIFY, "purify",                                                         \
-      "density by matrix products, orbitals at the end; diagonalise where that fails")
+      "density by matrix products, orbitals at the end; diagonalise where that fails")         \
+    X(FMO_SCF_SOLVER_NEWTON, "newton", "second-order steps that never raise the energy; on CPUs")
 
 /* Treatment of the internal stability of the solution. X(enumerator, name, description) */
 #define FMO_SCF_STABILITY_TABLE(X)                                                              \
@@ -75,9 +76,12 @@ typedef struct fmo_scf_cycle {
     double gradient;      /**< norm of the orbital gradient, hartree: of 2 F_ai over all i, a */
     int full_build; /**< 1: J and K were built from the whole density; 0: from its change, or reused
                        without a build */
-    int energy_diis; /**< 1: the Fock matrix was extrapolated by EDIIS; 0: by DIIS */
-    int converged;   /**< 1: this is the last cycle, unless an unstable direction is followed from
-                        here */
+    int energy_diis; /**< 1: the Fock matrix was extrapolated by EDIIS; 0: by DIIS, or newton */
+    int newton;      /**< 1: cycle of the Newton solver, which extrapolates nothing */
+    int builds;    /**< number of builds: 1, or 0 if J and K were reused; of the Newton solver also
+                      those of products with the orbital Hessian and of rejected steps */
+    int converged; /**< 1: this is the last cycle, unless an unstable direction is followed from
+                      here */
     double fock_seconds;  /**< time for J and K */
     double solve_seconds; /**< time from the Fock matrix to the next density */
     double other_seconds; /**< time for the rest of the cycle: transformations, DIIS, energy */
@@ -104,8 +108,9 @@ typedef struct fmo_scf_options {
                        directions for the two spins; default 0 */
     int guess_is_fixed; /**< 1: users cannot choose another guess, so the verdict does not suggest
                            one; default 0 */
-    int max_cycles;     /**< largest number of Fock builds, default 100; a few more are allowed for
-                           returning from a descent that does not converge */
+    int max_cycles;     /**< largest number of cycles, default 100; one more is allowed for
+                           returning from a descent that does not converge. From 40 on the Newton
+                           solver takes over for the last quarter of them, on the CPU */
     double energy_convergence; /**< hartree, default 1e-9: limit of the energy change between cycles
                                   or of the estimated error of the energy */
     double gradient_convergence; /**< hartree, default 3e-5: limit of the norm of the orbital
@@ -196,8 +201,8 @@ typedef struct fmo_scf_result {
     double overlap_smallest; /**< smallest eigenvalue of the overlap of normalised functions; a
                                 lower bound if the overlap is well conditioned */
     int converged;           /**< 1 or 0 */
-    int cycles;      /**< number of Fock matrices, those of the stability analysis excluded */
-    int full_builds; /**< how many of them came from a build of the whole density */
+    int cycles;              /**< number of densities whose energy was accepted */
+    int full_builds; /**< how many of their Fock matrices came from a build of the whole density */
     double energy; /**< hartree, from the last full build and the changes since; with a field and a
                       projector both energies below are included */
     double field_energy;     /**< sum_ij D_ij U_ij, hartree; 0 without a field */
@@ -247,8 +252,12 @@ typedef struct fmo_scf_result {
     /** "", or one line that says that the cutoff is too loose for energy_convergence, how large the
      * error of the energy may be, and the cure. */
     char notice[240];
-    int descents;                  /**< number of unstable directions followed */
-    int device;                    /**< 1: the matrices of the cycles were in GPU memory */
+    int descents;      /**< number of unstable directions followed */
+    int builds;        /**< number of all Fock builds: those of cycles, of products with the orbital
+                          Hessian        (stability, Newton solver), and of steps that were rejected */
+    int newton_cycles; /**< number of cycles of the Newton solver */
+    int rescued; /**< 1: DIIS and EDIIS did not converge, and the Newton solver took over; else 0 */
+    int device;  /**< 1: the matrices of the cycles were in GPU memory */
     fmo_scf_solver solver;         /**< solver that was used */
     fmo_mode mode;                 /**< mode that was used; never auto */
     fmo_fock_profile fock_profile; /**< of the last build on the CPU or in mode split; in mode fused

@@ -1,13 +1,13 @@
 /* The state of a running SCF and its steps, file by file. Calls go one way: batch.c ->
  * lockstep_batches.c -> lockstep.c -> scf.c, and batch.c -> block/block.c -> scf.c, with jobs.c
- * below all three of a batch; scf.c -> stability.c, start.c -> cycle.c -> history.c -> rohf.c,
- * projected.c -> linalg.h.
- */
+ * below all three of a batch; scf.c -> stability.c -> newton.c -> hessian.c, and these and start.c
+ * -> cycle.c -> note.c, history.c -> rohf.c, projected.c -> linalg.h. */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
 
 #include <fmo/scf.h>
 
+#include "driver/scf/criteria.h"
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
 #include "driver/scf/sad.h"
@@ -50,6 +50,9 @@ typedef struct fmo_scf_state {
     double largest_cutoff;  /* largest cutoff of the builds that G consists of */
     int fock_2e_known;      /* 1: G of the initial density is known */
     int caches_fock_2e;     /* 1: G is cached for later SCFs */
+    int descended;          /* 1: the Newton solver made the density; its occupied orbitals need not
+                               be the lowest ones of the Fock matrix */
+    int builds;             /* number of Fock builds so far, whatever their density */
     int threads;            /* threads of the host */
     int devices;            /* number of GPUs that share builds; 0: builds run on the CPU */
     int n, m, channels, occupied[FMO_SCF_CHANNELS];
@@ -248,14 +251,45 @@ typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_REUSED } fmo_sc
 /* Computes F of the density, and returns the energy in hartree. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how);
 
-/* Iterates to convergence or to `max_cycles` in total, starting from the density of the state.
- * ediis: 1 starts with EDIIS. Returns FMO_OK, also if it does not converge, or FMO_ERR_CHECK if a
- * number is not finite or the caller stops it. The caller checks the backend for errors. */
-fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
-                            fmo_scf_result *r, fmo_error *err);
+/* Returns the cutoff of builds that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
+double fmo_scf_loose_cutoff(const fmo_scf_state *s, double gradient);
+
+/* Iterates to convergence, to `max_cycles` in total, or until the Newton solver is to continue
+ * (fmo_scf_descend), starting from the density of the state. Returns FMO_OK, also if it does not
+ * converge, or FMO_ERR_CHECK if a number is not finite or the caller stops it. The caller checks
+ * the backend for errors. */
+fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
+                            fmo_error *err);
+
+/* ---- note.c ---- */
 
 /* Copies the plan's profile of its last build and the reason of the mode into the result. */
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
+/* Returns what is known of a cycle before it begins: with seconds and builds of the state. */
+fmo_scf_cycle fmo_scf_begin_cycle(const fmo_scf_state *s, fmo_scf_how how);
+/* Enters energy and gradient of a cycle into the result. first: no cycle precedes it.
+ * @return 0, 1 if both are within their thresholds, 2 if gradient_aim needs no further cycle,
+ * either */
+int fmo_scf_note_cycle(fmo_scf_result *r, const fmo_scf_options *o, fmo_scf_error_ratio *ratio,
+                       int first, double energy, double gradient);
+/* Calls the callback, if there is one. start: when the cycle began, s */
+void fmo_scf_report_cycle(const fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
+                          fmo_scf_cycle cycle, double start);
+/* Returns FMO_ERR_CHECK if the energy is not a finite number or the caller stops the SCF. */
+fmo_status fmo_scf_may_go_on(const fmo_scf_result *r, const fmo_scf_options *o, fmo_error *err);
+
+/* ---- newton.c ---- */
+
+/* Descends by Newton steps from the density of the state, which must consist of occupied orbitals,
+ * to convergence or to `max_cycles` in total; the energy never rises. direction: C_vir V C_occ^T,
+ * [channel][m][m], with an unstable direction V of a stationary density to leave along, or NULL:
+ * orbitals may change, even if the density does not. Returns as
+ * fmo_scf_converge; the orbitals are then those of the density. */
+fmo_status fmo_scf_descend(fmo_scf_state *s, const fmo_scf_options *o, const double *direction,
+                           fmo_scf_result *r, fmo_error *err);
+/* Computes the canonical orbitals of the density, if it is stationary: its occupied ones first,
+ * even if they are not the lowest ones of the Fock matrix. */
+void fmo_scf_density_orbitals(fmo_scf_state *s);
 
 /* ---- gradient.c ---- */
 

@@ -3,6 +3,7 @@
  * scf.c. */
 #include "base/free_memory.h"
 #include "driver/base/clock.h"
+#include "driver/scf/input.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
 #include "driver/scf/tuning.h"
@@ -73,9 +74,10 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     fmo_fock_options fock = o->fock;
     fmo_status status = choose_mode(in, !shared->atoms, &fock, s, err);
     if (status != FMO_OK) return status;
-    if (s->channels > 1 && fock.mode == FMO_MODE_FUSED && o->fock.mode == FMO_MODE_AUTO) {
+    const char *const cpu_reason = fmo_scf_cpu_reason(in, o);
+    if (cpu_reason && fock.mode == FMO_MODE_FUSED && o->fock.mode == FMO_MODE_AUTO) {
         fock.mode = FMO_MODE_CPU;
-        snprintf(s->mode_reason, sizeof s->mode_reason, "open shells");
+        snprintf(s->mode_reason, sizeof s->mode_reason, "%s", cpu_reason);
     }
     fock.integrals = fmo_scf_integrals(o, fock.mode);
     if (shared->la)
@@ -86,6 +88,9 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     s->threads = fmo_fock_threads(fock.threads);
     s->devices = fock.mode != FMO_MODE_FUSED ? 0 : fock.device_num > 1 ? fock.device_num : 1;
     if (status != FMO_OK) return status;
+    if (o->solver == FMO_SCF_SOLVER_NEWTON && s->la->ops->on_device)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "mode %s has no solver newton; use mode cpu",
+                             fmo_mode_name(fock.mode));
     if (s->channels > 1 && !s->la->ops->fock_of_spins)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "mode %s has no SCF of open shells; use mode cpu",
@@ -401,6 +406,7 @@ int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf
     now.nuclear_repulsion = s->nuclear_repulsion;
     now.orbital_energy = s->orbital_energy;
     now.fock_seconds = now.solve_seconds = 0.0;
+    now.descended = now.builds = 0;
     now.fock_2e_known =
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(cache, DENSITY), bytes);
     *s = now;

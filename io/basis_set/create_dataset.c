@@ -151,6 +151,7 @@ static fmo_status count_electrons(maker *m, int charge)
                      "another one, or another charge",
                      m->label, n, n == 1 ? "" : "s", charge, multiplicity);
     m->d->electron_num = (int)n;
+    m->d->multiplicity = multiplicity > 1 ? multiplicity : 1;
     return FMO_OK;
 }
 

@@ -43,6 +43,7 @@ void fmo_dataset_destroy(fmo_dataset *dataset)
     free(dataset->number);
     free_input(&dataset->input);
     free(dataset->density);
+    free(dataset->spin_density);
     free(dataset->core);
     free(dataset->coulomb);
     free(dataset->exchange);
@@ -176,6 +177,14 @@ double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset)
 int fmo_dataset_electron_num(const fmo_dataset *dataset)
 {
     return dataset ? dataset->electron_num : -1;
+}
+int fmo_dataset_multiplicity(const fmo_dataset *dataset)
+{
+    return dataset ? dataset->multiplicity : 0;
+}
+const double *fmo_dataset_spin_density(const fmo_dataset *dataset)
+{
+    return dataset ? dataset->spin_density : NULL;
 }
 
 const double *fmo_dataset_reference_coulomb(const fmo_dataset *dataset)

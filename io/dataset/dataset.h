@@ -41,7 +41,8 @@ FMO_API int fmo_dataset_nucleus_number(const fmo_dataset *dataset, int nucleus);
 /** Symmetric density [nao][nao] in the AO order of the file; NULL if the data set has none, which
  *  is possible only after fmo_dataset_create and fmo_dataset_read_basis. */
 FMO_API const double *fmo_dataset_density(const fmo_dataset *dataset);
-/** "/fmo/density", "mo_coefficient and mo_occupation", or "none". */
+/** "/fmo/density", "mo_coefficient and mo_occupation", the same with ", sum of both spins", or
+ *  "none". */
 FMO_API const char *fmo_dataset_density_source(const fmo_dataset *dataset);
 
 /** Messages for the user, e.g. about fractional occupations; i = 0, 1, ... until NULL. */
@@ -60,6 +61,11 @@ FMO_API const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *datas
  *  energy exists. */
 FMO_API double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset);
 FMO_API int fmo_dataset_electron_num(const fmo_dataset *dataset); /**< -1 if the file has none */
+/** 2S + 1 with S of electron/up_num and dn_num, or of the molecule; 0 if it is not known. */
+FMO_API int fmo_dataset_multiplicity(const fmo_dataset *dataset);
+/** D_alpha - D_beta [nao][nao] of orbitals of both spins, or of one set with singly occupied
+ *  orbitals; NULL if the data set has none, as for closed shells. */
+FMO_API const double *fmo_dataset_spin_density(const fmo_dataset *dataset);
 
 /* Reference values of the file's group /fmo, in hartree; NULL (NaN for the energy) if absent. */
 FMO_API const double *fmo_dataset_reference_coulomb(const fmo_dataset *dataset);  /**< [nao][nao] */

@@ -25,7 +25,7 @@ struct fmo_dataset {
     int *number;    /* [nucleus_num] atomic numbers, 0 if not an element */
     bool cartesian; /* true: Cartesian functions in the file; false: spherical; see order.h */
 
-    double *density;
+    double *density, *spin_density; /* D_alpha + D_beta; D_alpha - D_beta, NULL: none */
     const char *density_source;
     double *core; /* protected by core_lock while the source is FMO_CORE_COMPUTED */
     int core_failed;
@@ -35,6 +35,7 @@ struct fmo_dataset {
     bool repulsion_known;     /* false until the first call computes it, at a cost quadratic in the
                                  number of nuclei */
     int electron_num;
+    int multiplicity; /* 2S + 1; 0: not known */
 
     double *coulomb, *exchange, *fock_2e; /* reference values; NULL if absent */
     double energy;                        /* reference value; NaN if absent */

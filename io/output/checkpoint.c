@@ -17,18 +17,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_SIZE = 65, TEXT_MOST = 60000, MATRIX_MOST = 1 << 20 };
+enum { KEY_SIZE = 65, TEXT_MOST = 60000, MATRIX_MOST = 1 << 20, ARRAYS = 7 };
 
 /* Begin of a record; texts and arrays follow, without gaps. */
 typedef struct head {
     char mark[8];
     char hash[KEY_SIZE]; /* SHA-256 of the record, with this field filled with zeros */
     char key[KEY_SIZE];
-    int status_size, mode_size, converged, cycles, nao, mo_num, occupied_num;
-    int nucleus_num; /* of the gradient; 0: none */
-    int has[3];      /* orbital energies, coefficients, density */
-    double energy;
+    int status_size, mode_size, method_size, converged, cycles, nao, mo_num, occupied_num;
+    int occupied_beta_num, multiplicity, nucleus_num; /* the last of the gradient; 0: none */
+    int has[ARRAYS];                                  /* in the order of list_arrays */
+    double energy, spin_square;
 } head;
+
+/* An array of a record, and its number of elements. */
+typedef struct array {
+    const double **values;
+    size_t count;
+} array;
+
+/* Lists the arrays of a result by the sizes in a head. */
+static void list_arrays(const head *h, fmo_molecule_result *m, array list[ARRAYS])
+{
+    const size_t n = (size_t)h->nao, mo = (size_t)h->mo_num;
+    const array all[ARRAYS] = {{&m->orbital_energy, mo},
+                               {&m->coefficient, mo * n},
+                               {&m->density, n * n},
+                               {&m->orbital_energy_beta, mo},
+                               {&m->coefficient_beta, mo * n},
+                               {&m->spin_density, n * n},
+                               {&m->gradient, 3 * (size_t)h->nucleus_num}};
+    memcpy(list, all, sizeof all);
+}
 
 static const char mark[8] = "fmo-rec";
 
@@ -60,8 +80,8 @@ typedef struct part {
     size_t bytes;
 } part;
 
-/* Hashes all that determines the SCF of a molecule: nuclei, functions, electrons, and the density
- * and core Hamiltonian of a file. */
+/* Hashes all that determines the SCF of a molecule: nuclei, functions, electrons, their spin, and
+ * the densities and core Hamiltonian of a file. */
 fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *key, fmo_error *err)
 {
     const fmo_status given =
@@ -73,6 +93,8 @@ fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *
     const double *const density = fmo_dataset_density(dataset);
     const bool from_file = strcmp(fmo_dataset_core_hamiltonian_source(dataset), "computed") != 0;
     const double *const core = from_file ? fmo_dataset_core_hamiltonian(dataset) : NULL;
+    const double *const spin_density = fmo_dataset_spin_density(dataset);
+    const int multiplicity = fmo_dataset_multiplicity(dataset); /* of closed shells not hashed */
     const int numbers[] = {electron_num, in->nucleus_num, in->shell_num,   in->prim_num,
                            in->ao_num,   in->cartesian,   density != NULL, core != NULL};
     const part parts[] = {{numbers, sizeof numbers},
@@ -87,7 +109,9 @@ fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *
                           {in->ao_component, a * whole},
                           {in->ao_factor, in->ao_factor ? a * real : 0},
                           {density, density ? a * a * real : 0},
-                          {core, core ? a * a * real : 0}};
+                          {core, core ? a * a * real : 0},
+                          {&multiplicity, multiplicity > 1 ? whole : 0},
+                          {spin_density, spin_density ? a * a * real : 0}};
     size_t bytes = 0, at = 0;
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) bytes += parts[k].bytes;
     char *whole_text = malloc(bytes);
@@ -107,14 +131,18 @@ fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *
 static size_t record_size(const head *h)
 {
     if (memcmp(h->mark, mark, sizeof mark) != 0 || h->status_size < 1 || h->mode_size < 1 ||
-        h->status_size > TEXT_MOST || h->mode_size > TEXT_MOST || h->nao < 0 ||
-        h->nao > MATRIX_MOST || h->mo_num < 0 || h->mo_num > h->nao || h->nucleus_num < 0 ||
-        h->nucleus_num > MATRIX_MOST || h->key[KEY_SIZE - 1])
+        h->method_size < 1 || h->status_size > TEXT_MOST || h->mode_size > TEXT_MOST ||
+        h->method_size > TEXT_MOST || h->nao < 0 || h->nao > MATRIX_MOST || h->mo_num < 0 ||
+        h->mo_num > h->nao || h->nucleus_num < 0 || h->nucleus_num > MATRIX_MOST ||
+        h->key[KEY_SIZE - 1])
         return 0;
-    const size_t n = (size_t)h->nao, m = (size_t)h->mo_num;
-    return sizeof *h + (size_t)h->status_size + (size_t)h->mode_size +
-           sizeof(double) * ((h->has[0] ? m : 0) + (h->has[1] ? m * n : 0) +
-                             (h->has[2] ? n * n : 0) + 3 * (size_t)h->nucleus_num);
+    fmo_molecule_result any;
+    array list[ARRAYS];
+    size_t elements = 0;
+    list_arrays(h, &any, list);
+    for (int k = 0; k < ARRAYS; k++) elements += h->has[k] ? list[k].count : 0;
+    return sizeof *h + (size_t)h->status_size + (size_t)h->mode_size + (size_t)h->method_size +
+           sizeof(double) * elements;
 }
 
 static void hash_record(char *record, size_t size, char hash[KEY_SIZE])
@@ -314,17 +342,18 @@ static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *e
     if (strlen(molecule->key) != KEY_SIZE - 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: key: expected one of fmo_molecule_key",
                              call);
-    const size_t longest = strlen(molecule->status) > strlen(molecule->mode ? molecule->mode : "")
-                               ? strlen(molecule->status)
-                               : strlen(molecule->mode ? molecule->mode : "");
-    if (longest >= TEXT_MOST)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "%s: a text has %zu bytes; at most %d are stored", call, longest,
-                             TEXT_MOST - 1);
+    const char *const texts[] = {molecule->status, molecule->mode, molecule->method};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        if (texts[k] && strlen(texts[k]) >= TEXT_MOST)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "%s: a text has %zu bytes; at most %d are stored", call,
+                                 strlen(texts[k]), TEXT_MOST - 1);
     if (molecule->gradient && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MOST))
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: nucleus_num = %d: expected 1 to %d", call,
                              molecule->nucleus_num, MATRIX_MOST);
-    const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density;
+    const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density ||
+                        molecule->orbital_energy_beta || molecule->coefficient_beta ||
+                        molecule->spin_density;
     if (molecule->nao < 0 || molecule->nao > MATRIX_MOST || molecule->mo_num < 0 ||
         molecule->mo_num > molecule->nao || (arrays && molecule->nao < 1))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -339,36 +368,53 @@ static char *put(char *to, const void *from, size_t bytes)
     return to + bytes;
 }
 
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Fills the head of a record, except for its hash. */
+static void describe_record(const fmo_molecule_result *m, head *h)
+{
+    fmo_molecule_result copy = *m;
+    array list[ARRAYS];
+    memset(h, 0, sizeof *h); /* padding bytes too */
+    memcpy(h->mark, mark, sizeof mark);
+    memcpy(h->key, m->key, KEY_SIZE);
+    h->status_size = (int)strlen(m->status) + 1;
+    h->mode_size = (int)strlen(text_of(m->mode)) + 1;
+    h->method_size = (int)strlen(text_of(m->method)) + 1;
+    h->converged = m->converged;
+    h->cycles = m->cycles;
+    h->nao = m->nao;
+    h->mo_num = m->mo_num;
+    h->occupied_num = m->occupied_num;
+    h->occupied_beta_num = m->occupied_beta_num;
+    h->multiplicity = m->multiplicity;
+    h->nucleus_num = m->gradient ? m->nucleus_num : 0;
+    h->energy = m->energy;
+    h->spin_square = m->spin_square;
+    list_arrays(h, &copy, list);
+    for (int k = 0; k < ARRAYS; k++) h->has[k] = *list[k].values != NULL;
+}
+
 /* Appends a record by one write, so that it is complete or will be recognised as incomplete. */
 static fmo_status append(fmo_checkpoint *c, const fmo_molecule_result *m, off_t *at, fmo_error *err)
 {
-    const char *const mode = m->mode ? m->mode : "";
+    fmo_molecule_result copy = *m;
+    array list[ARRAYS];
     head h;
-    memset(&h, 0, sizeof h); /* padding bytes too */
-    memcpy(h.mark, mark, sizeof mark);
-    memcpy(h.key, m->key, KEY_SIZE);
-    h.status_size = (int)strlen(m->status) + 1;
-    h.mode_size = (int)strlen(mode) + 1;
-    h.converged = m->converged;
-    h.cycles = m->cycles;
-    h.nao = m->nao;
-    h.mo_num = m->mo_num;
-    h.occupied_num = m->occupied_num;
-    h.nucleus_num = m->gradient ? m->nucleus_num : 0;
-    h.has[0] = m->orbital_energy != NULL;
-    h.has[1] = m->coefficient != NULL;
-    h.has[2] = m->density != NULL;
-    h.energy = m->energy;
-    const size_t size = record_size(&h), n = (size_t)m->nao, mo = (size_t)m->mo_num;
+    describe_record(m, &h);
+    const size_t size = record_size(&h);
     char *const record = size ? malloc(size) : NULL;
     if (!record) return fail(c, err, FMO_ERR_MEMORY, "no memory for a result");
     char *to = put(record, &h, sizeof h);
-    to = put(to, m->orbital_energy, h.has[0] ? mo * sizeof(double) : 0);
-    to = put(to, m->coefficient, h.has[1] ? mo * n * sizeof(double) : 0);
-    to = put(to, m->density, h.has[2] ? n * n * sizeof(double) : 0);
-    to = put(to, m->gradient, 3 * (size_t)h.nucleus_num * sizeof(double));
+    list_arrays(&h, &copy, list);
+    for (int k = 0; k < ARRAYS; k++)
+        to = put(to, *list[k].values, h.has[k] ? list[k].count * sizeof(double) : 0);
     to = put(to, m->status, (size_t)h.status_size);
-    (void)put(to, mode, (size_t)h.mode_size);
+    to = put(to, text_of(m->mode), (size_t)h.mode_size);
+    (void)put(to, text_of(m->method), (size_t)h.method_size);
     hash_record(record, size, h.hash);
     memcpy(record, &h, sizeof h);
     const ssize_t done = pwrite(c->file, record, size, c->end);
@@ -431,8 +477,8 @@ static const entry *newest(const fmo_checkpoint *c, const entry *wanted)
 static void describe(const fmo_checkpoint *c, fmo_molecule_result *m)
 {
     const head *h = (const head *)(const void *)c->record;
-    const size_t n = (size_t)h->nao, mo = (size_t)h->mo_num;
-    const double *array = (const double *)(const void *)(c->record + sizeof *h);
+    const double *at = (const double *)(const void *)(c->record + sizeof *h);
+    array list[ARRAYS];
     *m = (fmo_molecule_result){.key = h->key,
                                .converged = h->converged,
                                .cycles = h->cycles,
@@ -440,14 +486,21 @@ static void describe(const fmo_checkpoint *c, fmo_molecule_result *m)
                                .nao = h->nao,
                                .mo_num = h->mo_num,
                                .occupied_num = h->occupied_num,
-                               .nucleus_num = h->nucleus_num};
-    if (h->has[0]) m->orbital_energy = array, array += mo;
-    if (h->has[1]) m->coefficient = array, array += mo * n;
-    if (h->has[2]) m->density = array, array += n * n;
-    if (h->nucleus_num) m->gradient = array, array += 3 * (size_t)h->nucleus_num;
-    m->status = (const char *)array;
+                               .nucleus_num = h->nucleus_num,
+                               .occupied_beta_num = h->occupied_beta_num,
+                               .multiplicity = h->multiplicity,
+                               .spin_square = h->spin_square};
+    list_arrays(h, m, list);
+    for (int k = 0; k < ARRAYS; k++)
+        if (h->has[k]) {
+            *list[k].values = at;
+            at += list[k].count;
+        }
+    m->status = (const char *)at;
     m->mode = m->status + h->status_size;
+    m->method = m->mode + h->mode_size;
     if (!*m->mode) m->mode = NULL;
+    if (!*m->method) m->method = NULL;
 }
 
 /* Searches the sorted list and reads the record again. */

@@ -64,7 +64,7 @@ static double *get_array(hid_t group, const char *name, size_t count)
 }
 
 typedef struct texts {
-    char key[TEXT_SIZE], status[TEXT_SIZE], mode[TEXT_SIZE];
+    char key[TEXT_SIZE], status[TEXT_SIZE], mode[TEXT_SIZE], method[TEXT_SIZE];
 } texts;
 
 /* Copies one molecule; those without a result or a key are passed over. */
@@ -84,22 +84,32 @@ static fmo_status copy_molecule(fmo_checkpoint *c, hid_t group, texts *t, fmo_er
                 get_number(group, "energy", H5T_NATIVE_DOUBLE, &m.energy);
     for (size_t k = 0; good && k < sizeof numbers / sizeof *numbers; k++)
         good = get_number(group, numbers[k].name, H5T_NATIVE_INT, numbers[k].value);
+    /* files of closed shells alone did not have these */
+    if (!get_number(group, "occupied_beta_num", H5T_NATIVE_INT, &m.occupied_beta_num))
+        m.occupied_beta_num = m.occupied_num;
+    (void)get_number(group, "multiplicity", H5T_NATIVE_INT, &m.multiplicity);
+    (void)get_number(group, "spin_square", H5T_NATIVE_DOUBLE, &m.spin_square);
+    if (get_text(group, "method", t->method)) m.method = t->method;
     if (!good || m.nao < 1 || m.mo_num < 0 || strlen(t->key) != 64) return FMO_OK;
     const size_t n = (size_t)m.nao, mo = (size_t)m.mo_num;
-    double *const energies = get_array(group, "mo_energy", mo);
-    double *const coefficient = get_array(group, "mo_coefficient", mo * n);
-    double *const density = get_array(group, "density", n * n);
-    m.orbital_energy = energies;
-    m.coefficient = coefficient;
-    m.density = density;
+    const struct {
+        const char *name;
+        size_t count;
+        const double **values;
+    } arrays[] = {{"mo_energy", mo, &m.orbital_energy},
+                  {"mo_coefficient", mo * n, &m.coefficient},
+                  {"mo_energy_beta", mo, &m.orbital_energy_beta},
+                  {"mo_coefficient_beta", mo * n, &m.coefficient_beta},
+                  {"density", n * n, &m.density},
+                  {"spin_density", n * n, &m.spin_density}};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        *arrays[k].values = get_array(group, arrays[k].name, arrays[k].count);
     size_t components = 0;
     double *const gradient = get_array_of(group, "gradient", &components);
     m.nucleus_num = gradient && components % 3 == 0 ? (int)(components / 3) : 0;
     m.gradient = m.nucleus_num ? gradient : NULL;
     const fmo_status status = fmo_checkpoint_add_found(c, &m, err);
-    free(energies);
-    free(coefficient);
-    free(density);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free((void *)*arrays[k].values);
     free(gradient);
     return status;
 }

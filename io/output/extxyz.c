@@ -40,8 +40,9 @@ void fmo_extxyz_destroy(fmo_extxyz *text)
 
 /* Keys of the input that the new comment has itself, or that are not true of it. */
 static const char *const replaced[] = {
-    "Properties",        "pbc",        "unit", "units", "charge", "total_charge", "multiplicity",
-    "spin_multiplicity", "fmo_version"};
+    "Properties",  "pbc",          "unit",         "units",
+    "charge",      "total_charge", "multiplicity", "spin_multiplicity",
+    "fmo_version", "spin_square",  "occupied_num", "occupied_beta_num"};
 /* Keys that would be taken for results of this calculation, or for its description. */
 static const char *const renamed[] = {"energy", "REF_energy", "free_energy", "stress",
                                       "virial", "dipole",     "magmom",      "method",
@@ -152,13 +153,16 @@ static void put_frame(FILE *stream, const fmo_dataset *dataset, const fmo_molecu
     fprintf(stream,
             "%d\n" FMO_EXTXYZ_HEAD "%s" FMO_EXTXYZ_VERSION
             "%s energy=%.10f REF_energy=%.10f charge=%d "
-            "multiplicity=1 pbc=\"F F F\" method=RHF basis=",
+            "multiplicity=%d pbc=\"F F F\" method=%s basis=",
             in->nucleus_num, m->gradient ? FMO_EXTXYZ_FORCES : "", FMO_VERSION_STRING, energy,
-            energy, m->charge);
+            energy, m->charge, m->multiplicity > 0 ? m->multiplicity : 1, fmo_molecule_method(m));
     put_quoted(stream, fmo_dataset_basis_name(dataset));
     fputs(" input=", stream);
     put_quoted(stream, m->input);
     if (m->frame) fprintf(stream, " frame=%d", m->frame);
+    if (strcmp(fmo_molecule_method(m), "RHF") != 0)
+        fprintf(stream, " spin_square=%.6f occupied_num=%d occupied_beta_num=%d", m->spin_square,
+                m->occupied_num, m->occupied_beta_num);
     if (comment) put_comment(stream, comment);
     fputc('\n', stream);
     for (int i = 0; i < in->nucleus_num; i++) {

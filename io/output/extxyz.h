@@ -10,6 +10,9 @@
 
 typedef struct fmo_extxyz fmo_extxyz;
 
+/* The method of a molecule: "RHF" if none is named (molecules.c). */
+const char *fmo_molecule_method(const fmo_molecule_result *molecule);
+
 fmo_extxyz *fmo_extxyz_create(void); /* NULL if there is no memory */
 void fmo_extxyz_destroy(fmo_extxyz *text);
 

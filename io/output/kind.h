@@ -6,7 +6,7 @@
 #define FMO_JSON_HEAD   "\"format\": \"fmo-"             /* after "{" and blanks */
 #define FMO_STATE_HEAD  "fmo fragment state "            /* as written by driver/fmo/state.c */
 
-#define FMO_CHECKPOINT_HEAD "fmo checkpoint of a batch 2\n"  /* followed by the settings */
+#define FMO_CHECKPOINT_HEAD "fmo checkpoint of a batch 3\n"  /* followed by the settings */
 #define FMO_EXTXYZ_HEAD     "Properties=species:S:1:pos:R:3" /* of the second line */
 #define FMO_EXTXYZ_FORCES   ":forces:R:3:REF_forces:R:3"     /* may follow */
 #define FMO_EXTXYZ_VERSION  " fmo_version="                  /* follows */

@@ -15,6 +15,7 @@
 struct fmo_molecules_file {
     char mode[32];
     double cutoff;
+    char method[64];        /* those of the molecules, separated by commas */
     char *settings;         /* or NULL */
     fmo_extxyz *text;       /* extended .xyz, or NULL: HDF5 */
     hid_t image, molecules; /* the file and its group /molecules */
@@ -128,16 +129,24 @@ static bool put_numbers(hid_t group, const fmo_molecule_result *m)
     const struct {
         const char *name;
         int value;
-    } numbers[] = {{"frame", m->frame},   {"converged", m->converged},
-                   {"cycles", m->cycles}, {"ao_num", m->nao},
-                   {"mo_num", m->mo_num}, {"occupied_num", m->occupied_num},
-                   {"charge", m->charge}};
-    bool good = fmo_h5_put_text(group, "input", m->input, H5T_CSET_UTF8) &&
-                (!m->mode || fmo_h5_put_text(group, "mode", m->mode, H5T_CSET_UTF8)) &&
-                fmo_h5_put_text(group, "status", m->status, H5T_CSET_UTF8) &&
-                (!m->comment || fmo_h5_put_text(group, "comment", m->comment, H5T_CSET_UTF8)) &&
-                (!m->key || fmo_h5_put_text(group, "key", m->key, H5T_CSET_UTF8)) &&
-                fmo_h5_put_real(group, "energy", m->energy);
+    } numbers[] = {{"frame", m->frame},
+                   {"converged", m->converged},
+                   {"cycles", m->cycles},
+                   {"ao_num", m->nao},
+                   {"mo_num", m->mo_num},
+                   {"occupied_num", m->occupied_num},
+                   {"charge", m->charge},
+                   {"occupied_beta_num", m->occupied_beta_num},
+                   {"multiplicity", m->multiplicity > 0 ? m->multiplicity : 1}};
+    bool good =
+        fmo_h5_put_text(group, "input", m->input, H5T_CSET_UTF8) &&
+        (!m->mode || fmo_h5_put_text(group, "mode", m->mode, H5T_CSET_UTF8)) &&
+        fmo_h5_put_text(group, "status", m->status, H5T_CSET_UTF8) &&
+        (!m->comment || fmo_h5_put_text(group, "comment", m->comment, H5T_CSET_UTF8)) &&
+        (!m->key || fmo_h5_put_text(group, "key", m->key, H5T_CSET_UTF8)) &&
+        (!m->nao || fmo_h5_put_text(group, "method", fmo_molecule_method(m), H5T_CSET_UTF8)) &&
+        (!m->nao || fmo_h5_put_real(group, "spin_square", m->spin_square)) &&
+        fmo_h5_put_real(group, "energy", m->energy);
     for (size_t k = 0; good && k < sizeof numbers / sizeof numbers[0]; k++)
         good = fmo_h5_put_integer(group, numbers[k].name, H5T_STD_I64LE, numbers[k].value);
     return good;
@@ -148,14 +157,25 @@ static bool put_arrays(hid_t group, const fmo_molecule_result *m)
     const size_t n = (size_t)m->nao, mo = (size_t)m->mo_num;
     const size_t nuclei[2] = {(size_t)m->nucleus_num, 3};
     const size_t orbitals[2] = {mo, n}, functions[2] = {n, n};
-    return (!m->orbital_energy || fmo_h5_put_array(group, "mo_energy", true, 1, orbitals,
-                                                   m->orbital_energy, "hartree")) &&
-           (!m->coefficient ||
-            fmo_h5_put_array(group, "mo_coefficient", true, 2, orbitals, m->coefficient, NULL)) &&
-           (!m->density ||
-            fmo_h5_put_array(group, "density", true, 2, functions, m->density, NULL)) &&
-           (!m->gradient ||
-            fmo_h5_put_array(group, "gradient", true, 2, nuclei, m->gradient, "hartree/bohr"));
+    const struct {
+        const char *name;
+        int rank;
+        const size_t *size;
+        const double *values;
+        const char *units;
+    } arrays[] = {{"mo_energy", 1, orbitals, m->orbital_energy, "hartree"},
+                  {"mo_coefficient", 2, orbitals, m->coefficient, NULL},
+                  {"mo_energy_beta", 1, orbitals, m->orbital_energy_beta, "hartree"},
+                  {"mo_coefficient_beta", 2, orbitals, m->coefficient_beta, NULL},
+                  {"density", 2, functions, m->density, NULL},
+                  {"spin_density", 2, functions, m->spin_density, NULL},
+                  {"gradient", 2, nuclei, m->gradient, "hartree/bohr"}};
+    bool good = true;
+    for (size_t k = 0; good && k < sizeof arrays / sizeof *arrays; k++)
+        good = !arrays[k].values ||
+               fmo_h5_put_array(group, arrays[k].name, true, arrays[k].rank, arrays[k].size,
+                                arrays[k].values, arrays[k].units);
+    return good;
 }
 
 /* Ensures space for one more entry in the tables. */
@@ -181,7 +201,9 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
                                fmo_error *err)
 {
     const int most = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MOST;
-    const int least = m->density || m->coefficient ? 1 : 0;
+    const int least = m->density || m->spin_density || m->coefficient || m->coefficient_beta;
+    const int orbitals =
+        m->orbital_energy || m->orbital_energy_beta || m->coefficient || m->coefficient_beta;
     const int nuclei = dataset ? fmo_basis_nucleus_num(fmo_dataset_basis(dataset)) : 0;
     const struct {
         const char *name;
@@ -189,9 +211,12 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
     } count[] = {{"frame", m->frame, 0, INT_MAX},
                  {"cycles", m->cycles, 0, INT_MAX},
                  {"nao", m->nao, least, most},
-                 {"mo_num", m->mo_num, m->orbital_energy || m->coefficient ? 1 : 0, m->nao},
+                 {"mo_num", m->mo_num, orbitals, m->nao},
                  {"occupied_num", m->occupied_num, 0, m->mo_num},
+                 {"occupied_beta_num", m->occupied_beta_num, 0, m->mo_num},
+                 {"multiplicity", m->multiplicity, 0, 2 * FUNCTIONS_MOST},
                  {"nucleus_num", m->nucleus_num, m->gradient ? nuclei : 0, nuclei}};
+
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
         if (count[k].value < count[k].least || count[k].value > count[k].most)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -210,7 +235,7 @@ static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
     fmo_h5_quiet quiet;
     snprintf(name, sizeof name, "%zu", file->num);
     if (!grow(file) ||
-        !fmo_h5_quiet_begin(&quiet, sizeof(double) * (nao * nao + mo * nao + mo + 7 * nuclei)))
+        !fmo_h5_quiet_begin(&quiet, sizeof(double) * 2 * (nao * nao + mo * nao + mo + 4 * nuclei)))
         return false;
     hid_t group = fmo_h5_put_group(file->molecules, name);
     bool good = group >= 0 && put_numbers(group, molecule) && put_arrays(group, molecule) &&
@@ -219,6 +244,26 @@ static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
     if (group >= 0 && !good) (void)H5Ldelete(file->molecules, name, H5P_DEFAULT);
     fmo_h5_quiet_end(&quiet);
     return good;
+}
+
+const char *fmo_molecule_method(const fmo_molecule_result *molecule)
+{
+    return molecule->method ? molecule->method : "RHF";
+}
+
+/* Adds the method of a molecule with a result to those of the file. */
+static void add_method(fmo_molecules_file *file, const fmo_molecule_result *molecule)
+{
+    const char *const name = fmo_molecule_method(molecule);
+    const size_t used = strlen(file->method), size = strlen(name);
+    if (!molecule->nao) return;
+    for (const char *at = file->method; *at; at += strspn(at, ", ")) {
+        const size_t word = strcspn(at, ",");
+        if (word == size && strncmp(at, name, size) == 0) return;
+        at += word;
+    }
+    if (used + size + 3 <= sizeof file->method)
+        snprintf(file->method + used, sizeof file->method - used, "%s%s", used ? ", " : "", name);
 }
 
 /* Checks all arguments, then adds the group of the molecule and its entries in the tables. */
@@ -236,6 +281,7 @@ fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *d
     } texts[] = {{"molecule->input", given == FMO_OK ? molecule->input : NULL},
                  {"molecule->status", given == FMO_OK ? molecule->status : NULL},
                  {"molecule->mode", given == FMO_OK ? molecule->mode : NULL},
+                 {"molecule->method", given == FMO_OK ? molecule->method : NULL},
                  {"molecule->comment", given == FMO_OK ? molecule->comment : NULL},
                  {"molecule->key", given == FMO_OK ? molecule->key : NULL}};
     for (size_t k = 0; given == FMO_OK && k < sizeof texts / sizeof *texts; k++)
@@ -245,6 +291,7 @@ fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *d
     if (!put_molecule(file, dataset, molecule))
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for molecule %zu of a file",
                              file->num);
+    add_method(file, molecule);
     file->energy[file->num] = molecule->energy;
     file->converged[file->num] = molecule->converged;
     file->cycles[file->num++] = molecule->cycles;
@@ -264,7 +311,8 @@ static bool put_summary(fmo_molecules_file *file)
     bool good =
         group >= 0 && summary >= 0 && fmo_h5_put_provenance(group, NULL) &&
         fmo_h5_put_text(group, a[ATTR_fmo_mode].name, file->mode, H5T_CSET_UTF8) &&
-        fmo_h5_put_text(group, a[ATTR_fmo_method].name, "RHF", H5T_CSET_UTF8) &&
+        fmo_h5_put_text(group, a[ATTR_fmo_method].name, *file->method ? file->method : "RHF",
+                        H5T_CSET_UTF8) &&
         fmo_h5_put_real(group, a[ATTR_fmo_cutoff].name, file->cutoff) &&
         (!file->settings || fmo_h5_put_text(group, "settings", file->settings, H5T_CSET_UTF8)) &&
         fmo_h5_put_integer(group, a[ATTR_fmo_molecule_num].name, H5T_STD_I64LE, (int64_t)file->num);

@@ -66,7 +66,7 @@ typedef struct fmo_molecule_result {
     double energy;      /**< hartree; NaN if there is none */
     int nao;            /**< number of AOs; 0 if there is no result */
     int mo_num;         /**< number of orbitals; 0 if there is no result */
-    int occupied_num;   /**< number of doubly occupied orbitals; 0 if there is no result */
+    int occupied_num;   /**< number of orbitals with alpha electrons; 0 if there is no result */
     const double *orbital_energy; /**< [mo_num] hartree */
     const double *coefficient;    /**< [mo_num][nao] */
     const double *density;        /**< [nao][nao] */
@@ -75,6 +75,13 @@ typedef struct fmo_molecule_result {
     const char *comment;          /**< comment of its .xyz file; NULL: left out */
     int charge;                   /**< of the molecule, e */
     const char *key;              /**< of fmo_molecule_key; NULL: left out */
+    const char *method;           /**< "RHF", "UHF" or "ROHF"; NULL: "RHF" */
+    int multiplicity;             /**< 2S + 1; 0 means 1 */
+    int occupied_beta_num;        /**< number of orbitals with beta electrons */
+    double spin_square;           /**< <S^2> */
+    const double *orbital_energy_beta; /**< [mo_num] hartree, and then those above are of alpha */
+    const double *coefficient_beta;    /**< [mo_num][nao], likewise */
+    const double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
 } fmo_molecule_result;
 
 /** A file of many molecules, in memory until it is written: groups /molecules/0, /molecules/1, ...

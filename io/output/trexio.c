@@ -63,7 +63,7 @@ static fmo_status prepare(writer *w)
     w->count[DIM_SHELL] = in->shell_num;
     w->count[DIM_PRIM] = in->prim_num;
     w->count[DIM_AO] = nao;
-    w->count[DIM_MO] = w->wf->mo_num;
+    w->count[DIM_MO] = w->wf->mo_num * (w->wf->coefficient_beta ? 2 : 1);
     w->count[DIM_3] = 3;
     w->shell_factor = reals(in->shell_num);
     w->exponent = reals(in->prim_num);
@@ -89,15 +89,62 @@ static fmo_status prepare(writer *w)
     return good && w->core ? FMO_OK : FMO_ERR_MEMORY;
 }
 
-/* Returns the number of electrons of the data set, or else of the occupations; -1 if the latter are
- * not those of a closed shell. */
-static int electron_num(const writer *w)
+/* Counts the electrons of each spin from whole occupations, or else takes those of the data set as
+ * paired. Returns false if neither gives them. */
+static bool count_electrons(const writer *w, int *up, int *down)
 {
-    double sum = 0.0;
-    if (w->d->electron_num > 0) return w->d->electron_num;
-    for (int m = 0; m < w->wf->mo_num; m++) sum += w->wf->occupation[m];
-    double even = 2.0 * round(0.5 * sum);
-    return even >= 2.0 && fabs(sum - even) < 1e-6 ? (int)even : -1;
+    const fmo_wavefunction *const wf = w->wf;
+    double sum = 0.0, single = 0.0, off = 0.0, beta = 0.0;
+    for (int m = 0; m < wf->mo_num; m++) {
+        const double n = wf->occupation[m];
+        sum += n;
+        single += fabs(n - 1.0) < 1e-6;
+        off = fmax(off, fabs(n - round(n)));
+        if (wf->occupation_beta) beta += wf->occupation_beta[m];
+        if (wf->occupation_beta)
+            off = fmax(off, fabs(wf->occupation_beta[m] - round(wf->occupation_beta[m])));
+    }
+    *up = *down = w->d->electron_num / 2;
+    if (off < 1e-6 && sum + beta > 0.5) {
+        *up = (int)lround(wf->occupation_beta ? sum : 0.5 * (sum + single));
+        *down = (int)lround(wf->occupation_beta ? beta : 0.5 * (sum - single));
+    } else if (w->d->electron_num <= 0) {
+        *up = *down = (int)lround(0.5 * (sum + beta));
+        return *up > 0 && fabs(sum + beta - 2.0 * *up) < 1e-6;
+    }
+    return *up + *down > 0;
+}
+
+/* Makes one list of the values of both spins; NULL if there is no memory. */
+static double *join(const double *alpha, const double *beta, size_t count)
+{
+    double *const both = malloc(2 * count * sizeof *both);
+    if (!both) return NULL;
+    memcpy(both, alpha, count * sizeof *both);
+    memcpy(both + count, beta, count * sizeof *both);
+    return both;
+}
+
+/* Writes the orbitals of alpha electrons, then those of beta electrons. */
+static bool put_both_spins(const writer *w, hid_t group)
+{
+    const fmo_wavefunction *const wf = w->wf;
+    const size_t mo = (size_t)wf->mo_num;
+    double *const C = join(wf->coefficient, wf->coefficient_beta, mo * (size_t)w->d->nao);
+    double *const n = join(wf->occupation, wf->occupation_beta, mo);
+    double *const e = join(wf->energy, wf->energy_beta, mo);
+    int *const spin = calloc(2 * mo, sizeof *spin);
+    for (size_t m = mo; spin && m < 2 * mo; m++) spin[m] = 1;
+    const bool good = C && n && e && spin &&
+                      fmo_h5_put_values(group, FIELD_mo_coefficient, w->count, C) &&
+                      fmo_h5_put_values(group, FIELD_mo_occupation, w->count, n) &&
+                      fmo_h5_put_values(group, FIELD_mo_energy, w->count, e) &&
+                      fmo_h5_put_values(group, FIELD_mo_spin, w->count, spin);
+    free(C);
+    free(n);
+    free(e);
+    free(spin);
+    return good;
 }
 
 static bool put_count(hid_t group, fmo_attribute_id id, int64_t value)
@@ -136,10 +183,10 @@ static bool put_nuclei(const writer *w, hid_t group)
 
 static bool put_electrons(const writer *w, hid_t group)
 {
-    int n = electron_num(w);
-    return n < 0 || (put_count(group, ATTR_electron_num, n) &&
-                     put_count(group, ATTR_electron_up_num, n / 2) &&
-                     put_count(group, ATTR_electron_dn_num, n / 2));
+    int up, down;
+    return !count_electrons(w, &up, &down) || (put_count(group, ATTR_electron_num, up + down) &&
+                                               put_count(group, ATTR_electron_up_num, up) &&
+                                               put_count(group, ATTR_electron_dn_num, down));
 }
 
 static bool put_pbc(const writer *w, hid_t group)
@@ -181,9 +228,11 @@ static bool put_integrals(const writer *w, hid_t group)
 
 static bool put_orbitals(const writer *w, hid_t group)
 {
-    return put_word(group, ATTR_mo_type, w->wf->method ? w->wf->method : "") &&
-           put_count(group, ATTR_mo_num, w->wf->mo_num) &&
-           fmo_h5_put_values(group, FIELD_mo_coefficient, w->count, w->wf->coefficient) &&
+    if (!put_word(group, ATTR_mo_type, w->wf->method ? w->wf->method : "") ||
+        !put_count(group, ATTR_mo_num, w->count[DIM_MO]))
+        return false;
+    if (w->wf->coefficient_beta) return put_both_spins(w, group);
+    return fmo_h5_put_values(group, FIELD_mo_coefficient, w->count, w->wf->coefficient) &&
            fmo_h5_put_values(group, FIELD_mo_occupation, w->count, w->wf->occupation) &&
            fmo_h5_put_values(group, FIELD_mo_energy, w->count, w->wf->energy);
 }
@@ -251,7 +300,7 @@ static fmo_status write_image(writer *w, fmo_output *output)
     size_t size = 0;
     fmo_h5_quiet quiet;
     if (!fmo_h5_quiet_begin(&quiet, sizeof(double) *
-                                        (3 * nao * nao + 4 * (nao + prims + shells) + 8 * nuclei)))
+                                        (5 * nao * nao + 6 * (nao + prims + shells) + 8 * nuclei)))
         return no_memory(output);
     w->file = fmo_h5_image_create();
     bool good = w->file >= 0 && put_all(w) && fmo_h5_image_bytes(w->file, &bytes, &size);
@@ -268,10 +317,6 @@ fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dataset *da
     fmo_status status =
         fmo_wavefunction_check(path, dataset, wavefunction, "fmo_wavefunction_write_trexio", err);
     if (status != FMO_OK) return status;
-    if (wavefunction->coefficient_beta)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_wavefunction_write_trexio: beta orbitals: only Molden files have "
-                             "them");
     writer w = {.d = dataset, .wf = wavefunction, .file = -1};
     fmo_output output;
     status = fmo_output_open(&output, path, dataset, err);

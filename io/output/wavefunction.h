@@ -14,7 +14,7 @@ typedef struct fmo_wavefunction {
     int mo_num;                     /**< 1 to nao */
     const double *coefficient;      /**< [mo_num][nao], one orbital per row */
     const double *energy;           /**< [mo_num] hartree */
-    const double *occupation;       /**< [mo_num] 0 to 2 */
+    const double *occupation;       /**< [mo_num] 0 to 2; of an open shell in one set 2, 1 or 0 */
     const double *overlap;          /**< [nao][nao]; NULL: computed by the writer */
     const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: that of the data set */
     double total_energy;            /**< hartree, including nuclear repulsion; NaN: left out */
@@ -22,8 +22,7 @@ typedef struct fmo_wavefunction {
     const char *method;             /**< "RHF", at most 60000 bytes; NULL: left out */
     const double *gradient; /**< [nucleus_num][3] hartree/bohr, derivative of total_energy, written
                                as /fmo/gradient; NULL: left out. TREXIO files only */
-    /** UHF: beta orbitals, and then those above are alpha orbitals; NULL: none. Molden files only.
-     */
+    /** UHF: beta orbitals, and then those above are alpha orbitals; NULL: none. */
     const double *coefficient_beta; /**< [mo_num][nao] */
     const double *energy_beta;      /**< [mo_num] hartree */
     const double *occupation_beta;  /**< [mo_num] 0 or 1 */

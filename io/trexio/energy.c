@@ -110,7 +110,7 @@ fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
                                                    4 * sizeof(double) * (size_t)r->d->nucleus_num);
 }
 
-/* Reads the numbers of electrons, which must be consistent and those of a closed shell. */
+/* Reads the numbers of electrons, which must be consistent, and the multiplicity they give. */
 fmo_status fmo_trexio_read_electrons(fmo_reader *r)
 {
     enum { TOTAL, UP, DOWN };
@@ -127,16 +127,11 @@ fmo_status fmo_trexio_read_electrons(fmo_reader *r)
                          (long long)number[i]);
     }
     const char *total = fmo_attributes[ATTR_electron_num].title;
-    if (number[TOTAL] > 0 && number[TOTAL] % 2)
-        return INPUT(r, total,
-                     "%lld is odd: only closed shells are supported; choose another "
-                     "charge",
-                     (long long)number[TOTAL]);
     if (number[UP] >= 0 && number[DOWN] >= 0) {
-        if (number[UP] != number[DOWN])
+        if (number[UP] < number[DOWN])
             return INPUT(r, fmo_attributes[ATTR_electron_up_num].title,
-                         "%lld, and electron/dn_num is %lld: only closed shells are supported; "
-                         "choose another charge or spin",
+                         "%lld, and electron/dn_num is %lld: expected at least as many of spin up; "
+                         "exchange the two spins",
                          (long long)number[UP], (long long)number[DOWN]);
         if (number[TOTAL] < 0) number[TOTAL] = number[UP] + number[DOWN];
         if (number[TOTAL] != number[UP] + number[DOWN])
@@ -146,5 +141,7 @@ fmo_status fmo_trexio_read_electrons(fmo_reader *r)
     if (number[TOTAL] > INT_MAX)
         return INPUT(r, total, "%lld electrons; write their true number", (long long)number[TOTAL]);
     r->d->electron_num = number[TOTAL] < 0 ? -1 : (int)number[TOTAL];
+    if (number[UP] >= 0 && number[DOWN] >= 0)
+        r->d->multiplicity = (int)(number[UP] - number[DOWN]) + 1;
     return FMO_OK;
 }

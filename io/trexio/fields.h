@@ -48,7 +48,8 @@ typedef enum fmo_dim {
     X(ao_1e_int, ecp, double, DIM_AO, DIM_AO)              \
     X(mo, coefficient, double, DIM_MO, DIM_AO)             \
     X(mo, occupation, double, DIM_MO, DIM_NONE)            \
-    X(mo, energy, double, DIM_MO, DIM_NONE)
+    X(mo, energy, double, DIM_MO, DIM_NONE)                \
+    X(mo, spin, int64_t, DIM_MO, DIM_NONE)
 
 /* Arrays that must contain only zeros if they exist. X(group, name, C type, dimension, dimension,
  * meaning of a value other than 0, cure) */
@@ -63,8 +64,6 @@ typedef enum fmo_dim {
       "only plain Gaussians are supported")                                          \
     X(mo, coefficient_im, double, DIM_MO, DIM_AO, "a complex orbital",               \
       "write real orbitals, or a real /fmo/density")                                 \
-    X(mo, spin, int64_t, DIM_MO, DIM_NONE, "more than one spin",                     \
-      "write closed-shell orbitals, all with spin 0")                                \
     X(mo, k_point, int64_t, DIM_MO, DIM_NONE, "more than one k-point",               \
       "write a molecule, or the Gamma point alone")
 

@@ -100,7 +100,8 @@ fmo_status fmo_trexio_check_memory(fmo_reader *r)
         return INPUT(r, name, "not plausible in a file of %llu bytes; write the file again",
                      (unsigned long long)r->store.size);
     }
-    double need = 2.0 * (double)square; /* density and computed overlap */
+    /* density, that of the spin, and computed overlap */
+    double need = (r->has[FIELD_mo_spin] ? 3.0 : 2.0) * (double)square;
     for (int id = 0; id < FIELD_COUNT; id++)
         if (r->has[id] && fmo_fields[id].dim[1])
             need += (double)fmo_store_values(&r->store, &fmo_fields[id]) * sizeof(double);

@@ -43,6 +43,24 @@ static fmo_status check_zero_array(fmo_reader *r, fmo_field_id id)
     return status;
 }
 
+/* Rejects orbitals of a spin other than up (0) and down (1). */
+static fmo_status check_spins(fmo_reader *r)
+{
+    const fmo_field *field = &fmo_fields[FIELD_mo_spin];
+    void *values = NULL;
+    if (!r->has[FIELD_mo_spin]) return FMO_OK;
+    fmo_status status = fmo_trexio_read_array(r, FIELD_mo_spin, &values);
+    for (int64_t m = 0; status == FMO_OK && m < r->store.count[DIM_MO]; m++) {
+        const long long spin = (long long)((int64_t *)values)[m];
+        if (spin == 0 || spin == 1) continue;
+        char name[96];
+        snprintf(name, sizeof name, "%s[%lld] = %lld", field->title, (long long)m, spin);
+        status = INPUT(r, name, "expected 0 (spin up) or 1 (spin down); write it again");
+    }
+    free(values);
+    return status;
+}
+
 /* Rejects a periodic system, recognised by pbc/periodic, or else by lattice vectors. */
 static fmo_status check_periodic(fmo_reader *r)
 {
@@ -93,7 +111,7 @@ static fmo_status check_format(fmo_reader *r)
 fmo_status fmo_trexio_refuse_by_name(fmo_reader *r)
 {
     static fmo_status (*const checks[])(fmo_reader *) = {check_format, check_basis_type,
-                                                         check_periodic, check_ecp};
+                                                         check_periodic, check_ecp, check_spins};
     static const fmo_field_id zero[] = {
 #define ROW(group, name, ...) FIELD_##group##_##name,
         FMO_ZERO_ARRAY_TABLE(ROW)

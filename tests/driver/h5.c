@@ -2,6 +2,7 @@
  *   driver_h5 result DATASET OUT CUTOFF         is OUT the right result file of DATASET?
  *   driver_h5 alter IN OUT FIELD INDEX DELTA    copy, then FIELD[INDEX] += DELTA (double field)
  *   driver_h5 scale IN OUT FACTOR FIELD...      copy, then FIELD *= FACTOR
+ *   driver_h5 number IN OUT GROUP NAME VALUE    copy, then set an attribute that is a whole number
  *   driver_h5 delete IN OUT FIELD...            copy without these fields
  *   driver_h5 add FILE KIND OBJECT [NAME]       a group, a dataset, or an attribute of an object
  *   driver_h5 molecules FILE                    a line for each molecule of --scf --batch --output
@@ -105,6 +106,24 @@ static int alter(const char *from, const char *to, const char *field, long index
     free(values);
     H5Sclose(space);
     H5Dclose(set);
+    H5Fclose(file);
+    return check_summary();
+}
+
+/* Copies a file and sets an attribute of a group to a whole number. */
+static int set_number(const char *from, const char *to, const char *group, const char *name,
+                      int64_t value)
+{
+    if (file_copy(from, to) != 0) return 1;
+    const hid_t file = H5Fopen(to, H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t object = H5Gopen2(file, group, H5P_DEFAULT), space = H5Screate(H5S_SCALAR);
+    CHECK(H5Adelete(object, name) >= 0, "%s@%s does not exist", group, name);
+    const hid_t attribute =
+        H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(H5Awrite(attribute, H5T_NATIVE_INT64, &value) >= 0, "%s@%s", group, name);
+    H5Sclose(space);
+    H5Gclose(object);
+    H5Aclose(attribute);
     H5Fclose(file);
     return check_summary();
 }
@@ -298,6 +317,8 @@ int main(int argc, char **argv)
         return check_result(argv[2], argv[3], atof(argv[4]));
     if (argc == 7 && strcmp(verb, "alter") == 0)
         return alter(argv[2], argv[3], argv[4], atol(argv[5]), atof(argv[6]));
+    if (argc == 7 && strcmp(verb, "number") == 0)
+        return set_number(argv[2], argv[3], argv[4], argv[5], atoll(argv[6]));
     if (argc >= 6 && strcmp(verb, "scale") == 0)
         return scale(argv[2], argv[3], atof(argv[4]), argv + 5);
     if (argc >= 5 && strcmp(verb, "add") == 0)

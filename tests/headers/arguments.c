@@ -485,6 +485,8 @@ static void check_io(void)
          !fmo_dataset_core_hamiltonian_source(NULL));
     FINE(fmo_dataset_nuclear_repulsion, "dataset", isnan(fmo_dataset_nuclear_repulsion(NULL)));
     FINE(fmo_dataset_electron_num, "dataset", fmo_dataset_electron_num(NULL) == -1);
+    FINE(fmo_dataset_multiplicity, "dataset", fmo_dataset_multiplicity(NULL) == 0);
+    FINE(fmo_dataset_spin_density, "dataset", !fmo_dataset_spin_density(NULL));
     FINE(fmo_dataset_reference_coulomb, "dataset", !fmo_dataset_reference_coulomb(NULL));
     FINE(fmo_dataset_reference_exchange, "dataset", !fmo_dataset_reference_exchange(NULL));
     FINE(fmo_dataset_reference_fock_2e, "dataset", !fmo_dataset_reference_fock_2e(NULL));

@@ -262,7 +262,13 @@ static void fill_results(void)
                                                    .orbital_energy = REALS_OF(-0.5, 0.5),
                                                    .coefficient = M,
                                                    .density = M,
-                                                   .comment = "hydrogen"};
+                                                   .comment = "hydrogen",
+                                                   .method = "UHF",
+                                                   .multiplicity = 1,
+                                                   .occupied_beta_num = 1,
+                                                   .orbital_energy_beta = REALS_OF(-0.5, 0.5),
+                                                   .coefficient_beta = M,
+                                                   .spin_density = M};
     of_fmo_wavefunction = (fmo_wavefunction){.mo_num = 2,
                                              .coefficient = M,
                                              .energy = REALS_OF(-0.5, 0.5),

@@ -37,7 +37,14 @@ static fmo_molecule_result make(int k, const char *key, double values[NAO * NAO]
                              .energy = -76.5 - k,
                              .nao = NAO,
                              .mo_num = MO,
-                             .occupied_num = 1};
+                             .occupied_num = 1,
+                             .method = k % 2 ? "UHF" : NULL,
+                             .multiplicity = k + 1,
+                             .occupied_beta_num = k % 2,
+                             .spin_square = 0.25 * k};
+    if (k > 1) m.orbital_energy_beta = values + 1;
+    if (k > 2) m.coefficient_beta = values + 1;
+    if (k > 3) m.spin_density = values;
     if (k > 0) m.orbital_energy = values;
     if (k > 1) m.coefficient = values;
     if (k > 2) m.density = values;
@@ -66,6 +73,15 @@ static int find(fmo_checkpoint *c, int k)
               found.energy == want.energy && found.nao == NAO && found.mo_num == MO &&
               found.occupied_num == 1,
           "result %d", k);
+    CHECK(!found.method == !want.method && (!want.method || !strcmp(found.method, want.method)) &&
+              found.multiplicity == want.multiplicity &&
+              found.occupied_beta_num == want.occupied_beta_num &&
+              found.spin_square == want.spin_square,
+          "spin of result %d", k);
+    CHECK(same(found.orbital_energy_beta, want.orbital_energy_beta, MO) &&
+              same(found.coefficient_beta, want.coefficient_beta, MO * NAO) &&
+              same(found.spin_density, want.spin_density, NAO * NAO),
+          "beta arrays of result %d", k);
     CHECK(same(found.orbital_energy, want.orbital_energy, MO) &&
               same(found.coefficient, want.coefficient, MO * NAO) &&
               same(found.density, want.density, NAO * NAO),

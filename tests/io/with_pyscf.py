@@ -82,7 +82,8 @@ class Written(unittest.TestCase):
             shells.append([int(found["basis_shell_ang_mom"][shell]), *rows])
         labels = [f"{name}{i}" for i, name in enumerate(found["nucleus_label"])]
         order = sorted(range(len(shells)), key=lambda s: (found["basis_nucleus_index"][s], shells[s][0]))
-        mol = gto.Mole(unit="Bohr", cart=bool(found["ao_cartesian"]), verbose=0, spin=0,
+        mol = gto.Mole(unit="Bohr", cart=bool(found["ao_cartesian"]), verbose=0,
+                       spin=found["electron_up_num"] - found["electron_dn_num"],
                        charge=int(round(sum(found["nucleus_charge"]))) - found["electron_num"],
                        atom=list(zip(labels, found["nucleus_coord"].tolist())),
                        basis={label: [shells[s] for s in order if found["basis_nucleus_index"][s] == i]
@@ -95,6 +96,36 @@ class Written(unittest.TestCase):
             k = seen[shell] = seen.get(shell, -1) + 1
             where.append(first[shell] + places[shells[shell][0]][k])
         return mol, np.array(where)
+
+
+class OpenShells(Written):
+    """UHF by fmo-driver: PySCF has the same energy for the orbitals of the file, and for its own SCF from them."""
+
+    def test_energy(self):
+        for name in ("h2s_6-31gd_shuffled", "h2o_def2-svp_sph_shuffled", "nh3_3-21g_sph_shuffled"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "out.h5")
+                subprocess.run([os.environ["FMO_DRIVER"], os.path.join(DATASETS, f"{name}.h5"), "--scf", "--quiet", "--charge",
+                                "1", "--multiplicity", "2", "--mode", "cpu", "--output", path], check=True,
+                               stdout=subprocess.DEVNULL)
+                found = self.read(path)
+                with trexio.File(path, "r", trexio.TREXIO_HDF5) as file:
+                    spin = trexio.read_mo_spin(file)
+                self.assertEqual(found["mo_type"], "UHF")
+                self.assertEqual(found["electron_up_num"], found["electron_dn_num"] + 1)
+                mol, where = self.molecule(found)
+                norm = np.sqrt(np.diag(found["ao_1e_int_overlap"]) / mol.intor("int1e_ovlp").diagonal()[where])
+                orbitals = np.zeros_like(found["mo_coefficient"])
+                orbitals[:, where] = found["mo_coefficient"] * norm * np.sign(found["ao_normalization"])
+                density = np.array([np.einsum("m,mi,mj->ij", found["mo_occupation"][spin == k], orbitals[spin == k],
+                                              orbitals[spin == k]) for k in (0, 1)])
+                mf = scf.UHF(mol)
+                mf.conv_tol = 1e-12
+                ours = mf.energy_tot(density)
+                self.assertAlmostEqual(ours, mf.kernel(density), delta=1e-8)
+                self.assertAlmostEqual(float(subprocess.run([os.environ["FMO_DRIVER"], path, "--scf", "--quiet", "--guess", "read"],
+                                                            check=True, stdout=subprocess.PIPE).stdout.split()[1]), ours,
+                                       delta=1e-8)
 
 
 class Trexio(Written):

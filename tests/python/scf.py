@@ -271,6 +271,10 @@ class Scf(Case):
         mf.init_guess, mf.stability = "core", "check"
         self.assertAlmostEqual(mf.kernel(), energy, delta=1e-8)
         self.assertGreater(mf.hessian_lowest, 0.1)
+        mf.init_guess, mf.stability, mf.solver = None, None, "newton"
+        self.assertAlmostEqual(mf.kernel(), energy, delta=1e-8)
+        mf.solver = "second order"
+        self.assertRaisesRegex(fmo.InputError, "newton", mf.kernel)
 
     def test_loose_cutoff(self):
         water = gto.M(**MOLECULES["water"], verbose=0)

@@ -357,7 +357,7 @@ class Inputs(Set):
         with open(out, encoding="ascii") as file:
             self.assertEqual([line.split()[0] for line in file.read().splitlines()[2:]], ["O", "H", "H", "X", "X", "X"])
 
-    def test_open_shells_are_named_first(self):
+    def test_impossible_spins_are_named_first(self):
         radical = "1\nmultiplicity=3\nO 0 0 0\n"
         odd = "2\n\nO 0 0 0\nH 0 0 1\n"
         path = self.write("set.xyz", water(1), odd, odd, odd, water(2), radical, "2\ncharge=-1\nO 0 0 0\nH 0 0 1\n")
@@ -365,10 +365,10 @@ class Inputs(Set):
         result = run(path, other, *BATCH, "--quiet")
         self.assertEqual(result.code, 3, str(result))
         self.assertEqual(result.err.splitlines()[0],
-                         f"fmo-driver: notice: 5 of 8 molecules will not be computed, because of open shells: {path} frame "
-                         f"2 to 4, 6; {other}")
-        self.assertEqual(len(result.err.splitlines()), 6)
-        self.assertEqual(len(energies(result.out)), 3)
+                         "fmo-driver: notice: 4 of 8 molecules will not be computed, because their multiplicity does not fit "
+                         f"their electrons: {path} frame 2 to 4; {other}")
+        self.assertEqual(len(result.err.splitlines()), 5)
+        self.assertEqual(len(energies(result.out)), 4)
 
 
 class Frames(Set):

@@ -1,7 +1,7 @@
 /* SCFs in lockstep (driver/scf/lockstep.h) against single ones: with the host's executor bit for
  * bit, with that of a GPU (argument "fused") to rounding. Molecules of several sizes, guesses,
- * shifts, stability; some fail: bad input, too few cycles, no memory for a plan. Links internal
- * functions. */
+ * shifts, stability, Newton steps; some fail: bad input, too few cycles, no memory for a plan.
+ * Links internal functions. */
 #include "driver/scf/lockstep.h"
 
 #include <fmo/one_electron.h>
@@ -9,7 +9,7 @@
 
 #include "tests/support/shipped.h"
 
-enum { NAMES = 8, KINDS = 7, PROJECTED = 6, MOST = 240 };
+enum { NAMES = 8, KINDS = 8, PROJECTED = 6, MOST = 240 };
 static const char *const names[NAMES] = {"he_sto-3g", "h2o_6-31g",   "hehp_sto-3g",
                                          "n2_3-21g",  "h2o8_sto-3g", "ch2o_6-31g_sph",
                                          "he2_6-31g", "h4_sto-3g"};
@@ -24,8 +24,8 @@ typedef struct kind {
 static void make_kinds(kind *kinds)
 {
     static const char *const what[KINDS] = {
-        "default",       "core guess, shift", "diagonalise",          "stability",
-        "density given", "too few cycles",    "orbital projected out"};
+        "default",       "core guess, shift", "diagonalise",           "stability",
+        "density given", "too few cycles",    "orbital projected out", "newton"};
     for (int k = 0; k < KINDS; k++) {
         fmo_scf_options *const o = &kinds[k].options;
         fmo_scf_options_init(o);
@@ -43,6 +43,7 @@ static void make_kinds(kind *kinds)
     kinds[4].options.guess = FMO_SCF_GUESS_READ;
     kinds[5].options.max_cycles = 2;
     kinds[PROJECTED].options.solver = FMO_SCF_SOLVER_PURIFY;
+    kinds[7].options.solver = FMO_SCF_SOLVER_NEWTON; /* refused on a GPU */
 }
 
 typedef struct ended {

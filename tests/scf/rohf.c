@@ -168,6 +168,9 @@ static void test_refusals(const fmo_dataset *dataset)
     fmo_scf_options o = defaults();
     o.stability = FMO_SCF_STABILITY_CHECK;
     refused(dataset, &o, FMO_ERR_UNSUPPORTED, "stability of ROHF");
+    o.stability = FMO_SCF_STABILITY_NONE;
+    o.solver = FMO_SCF_SOLVER_NEWTON;
+    refused(dataset, &o, FMO_ERR_UNSUPPORTED, "solver newton has no ROHF");
     o = defaults();
     o.unrestricted = 1;
     refused(dataset, &o, FMO_ERR_ARGUMENT, "unrestricted = 1");

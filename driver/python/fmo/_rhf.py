@@ -35,8 +35,9 @@ class RHF(Strict):
 
     Set before kernel(), None meaning the library's default:
     conv_tol: hartree, 1e-9, and conv_tol_grad: hartree, 3e-5; max_cycle: 100; level_shift: hartree;
-    diis_space: number of Fock matrices; init_guess: "sad", "core"; solver; stability: "none", "check",
-    "follow"; with_forces: True computes the gradient too, of a tighter SCF; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian.
+    diis_space: number of Fock matrices; init_guess: "sad", "core"; solver: "auto", "diagonalise",
+    "purify", "newton"; stability: "none", "check", "follow"; with_forces: True computes the gradient
+    too, of a tighter SCF; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian.
 
     After it:
     e_tot: hartree; converged; cycles; mo_energy: [nmo], hartree; mo_coeff: [nao, nmo]; mo_occ: [nmo];

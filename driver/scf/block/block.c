@@ -37,8 +37,8 @@ static int options_allow(const batch *b)
     fmo_mode mode = FMO_MODE_CPU;
     if (o->deal || b->callbacks || o->callback || o->guess != FMO_SCF_GUESS_SAD ||
         o->level_shift != 0.0 || fmo_scf_aim(o) != 0.0 || o->solver == FMO_SCF_SOLVER_PURIFY ||
-        o->stability != FMO_SCF_STABILITY_NONE || o->auto_in_fused ||
-        f->scatter != FMO_SCATTER_AUTO || f->commit != FMO_COMMIT_NATIVE ||
+        o->solver == FMO_SCF_SOLVER_NEWTON || o->stability != FMO_SCF_STABILITY_NONE ||
+        o->auto_in_fused || f->scatter != FMO_SCATTER_AUTO || f->commit != FMO_COMMIT_NATIVE ||
         f->integrals != FMO_INTEGRALS_AUTO || f->coulomb == FMO_COULOMB_BOXES || f->memory ||
         f->stream || f->ranks || f->progress || f->measure_classes || f->measure_accumulation)
         return 0;
