@@ -65,13 +65,6 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
 int fmo_cpu_densities(const fmo_fock_plan *plan);
 void fmo_cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
-/* ---- pairs.c ---- */
-
-/* Computes for each primitive of a list, in the order of list->exponent, the exponent a of its
- * first shell and the share b/p of the second. Returns 0 if memory is short. */
-int fmo_cpu_pairs_exponents(const fmo_basis *basis, const fmo_cpu_pair_list *list, double *first,
-                            double *share);
-
 /* ---- store.c ---- */
 
 /* Returns an upper bound on the density factor (screen.h) of all densities for which the plan's

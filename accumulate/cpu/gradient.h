@@ -10,8 +10,7 @@
 
 enum {
     /* Hermite terms of all products of a pair, at most */
-    FMO_GRADIENT_TERMS_MAX = FMO_MD_TERMS(FMO_ANG_MOM_MAX, FMO_ANG_MOM_MAX),
-    FMO_GRADIENT_HERMITE_MAX = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)
+    FMO_GRADIENT_TERMS_MAX = FMO_MD_TERMS(FMO_ANG_MOM_MAX, FMO_ANG_MOM_MAX)
 };
 
 /* A term of one pass, its density in internal order. A weight is 0 if the pass is not for that
@@ -55,7 +54,7 @@ typedef struct fmo_cpu_terms {
     int la, lb, products, hermite, num;     /* products is 0 if there are none: la or lb is -1 */
     short begin[FMO_PAIR_PRODUCTS_MAX + 1]; /* [product] first term */
     short rank[FMO_GRADIENT_TERMS_MAX], place[FMO_GRADIENT_TERMS_MAX];
-    short by_begin[FMO_GRADIENT_HERMITE_MAX + 1]; /* [Hermite function] */
+    short by_begin[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) + 1]; /* [Hermite function] */
     short by_term[FMO_GRADIENT_TERMS_MAX], by_product[FMO_GRADIENT_TERMS_MAX];
 } fmo_cpu_terms;
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accumulate/cpu/build.h"
 #include "integrals/tables.h"
 
 /* Assigns a number set[s] to each shell; shells have the same number if their exponents are

@@ -55,4 +55,9 @@ fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pai
                               fmo_cpu_pairs *to, fmo_error *err);
 void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs);
 
+/* Computes for each primitive of a list, in the order of list->exponent, the exponent a of its
+ * first shell and the share b/p of the second. Returns 0 if memory is short. */
+int fmo_cpu_pairs_exponents(const fmo_basis *basis, const fmo_cpu_pair_list *list, double *first,
+                            double *share);
+
 #endif

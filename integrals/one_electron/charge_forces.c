@@ -2,11 +2,9 @@
  * FMO_CHARGE_FORCE_KERNELS (the name of the table below) and FMO_VECTOR_NAME are set by CMake. */
 #include "integrals/one_electron/charge_forces.h"
 
-#include "integrals/boys/boys.h"
+#include "integrals/one_electron/charge_radial.h"
 
 enum { W = FMO_SIMD_WIDTH };
-FMO_STATIC_ASSERT((int)FMO_GRADIENT_ORDER_MAX <= (int)FMO_BOYS_ORDER_MAX,
-                  "charge_forces.c: the table of the Boys function lacks orders")
 
 /* Index of the Hermite function k with one power more (step 1) or less (-1) along an axis. */
 FMO_HD int neighbour(int k, int axis, int step)
@@ -34,50 +32,20 @@ FMO_HD void hermite_integrals(int M, const fmo_real *g, const fmo_real *r, fmo_r
     }
 }
 
-FMO_HD int any_below(fmo_real x, double limit)
-{
-#if FMO_SIMD_WIDTH == 1
-    return x < limit;
-#else
-    return fmo_any(x < limit);
-#endif
-}
-
-/* g_n of charges at this distance, to order M, as in charge_sums.h; far away without the Boys
- * function. */
-FMO_HD void radial(int M, double p, double far, const double *scale, fmo_real q, fmo_real r2,
-                   fmo_real *g)
-{
-    if (any_below(r2, far)) {
-        fmo_real F[FMO_GRADIENT_ORDER_MAX + 1];
-        fmo_boys_eval(fmo_boys.row[M][0], p * r2, M, F);
-        FMO_UNROLL
-        for (int n = 0; n <= M; n++) g[n] = scale[n] * q * F[n];
-    } else {
-        const fmo_real y = fmo_rsqrt_near_one(r2), y2 = y * y;
-        g[0] = q * y;
-        FMO_UNROLL
-        for (int n = 1; n <= M; n++) g[n] = (2 * n - 1) * y2 * g[n - 1];
-    }
-}
-
 /* Derivatives for all charges and one product of order L. */
 FMO_HD void forces_of(int L, const fmo_charge_view *view, const double *offset, double p,
                       const double *H, double *const *force, double *out)
 {
     const int M = L + 1;
-    const double far = fmo_boys_far(M) / p; /* limit of r^2 */
-    double scale[FMO_GRADIENT_ORDER_MAX + 1] = {2.0 * sqrt(p / M_PI)};
+    const fmo_charge_radial radial = fmo_charge_radial_of(M, p);
     fmo_real sums[FMO_GRADIENT_HERMITE_MAX];
-    FMO_UNROLL
-    for (int n = 1; n <= M; n++) scale[n] = 2.0 * p * scale[n - 1];
     for (int k = 0; k < FMO_HERMITE_COUNT(M); k++) sums[k] = fmo_set(0.0);
     for (size_t c = 0; c < view->num; c += W) {
         const fmo_real r[3] = {fmo_load(view->x + c) - offset[0], fmo_load(view->y + c) - offset[1],
                                fmo_load(view->z + c) - offset[2]};
         fmo_real g[FMO_GRADIENT_ORDER_MAX + 1], R[FMO_GRADIENT_HERMITE_MAX];
-        radial(M, p, far, scale, fmo_load(view->charge + c),
-               r[0] * r[0] + r[1] * r[1] + r[2] * r[2], g);
+        fmo_charge_g(M, &radial, fmo_load(view->charge + c),
+                     r[0] * r[0] + r[1] * r[1] + r[2] * r[2], g);
         hermite_integrals(M, g, r, R);
         for (int x = 0; x < 3; x++) {
             fmo_real f = fmo_load(force[x] + c);

@@ -10,11 +10,6 @@
 
 #include "integrals/one_electron/charge_sums.h"
 
-/* Numbers of Hermite functions one order above those of two shells. */
-enum {
-    FMO_GRADIENT_ORDER_MAX = FMO_PAIR_ORDER_MAX + 1,
-    FMO_GRADIENT_HERMITE_MAX = FMO_HERMITE_COUNT(FMO_GRADIENT_ORDER_MAX)
-};
 FMO_STATIC_ASSERT(FMO_GRADIENT_HERMITE_MAX <=
                       (int)(sizeof fmo_hermite_term / sizeof *fmo_hermite_term),
                   "charge_forces.h: fmo_hermite_term lacks orders")

@@ -2,7 +2,7 @@
  * FMO_CHARGE_KERNELS (the name of the table below) and FMO_VECTOR_NAME are set by CMake. */
 #include "integrals/one_electron/charge_sums.h"
 
-#include "integrals/boys/boys.h"
+#include "integrals/one_electron/charge_radial.h"
 
 enum { W = FMO_SIMD_WIDTH };
 
@@ -33,42 +33,19 @@ FMO_HD void add_charges(int L, const fmo_real *g, const fmo_real *r, fmo_real *s
     }
 }
 
-FMO_HD int any_below(fmo_real x, double limit)
-{
-#if FMO_SIMD_WIDTH == 1
-    return x < limit;
-#else
-    return fmo_any(x < limit);
-#endif
-}
-
 /* Sums over all charges for one product; far from it, without the Boys function. */
 FMO_HD void sum_charges(int L, const fmo_charge_view *view, const double *offset, double p,
                         double *out)
 {
-    const double far = fmo_boys_far(L) / p; /* limit of r^2 */
-    double scale[FMO_PAIR_ORDER_MAX + 1] = {2.0 * sqrt(p / M_PI)};
+    const fmo_charge_radial radial = fmo_charge_radial_of(L, p);
     fmo_real sums[FMO_CHARGE_SUMS_MAX];
-    FMO_UNROLL
-    for (int n = 1; n <= L; n++) scale[n] = 2.0 * p * scale[n - 1];
     for (int k = 0; k < FMO_CHARGE_SUMS_NUM(L); k++) sums[k] = fmo_set(0.0);
     for (size_t c = 0; c < view->num; c += W) {
         const fmo_real r[3] = {fmo_load(view->x + c) - offset[0], fmo_load(view->y + c) - offset[1],
                                fmo_load(view->z + c) - offset[2]};
-        const fmo_real r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-        const fmo_real q = fmo_load(view->charge + c);
         fmo_real g[FMO_PAIR_ORDER_MAX + 1];
-        if (any_below(r2, far)) {
-            fmo_real F[FMO_PAIR_ORDER_MAX + 1];
-            fmo_boys_eval(fmo_boys.row[L][0], p * r2, L, F);
-            FMO_UNROLL
-            for (int n = 0; n <= L; n++) g[n] = scale[n] * q * F[n];
-        } else {
-            const fmo_real y = fmo_rsqrt_near_one(r2), y2 = y * y;
-            g[0] = q * y;
-            FMO_UNROLL
-            for (int n = 1; n <= L; n++) g[n] = (2 * n - 1) * y2 * g[n - 1];
-        }
+        fmo_charge_g(L, &radial, fmo_load(view->charge + c),
+                     r[0] * r[0] + r[1] * r[1] + r[2] * r[2], g);
         add_charges(L, g, r, sums);
     }
     for (int k = 0; k < FMO_CHARGE_SUMS_NUM(L); k++) out[k] = fmo_sum_lanes(sums[k]);

@@ -79,6 +79,9 @@ FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "hermite.h: fmo_hermite_power knows f sh
 
 enum {
     FMO_HERMITE_MAX = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX),
+    /* of derivatives of a pair, one order above its own */
+    FMO_GRADIENT_ORDER_MAX = FMO_PAIR_ORDER_MAX + 1,
+    FMO_GRADIENT_HERMITE_MAX = FMO_HERMITE_COUNT(FMO_GRADIENT_ORDER_MAX),
     FMO_CHARGE_SUMS_MAX = FMO_CHARGE_SUMS_NUM(FMO_PAIR_ORDER_MAX)
 };
 FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX / 2 <= 3, "hermite.h: FMO_CHARGE_SUMS_BEGIN lacks orders")

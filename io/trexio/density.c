@@ -184,7 +184,7 @@ static fmo_status make_density(fmo_reader *r, const orbitals *o, double **densit
  * spins, from mo/coefficient, mo/occupation and mo/spin. */
 static fmo_status density_from_orbitals(fmo_reader *r)
 {
-    orbitals o = {NULL};
+    orbitals o = {.spin = NULL};
     fmo_status status = read_orbitals(r, &o);
     for (int64_t m = 0; status == FMO_OK && m < r->store.count[DIM_MO]; m++)
         if (o.occupation[m] < 0.0) o.occupation[m] = 0.0; /* within the tolerance */

@@ -165,7 +165,7 @@ ASKED = {
     "integrals/one_electron/gradient.c": HERMITE,
     "integrals/far/far.h": (),
     "accumulate/cpu/reference.c": POWERS,
-    "accumulate/cpu/pairs.c": POWERS + ROWS,
+    "accumulate/cpu/pairs.c": POWERS,
     "accumulate/cpu/split_digest.c": POWERS + ROWS,
     "accumulate/cpu/kernel.c": POWERS + ROWS,
     "driver/fmo/hybrid.c": ("between Cartesian and spherical",),
