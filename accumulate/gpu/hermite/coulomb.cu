@@ -114,9 +114,9 @@ template <int BRA, int KET> constexpr coulomb_kernels kernels_of(void)
 }
 template <int BRA> coulomb_kernels kernels_of_bra(int ket)
 {
-    static const coulomb_kernels kernels[FMO_PAIR_CLASS_COUNT] = {
+    static const coulomb_kernels kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) kernels_of<BRA, FMO_PAIR_##P>(),
-        FMO_PAIR_TABLE(ROW)
+        FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
     };
     return kernels[ket];
@@ -127,7 +127,7 @@ coulomb_kernels kernels_of_pair(int bra, int ket)
 #define ROW(P, name, li, lj, partner) \
     case FMO_PAIR_##P:                \
         return kernels_of_bra<FMO_PAIR_##P>(ket);
-        FMO_PAIR_TABLE(ROW)
+        FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
     default:
         return {NULL, NULL};
@@ -162,7 +162,7 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
 cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra)
 {
     const fmo_gpu_range range("J of d shells");
-    for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
+    for (int ket = 0; ket < FMO_PAIR_GPU_COUNT; ket++) {
         const coulomb_kernels kernels = kernels_of_pair(bra, ket);
         if (!kernels.one) continue;
         FMO_GPU_TRY(

@@ -119,10 +119,10 @@ __global__ void __launch_bounds__(THREADS)
         nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);
 }
 
-const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_CLASS_COUNT] = {
+const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
     {order_records<li, lj, 1>, order_records<li, lj, fmo_gpu_many_max<records_args>>},
-    FMO_PAIR_TABLE(ROW)
+    FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -135,7 +135,7 @@ typedef struct records_view {
 
 typedef struct points_args {
     fmo_hermite_pairs pairs;
-    records_view of[FMO_PAIR_CLASS_COUNT];
+    records_view of[FMO_PAIR_GPU_COUNT];
 } points_args;
 
 /* Sums the records of a point; one thread for each point of a class. Records of lower order have
@@ -171,10 +171,10 @@ __global__ void __launch_bounds__(THREADS)
         a.pairs.tile_coulomb_estimate[n / FMO_GPU_TILE_PAIRS] = coulomb_estimate;
 }
 
-const fmo_gpu_kernels<points_args> points_kernels[FMO_PAIR_CLASS_COUNT] = {
+const fmo_gpu_kernels<points_args> points_kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
     {order_points<li + lj, 1>, order_points<li + lj, fmo_gpu_many_max<points_args>>},
-    FMO_PAIR_TABLE(ROW)
+    FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -187,7 +187,7 @@ unsigned blocks_for(int threads)
 /* Computes the Hermite densities of all records and points, for builds that need J. */
 cudaError_t order_all_points(const fmo_gpu_group *group)
 {
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         FMO_GPU_TRY(fmo_gpu_launch_group<records_args>(
             group, records_kernels[c].one, records_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, records_args *a) {
@@ -197,14 +197,14 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
                       h->nao,      h->shells,  (float)build->plan->coulomb_weight};
                 return dim3(blocks_for(a->pairs.records));
             }));
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         FMO_GPU_TRY(fmo_gpu_launch_group<points_args>(
             group, points_kernels[c].one, points_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, points_args *a) {
                 const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
                 if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
                 a->pairs = h->pairs[c];
-                for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
+                for (int of = 0; of < FMO_PAIR_GPU_COUNT; of++)
                     a->of[of] = {h->pairs[of].record_density, h->pairs[of].record_coulomb_estimate,
                                  h->pairs[of].records, FMO_HERMITE_COUNT(fmo_pair_order(of))};
                 return dim3(blocks_for(a->pairs.points));

@@ -22,7 +22,7 @@ typedef struct potential_view {
 
 typedef struct coulomb_args {
     fmo_hermite_pairs pairs;
-    potential_view of[FMO_PAIR_CLASS_COUNT];
+    potential_view of[FMO_PAIR_GPU_COUNT];
     double *J;
     int nao;
 } coulomb_args;
@@ -30,7 +30,7 @@ typedef struct coulomb_args {
 /* Lanes that share a pair: pairs of low order have more primitives. */
 __host__ __device__ constexpr int lanes_of(int order)
 {
-    return order <= FMO_PAIR_LOW_L_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
+    return order <= FMO_PAIR_LOW_L_ORDER_MAX ? 8 : order < FMO_PAIR_GPU_ORDER_MAX ? 4 : 1;
 }
 
 /* Computes J_ab = sum over a pair's primitives of the prefactor times sum_p E^ab_p V_p. The lanes
@@ -81,10 +81,10 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_CLASS_COUNT] = {
+const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
     {contract<li, lj, 1>, contract<li, lj, fmo_gpu_many_max<coulomb_args>>},
-    FMO_PAIR_TABLE(ROW)
+    FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -265,7 +265,7 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
             FMO_GPU_TRY(fmo_gpu_join(side, group->stream));
             FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
         }
-        for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
+        for (int c = FMO_ERI_GPU_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (group->num == 1 && !task) continue;
             const cudaStream_t stream =
@@ -300,7 +300,7 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
 #define PART(segment, name)              &fmo_hermite_kernels_##name##_##segment,
 #define ROW(name, strategy, commit, ...) {strategy, commit, {PARTS(PART, name)}},
         FMO_GPU_D_VARIANT_TABLE(ROW)};
-    const int last = FMO_ERI_CLASS_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
+    const int last = FMO_ERI_GPU_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
     for (const fmo_hermite_variant &own : all)
         if (own.scatter == variant->scatter && own.commit == variant->commit)
             return own.segment[segment]->kernel[last] ? &own : NULL;
@@ -339,7 +339,7 @@ cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
 /* One launch for each class, for the builds that need J. */
 cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
 {
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         FMO_GPU_TRY(fmo_gpu_launch_group<coulomb_args>(
             group, contract_kernels[c].one, contract_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, coulomb_args *a) {
@@ -349,7 +349,7 @@ cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
                 a->pairs = h->pairs[c];
                 a->J = h->coulomb;
                 a->nao = h->nao;
-                for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
+                for (int of = 0; of < FMO_PAIR_GPU_COUNT; of++)
                     a->of[of] = {h->pairs[of].potential, h->pairs[of].points,
                                  FMO_HERMITE_COUNT(fmo_pair_order(of)),
                                  fmo_hermite_chunks_now(h, of)};
@@ -379,7 +379,7 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant 
     FMO_GPU_TRY(fmo_hermite_order_density(group));
     if (variant->fixed_point) FMO_GPU_TRY(bound_exchange(group));
     if (side) FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
-    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT; bra++) {
+    for (int bra = 0; bra < FMO_PAIR_GPU_COUNT; bra++) {
         const cudaStream_t stream = side ? side->stream[bra % FMO_GPU_PASS_TASKS] : group->stream;
         const fmo_gpu_group beside = {group->build, group->num, stream};
         FMO_GPU_TRY(fmo_hermite_coulomb(&beside, NULL, bra));
