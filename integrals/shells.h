@@ -46,17 +46,17 @@ extern "C" {
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DD)
-/* Pairs with an f shell: their classes share one copy of the recursion (eri/eri_any.h), on the CPU
- * alone. */
-#define FMO_PAIR_CPU_TABLE(X)        \
+/* Pairs with an f shell: their classes share code whose angular momenta are known at run time, on
+ * the CPU (eri/eri_any.h) and on the GPU (accumulate/gpu/hermite/matrix.cuh). */
+#define FMO_PAIR_ANY_TABLE(X)        \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FF)
-/* The pairs that are also computed on the GPU, and all pairs, which begin with them. */
-#define FMO_PAIR_GPU_TABLE(X) FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
-#define FMO_PAIR_TABLE(X)     FMO_PAIR_GPU_TABLE(X) FMO_PAIR_CPU_TABLE(X)
-#define FMO_PAIR_ROW(X, ...)  X(__VA_ARGS__)
+/* The pairs whose code is compiled for each class, and all pairs, which begin with them. */
+#define FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
+#define FMO_PAIR_TABLE(X)          FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_TABLE(X)
+#define FMO_PAIR_ROW(X, ...)       X(__VA_ARGS__)
 
 /* The kets that are combined with a bra (the further arguments): all pairs up to the bra's class.
  */
@@ -92,15 +92,15 @@ extern "C" {
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_KETS_DD(X, FMO_PAIR_ROW_DD)
 /* The classes with an f shell, which then the bra contains. */
-#define FMO_ERI_CPU_TABLE(X)             \
+#define FMO_ERI_ANY_TABLE(X)             \
     FMO_PAIR_KETS_FS(X, FMO_PAIR_ROW_FS) \
     FMO_PAIR_KETS_FP(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_KETS_FD(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_KETS_FF(X, FMO_PAIR_ROW_FF)
-/* The classes that are also computed on the GPU, and all classes, which begin with them. */
-#define FMO_ERI_GPU_TABLE(X)   FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
-#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_GPU_TABLE(X) FMO_ERI_CPU_TABLE(X)
-#define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
+/* The classes whose code is compiled for each, and all classes, which begin with them. */
+#define FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
+#define FMO_ERI_CLASS_TABLE(X)    FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_TABLE(X)
+#define FMO_ERI_ROW(X, ...)       FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
     X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)
 

@@ -34,7 +34,7 @@ FMO_ERI_HIGH_L_TABLE(SWEEPS_OF_CLASS)
     {                                                         \
         any_##what(li + lj, lk + ll, s);                      \
     }
-FMO_ERI_CPU_TABLE(SWEEPS_OF_CLASS)
+FMO_ERI_ANY_TABLE(SWEEPS_OF_CLASS)
 #undef SWEEPS_OF_CLASS
 #undef SWEEP
 

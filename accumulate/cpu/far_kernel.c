@@ -213,7 +213,7 @@ FMO_PAIR_HIGH_L_TABLE(KERNELS)
 #undef GIVE
 #define COLLECT collect_any
 #define GIVE    give_any
-FMO_PAIR_CPU_TABLE(KERNELS)
+FMO_PAIR_ANY_TABLE(KERNELS)
 #undef COLLECT
 #undef GIVE
 #undef KERNELS

@@ -83,7 +83,7 @@ ONE_COPY static void replay_rule(const bra_task *t)
 #define OTHER(t)  build_md(t)
 #define REPLAY(t) replay_rule(t)
 FMO_ERI_HIGH_L_TABLE(KERNEL)
-FMO_ERI_CPU_TABLE(KERNEL)
+FMO_ERI_ANY_TABLE(KERNEL)
 #undef BUILD
 #undef OTHER
 #undef REPLAY

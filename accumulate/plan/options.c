@@ -134,26 +134,14 @@ static const char *high_l_strategies(char *text, size_t size)
     return text;
 }
 
-fmo_status fmo_gpu_check_shells(const char *what, const fmo_basis *basis, fmo_error *err)
-{
-    for (int l = FMO_GPU_ANG_MOM_MAX + 1; l < FMO_SHELL_KIND_COUNT; l++)
-        if (fmo_basis_shell_num(basis, l) > 0)
-            return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                                 "%s: %c shells are computed in mode cpu, and the basis has %d of "
-                                 "them; use mode cpu or auto",
-                                 what, fmo_shell_letter(l), fmo_basis_shell_num(basis, l));
-    return FMO_OK;
-}
-
-/* Checks that a GPU can do what the options request if the basis has d shells. */
+/* Checks that a GPU can do what the options request if the basis has d or f shells.
+ */
 static fmo_status check_high_l(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
 {
     const int high_l = fmo_plan_high_l_shell(basis);
     if (high_l < 0) return FMO_OK;
     const char letter = fmo_shell_letter(high_l);
     char strategies[160];
-    const fmo_status kinds = fmo_gpu_check_shells("mode fused or split", basis, err);
-    if (kinds != FMO_OK) return kinds;
     if (o->mode == FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "mode split has no kernels for %c shells, which the basis has; use "

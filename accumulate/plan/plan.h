@@ -170,10 +170,6 @@ fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo
  * mode fused supports such shells, with some of its options. */
 int fmo_plan_high_l_shell(const fmo_basis *basis);
 
-/* Returns FMO_ERR_UNSUPPORTED, with `what` in front of the message, if the basis has shells that no
- * GPU kernel computes. */
-fmo_status fmo_gpu_check_shells(const char *what, const fmo_basis *basis, fmo_error *err);
-
 /* ---- create.c ---- */
 
 /* Makes a plan whose builds do one of `shares` shares of the work (work/work.h); J and K of all

@@ -343,7 +343,7 @@ fmo_status fmo_potential_check_shells(const char *call, const fmo_potential_opti
     if (products && products->ang_mom > highest) highest = products->ang_mom;
     for (int N = FMO_GPU_POINT_ORDERS; distribution && N < FMO_POINT_ORDERS; N++)
         if (distribution->list[N].used && N > 2 * highest) highest = (N + 1) / 2;
-    if (highest <= FMO_GPU_ANG_MOM_MAX) return FMO_OK;
+    if (highest <= FMO_UNROLLED_ANG_MOM_MAX) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                          "%s: mode fused: %c shells are computed in mode cpu, and the basis has "
                          "them; use mode cpu",

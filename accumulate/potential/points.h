@@ -17,7 +17,7 @@ extern "C" {
 /* Number of orders: a point has Hermite functions up to an order; group: padding of lists. */
 enum {
     FMO_POINT_ORDERS = FMO_PAIR_ORDER_MAX + 1,
-    FMO_GPU_POINT_ORDERS = FMO_PAIR_GPU_ORDER_MAX + 1, /* those without f shells */
+    FMO_GPU_POINT_ORDERS = FMO_PAIR_UNROLLED_ORDER_MAX + 1, /* those without f shells */
     FMO_POINT_GROUP = 8
 };
 

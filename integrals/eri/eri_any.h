@@ -1,5 +1,5 @@
 /* The McMurchie-Davidson recursions of eri_md.h for shells that are known when the program runs:
- * one copy of the code for all classes of FMO_ERI_CPU_TABLE, and for Hermite densities and
+ * one copy of the code for all classes of FMO_ERI_ANY_TABLE, and for Hermite densities and
  * potentials of their pairs (accumulate/cpu, accumulate/potential). On the CPU alone.
  *
  * Hermite functions and R_tuv are in the order of fmo_hermite_index: by degree, then by u + v, then
@@ -231,6 +231,6 @@ FMO_HD_ONCE void fmo_any_bra(int la, int lb, int lc, int ld, const fmo_prim_quar
         fmo_any_bra(li, lj, lk, ll, z, H, acc);                                               \
     }                                                                                         \
     FMO_MD_WHOLE(name)
-FMO_ERI_CPU_TABLE(FMO_ANY_CLASS)
+FMO_ERI_ANY_TABLE(FMO_ANY_CLASS)
 
 #endif

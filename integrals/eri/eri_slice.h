@@ -13,12 +13,12 @@
 
 #include "integrals/eri/eri_md.h"
 
-/* Sizes for the pairs of the GPU: powers and Hermite orders of a product along an axis, and terms
+/* Sizes for these pairs: powers and Hermite orders of a product along an axis, and terms
  * of its expansion. */
 enum {
-    FMO_SLICE_POWERS = FMO_GPU_ANG_MOM_MAX + 1,
-    FMO_SLICE_ORDERS = FMO_PAIR_GPU_ORDER_MAX + 1,
-    FMO_SLICE_TERMS_MAX = FMO_MD_TERMS_OF(FMO_PAIR_GPU_ORDER_MAX)
+    FMO_SLICE_POWERS = FMO_UNROLLED_ANG_MOM_MAX + 1,
+    FMO_SLICE_ORDERS = FMO_PAIR_UNROLLED_ORDER_MAX + 1,
+    FMO_SLICE_TERMS_MAX = FMO_MD_TERMS_OF(FMO_PAIR_UNROLLED_ORDER_MAX)
 };
 
 /* Number of bodies of a first shell; it has a slice for each of its functions. */
@@ -31,9 +31,9 @@ FMO_TABLE_FUNCTION int fmo_slice_function(int body)
 {
     return body;
 }
-FMO_STATIC_ASSERT(FMO_GPU_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and d shells")
-#define ROW(L, letter, l, cartesian, spherical)                                      \
-    FMO_STATIC_ASSERT((l) == 0 || (l) > FMO_GPU_ANG_MOM_MAX || (cartesian) % 3 == 0, \
+FMO_STATIC_ASSERT(FMO_UNROLLED_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and d shells")
+#define ROW(L, letter, l, cartesian, spherical)                                           \
+    FMO_STATIC_ASSERT((l) == 0 || (l) > FMO_UNROLLED_ANG_MOM_MAX || (cartesian) % 3 == 0, \
                       "eri_slice.h: slices in threes")
 FMO_SHELL_TABLE(ROW)
 #undef ROW
@@ -75,12 +75,12 @@ FMO_HD int fmo_slice_power(int k, int axis)
     const int v = i - fmo_slice_flat(rest, 0);
     return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
 }
-FMO_STATIC_ASSERT(FMO_ERI_GPU_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
+FMO_STATIC_ASSERT(FMO_ERI_UNROLLED_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
 
 /* Computes R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
-    fmo_real start[FMO_ERI_GPU_ORDER_MAX + 1];
+    fmo_real start[FMO_ERI_UNROLLED_ORDER_MAX + 1];
     fmo_md_start(L, z, start);
     r[0] = start[L];
     FMO_MD_UNROLL
@@ -183,10 +183,10 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
     FMO_MD_UNROLL
     for (int z = 0; z < FMO_SLICE_POWERS * FMO_SLICE_POWERS; z++) {
         const int cz = z / FMO_SLICE_POWERS, dz = z % FMO_SLICE_POWERS;
-        fmo_real flat[FMO_CARTESIAN(FMO_PAIR_GPU_ORDER_MAX)];
+        fmo_real flat[FMO_CARTESIAN(FMO_PAIR_UNROLLED_ORDER_MAX)];
         if (cz > lc || dz > ld) continue;
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_CARTESIAN(FMO_PAIR_GPU_ORDER_MAX); k++) {
+        for (int k = 0; k < FMO_CARTESIAN(FMO_PAIR_UNROLLED_ORDER_MAX); k++) {
             const int tu = fmo_slice_row(k), u = k - fmo_slice_flat(tu, 0), t = tu - u;
             if (tu > lc + ld - cz - dz) continue;
             fmo_real sum = fmo_set(0.0);
@@ -241,7 +241,7 @@ FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int 
         const int bx = fmo_md_power(lb, first + b, 0), by = fmo_md_power(lb, first + b, 1);
         const int bz = fmo_md_power(lb, first + b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
-        fmo_real h[FMO_HERMITE_COUNT(FMO_PAIR_GPU_ORDER_MAX)];
+        fmo_real h[FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX)];
         FMO_MD_UNROLL
         for (int q = 0; q < FMO_HERMITE_COUNT(K); q++) h[q] = fmo_set(0.0);
         FMO_MD_UNROLL

@@ -8,7 +8,7 @@
 #include "integrals/far/decide.h"
 #include "integrals/pairs/hermite_expand.h"
 
-enum { FMO_SEPARATION_ORDERS = FMO_PAIR_GPU_ORDER_MAX + 1 };
+enum { FMO_SEPARATION_ORDERS = FMO_PAIR_UNROLLED_ORDER_MAX + 1 };
 
 /* Data of a pair for the bound; all except the position are rounded up. */
 typedef struct fmo_separation {
@@ -84,7 +84,7 @@ FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const doub
                                      fmo_separation *separation)
 {
     double at[3] = {0.0, 0.0, 0.0}, weight = 0.0, spread = 0.0, radius2 = 0.0;
-    fmo_separation_sums sums[FMO_GPU_SHELL_FUNCTIONS_MAX * FMO_GPU_SHELL_FUNCTIONS_MAX];
+    fmo_separation_sums sums[FMO_UNROLLED_FUNCTIONS_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     const int products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
     memset(sums, 0, sizeof sums);
     for (int m = 0; m < prims->num; m++) {

@@ -107,28 +107,15 @@ static void check_f(void)
     }
 }
 
-/* A GPU refuses f shells by name, whatever the strategy, and mode auto takes the CPU. */
-static void check_modes_of_f(void)
+/* Potentials of f shells are refused on a GPU by name. */
+static void check_potentials_of_f(void)
 {
     static test_system s;
     static const int shells[] = {1, 1, 1, 2};
     fmo_error err = {FMO_OK, ""};
-    fmo_fock_options o;
-    fmo_mode mode = FMO_MODE_COUNT;
-    char reason[160] = "";
     system_random_kinds(&s, 0, 1, 4, shells, 2, 4.0, &seed);
     fmo_basis *basis = system_basis(&s);
     if (!basis) return;
-    fmo_fock_options_init(&o);
-    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK && mode == FMO_MODE_CPU &&
-              strstr(reason, "f shells are computed in mode cpu"),
-          "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
-    static const fmo_mode modes[] = {FMO_MODE_FUSED, FMO_MODE_SPLIT};
-    for (int k = 0; k < 2; k++) {
-        o.mode = modes[k];
-        check_plan_refused(basis, &o, FMO_ERR_UNSUPPORTED,
-                           "f shells are computed in mode cpu, and the basis has 2 of them");
-    }
     fmo_products *products = NULL;
     fmo_potential_options on_gpu;
     const double charge = 1.0, at[3] = {0.0, 0.0, 9.0};
@@ -149,16 +136,16 @@ static void check_modes_of_f(void)
 }
 
 /* Mode auto sends what the GPU's kernels do not support to the CPU, and reports it. */
-static void check_modes_of_d(void)
+static void check_modes_of(int kinds)
 {
     static test_system s;
-    static const int shells[] = {1, 1, 1};
+    static const int shells[] = {1, 1, 1, 1};
     fmo_error err = {FMO_OK, ""};
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
     fmo_mode mode = FMO_MODE_COUNT;
     char reason[160] = "";
-    system_random_d(&s, 0, 1, shells, 2, 4.0, &seed);
+    system_random_kinds(&s, 0, 1, kinds, shells, 2, 4.0, &seed);
     fmo_basis *basis = system_basis(&s);
     if (!basis) return;
     fmo_fock_options_init(&o);
@@ -200,9 +187,10 @@ int main(void)
     static test_system s;
     char name[64];
     check_d();
-    check_modes_of_d();
+    check_modes_of(3);
+    check_modes_of(4);
+    check_potentials_of_f();
     check_f();
-    check_modes_of_f();
     for (int shells = 1; shells <= 9; shells++) { /* around the vector widths 2, 4, 8 */
         system_random(&s, shells, shells, 0, 3, 4.0, &seed);
         snprintf(name, sizeof name, "%d s", shells);

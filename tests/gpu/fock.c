@@ -449,6 +449,29 @@ static void check_d(void)
     check_general();
 }
 
+/* f shells, Cartesian and spherical: each class, and shells of all kinds. */
+static void check_f(void)
+{
+    static test_system s;
+    static const int shells[][4] = {{0, 0, 0, 1}, {0, 0, 0, 3}, {2, 0, 0, 2}, {0, 2, 0, 2},
+                                    {0, 0, 2, 2}, {1, 1, 1, 1}, {6, 4, 3, 3}};
+    char name[64];
+    for (int cartesian = 0; cartesian < 2; cartesian++) {
+        for (size_t k = 0; k < sizeof shells / sizeof *shells; k++) {
+            const int largest = k == sizeof shells / sizeof *shells - 1;
+            if (small && k != 2 && k != 5 - (size_t)cartesian) continue;
+            system_random_kinds(&s, cartesian, largest ? 3 : 2, 4, shells[k], largest ? 2 : 3, 4.0,
+                                &seed);
+            snprintf(name, sizeof name, "%d s, %d p, %d d, %d f, %s", shells[k][0], shells[k][1],
+                     shells[k][2], shells[k][3], cartesian ? "Cartesian" : "spherical");
+            compare_system(name, &s);
+        }
+        check_fixed(&s);
+    }
+    system_shuffle_functions(&s, &seed);
+    if (!small) compare_system("shuffled functions with f", &s);
+}
+
 /* Runs the comparison on numbers of shells around warps, blocks and screening rounds, on special
  * geometries and on data sets. */
 int main(int argc, char **argv)
@@ -460,6 +483,8 @@ int main(int argc, char **argv)
     small = getenv("FMO_TEST_SMALL") != NULL;
     check_d();
     if (argc > 1 && strcmp(argv[1], "d") == 0) return check_summary();
+    check_f();
+    if (argc > 1 && strcmp(argv[1], "f") == 0) return check_summary();
 
     /* quartets of one class: n(n+1)/2 pairs; 15 s shells have 7260 quartets, 5 have 120, and
      * single shells one: around warps of 32, blocks of 128, screening rounds of 256 and 1024 */

@@ -81,10 +81,10 @@ typedef struct fmo_hermite_task {
 
 /* In device memory, zeroed at the start of a build. */
 typedef struct fmo_hermite_counters {
-    unsigned long long quartets[FMO_ERI_GPU_COUNT];        /* contracted ones in K */
-    unsigned long long screened_in_num[FMO_ERI_GPU_COUNT]; /* the same, counted by segments */
-    unsigned long long prim_quartets[FMO_ERI_GPU_COUNT];   /* primitive quartets computed */
-    unsigned long long issued[FMO_ERI_GPU_COUNT];          /* atomics */
+    unsigned long long quartets[FMO_ERI_CLASS_COUNT];        /* contracted ones in K */
+    unsigned long long screened_in_num[FMO_ERI_CLASS_COUNT]; /* the same, counted by segments */
+    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];   /* primitive quartets computed */
+    unsigned long long issued[FMO_ERI_CLASS_COUNT];          /* atomics */
     unsigned long long sink;
     double fixed_bound, fixed_scale; /* as in fmo_gpu_counters */
 } fmo_hermite_counters;
@@ -98,7 +98,7 @@ typedef struct fmo_gpu_hermite {
     const int *out_low_l;     /* [caller_nao] 1: a function of an s or p shell */
     const int2 *shell;        /* [shells] first function, number of them */
     const float *shell_bound; /* [shells] largest bound of a pair with this shell */
-    fmo_hermite_pairs pairs[FMO_PAIR_GPU_COUNT];
+    fmo_hermite_pairs pairs[FMO_PAIR_CLASS_COUNT];
     double *density;            /* [nao][nao] */
     float *block_max, *row_max; /* [shells][shells], [shells]; rounded up */
     double *coulomb, *exchange; /* [nao][nao] J; X^K, fixed point under `fixed` */
@@ -108,8 +108,8 @@ typedef struct fmo_gpu_hermite {
     int2 *list;
     fmo_hermite_task *task;
     int tasks, passes;
-    int planes[FMO_ERI_GPU_COUNT]; /* of the grid (y): threads for a quartet */
-    int share, shares;             /* as in the plan: number of this share, and of all */
+    int planes[FMO_ERI_CLASS_COUNT]; /* of the grid (y): threads for a quartet */
+    int share, shares;               /* as in the plan: number of this share, and of all */
     /* 1 if the running build is one of a group, which keeps the GPU busy: then no bra of J and no
      * quartet of K is shared by several threads. 0 under `fixed`, so that results are bit-equal to
      * those of a build alone. */
@@ -140,8 +140,9 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *   forget   1: expansions of the pairs are recomputed for each row
  *   segment  the object file of exchange.cu that contains the class; all take about equally long to
  *            compile
- *   matrix   1: the warps of a block compute a quartet together (matrix.cuh); rows is then the
- *            number of functions of the first shell, and the other columns are 0
+ *   matrix   1: one or several warps compute a quartet together (matrix.cuh); rows is then the
+ *            number of functions of the first shell, segment FMO_HERMITE_MATRIX_PART, and the other
+ *            columns are 0. Classes with f shells, which have no row here, are computed so.
  *
  * Measurements: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
@@ -160,7 +161,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDDS, 2, 1, 8, 1, 2, 0)         \
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
     X(DDDD, 1, 1, 8, 1, 0, 0)
-enum { FMO_HERMITE_PARTS = 5 };
+enum { FMO_HERMITE_PARTS = 6, FMO_HERMITE_MATRIX_PART = 5 };
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
@@ -172,8 +173,14 @@ static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int er
         return fmo_hermite_form{rows, shared, warps, forget, segment, matrix};
         FMO_HERMITE_EXCHANGE_TABLE(ROW)
 #undef ROW
-    default:
-        return fmo_hermite_form{};
+    default: /* the first shell of a class with f shells is one */
+        if (eri_class < FMO_ERI_UNROLLED_COUNT) return fmo_hermite_form{};
+        return fmo_hermite_form{fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0),
+                                0,
+                                0,
+                                0,
+                                FMO_HERMITE_MATRIX_PART,
+                                1};
     }
 }
 static __host__ __device__ constexpr int fmo_hermite_passes(int eri_class)
@@ -212,6 +219,7 @@ typedef struct fmo_hermite_exchange_args {
     fmo_hermite_exchange_pairs bra, ket;
     bool same;        /* bra and ket are the same list */
     int planes;       /* of the grid (y): threads for a quartet */
+    int4 ang_mom;     /* of the four shells */
     const int2 *list; /* bra; ket and code of the density factor (FMO_GPU_KET_BITS) */
     const unsigned *count;
     float prim_cutoff; /* for the product of both bounds and the density factor of a primitive
@@ -233,10 +241,10 @@ typedef struct fmo_hermite_block {
 /* The kernels of one object file of exchange.cu, by class; NULL: in another one, or there is none.
  * of_operator: K of an operator other than 1/r, for one build. */
 typedef struct fmo_hermite_kernels {
-    fmo_hermite_block block[FMO_ERI_GPU_COUNT];
-    fmo_hermite_exchange_kernel *kernel[FMO_ERI_GPU_COUNT];
-    fmo_hermite_exchange_kernel *of_operator[FMO_ERI_GPU_COUNT];
-    fmo_hermite_group_kernel *group[FMO_ERI_GPU_COUNT];
+    fmo_hermite_block block[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_exchange_kernel *of_operator[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
 } fmo_hermite_kernels;
 
 typedef struct fmo_hermite_variant {

@@ -80,7 +80,7 @@ template <int N> __device__ __forceinline__ void expand_product(const maker &m, 
             fmo_blocks_expand(la, lb, z, d, H);                 \
         }                                                       \
     }
-    FMO_PAIR_GPU_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_PAIR_UNROLLED_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
 }
 
