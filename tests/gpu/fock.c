@@ -57,13 +57,13 @@ static fmo_status build(const fmo_basis *basis, const setting *s, double cutoff,
     return status;
 }
 
-/* Whether a setting supports a basis. With d shells, or without FMO_EXPERIMENTS, some settings are
- * refused. */
+/* Whether a setting supports a basis. With d or f shells, or without FMO_EXPERIMENTS, some settings
+ * are refused. */
 static int goes(const fmo_basis *basis, const setting *s)
 {
     if (s->mode == FMO_MODE_FUSED && !fmo_scatter_is_built(s->scatter, s->commit)) return 0;
-    const int d_shells = fmo_basis_shell_num(basis, 2) > 0;
-    return !d_shells ||
+    const int high_l = fmo_basis_shell_num(basis, 2) > 0 || fmo_basis_shell_num(basis, 3) > 0;
+    return !high_l ||
            (s->mode == FMO_MODE_FUSED && fmo_scatter_takes_all_shells(s->scatter, s->commit));
 }
 
@@ -119,7 +119,8 @@ static void compare(const char *name, const fmo_basis *basis, const double *D, d
         const fmo_status status = build(basis, &list[s], cutoff, D, J, K, &gpu, &err);
         if (!goes(basis, &list[s])) {
             CHECK(status == FMO_ERR_UNSUPPORTED &&
-                      (strstr(err.message, "d shells") || strstr(err.message, "FMO_EXPERIMENTS")),
+                      (strstr(err.message, "d shells") || strstr(err.message, "f shells") ||
+                       strstr(err.message, "FMO_EXPERIMENTS")),
                   "%s: %s", label, err.message);
             continue;
         }

@@ -35,12 +35,14 @@ static inline void system_add_shell(test_system *s, int l, int depth, unsigned l
     const int shell = s->shells++;
     s->nucleus[shell] = s->nuclei - 1;
     s->ang_mom[shell] = l;
+    double norm = 1.0;
+    for (int m = 3; m < 2 * l; m += 2) norm /= sqrt(m);
     for (int k = 0; k < depth; k++, s->prims++) {
         const double a = 0.1 * pow(300.0, check_random(seed));
         s->prim_shell[s->prims] = shell;
         s->exponent[s->prims] = a;
         s->coefficient[s->prims] = (0.2 + 0.8 * check_random(seed)) * pow(2 * a / M_PI, 0.75) *
-                                   pow(2 * sqrt(a), l) / depth;
+                                   norm * pow(2 * sqrt(a), l) / depth;
     }
     const int functions = s->cartesian ? (l + 1) * (l + 2) / 2 : 2 * l + 1;
     for (int c = 0; c < functions; c++, s->aos++) {
