@@ -57,31 +57,33 @@ static __host__ __device__ constexpr fmo_matrix_sizes fmo_matrix_sizes_of(int la
     const int side = s.order + 1;
     s.doubles = 2 * FMO_MATRIX_EXPANSION + side * side * side + side +
                 s.rows * (s.G_row > s.V_row ? s.G_row : s.V_row) + 2 * s.sums;
-    s.ints = s.hermites + 4 * s.bra_steps + 8 * s.term_tiles + s.chunks * s.rows + 8 * s.ket_tiles;
+    s.ints = s.hermites + 4 * s.bra_steps + 8 * s.term_tiles + s.chunks * s.rows + 8 * s.ket_tiles +
+             s.sums;
     return s;
 }
 
 /* What the kernels are compiled for: warps of a team, teams of a block, the most tiles of rows, of
- * columns of G and of integrals, and the resident blocks of a multiprocessor for which the number
- * of registers is limited. */
-template <int WARPS, int TEAMS, int ROWS, int TERMS, int KETS, int BLOCKS> struct fmo_matrix_form {
+ * columns of G and of integrals, the order of a class, and the resident blocks of a multiprocessor
+ * for which the number of registers is limited. */
+template <int WARPS, int TEAMS, int ROWS, int TERMS, int KETS, int ORDER, int BLOCKS>
+struct fmo_matrix_form {
     static constexpr int warps = WARPS, teams = TEAMS, threads = 32 * WARPS * TEAMS;
     static constexpr int rows = ROWS, terms = TERMS, kets = KETS, blocks = BLOCKS;
     static constexpr int own_rows = (ROWS + WARPS - 1) / WARPS;
     static constexpr int own_kets = (KETS + WARPS - 1) / WARPS;
+    static constexpr int own_hermites = (FMO_HERMITE_COUNT(ORDER) + 31) / 32;
     static constexpr bool fits(const fmo_matrix_sizes &s)
     {
-        return s.term_tiles <= TERMS && s.ket_tiles <= KETS;
+        return s.term_tiles <= TERMS && s.ket_tiles <= KETS && s.order <= ORDER;
     }
     static constexpr int bytes(const fmo_matrix_sizes &s)
     {
         return TEAMS * s.doubles * (int)sizeof(double) + s.ints * (int)sizeof(int);
     }
 };
-typedef fmo_matrix_form<1, 4, 4, 3, 3, 3> fmo_matrix_small;
-typedef fmo_matrix_form<4, 1, 5, 5, 5, 3> fmo_matrix_middle;
-typedef fmo_matrix_form<4, 1, 5, 11, 13, 2> fmo_matrix_large;
-enum { FMO_MATRIX_OWN = (FMO_HERMITE_COUNT(FMO_ERI_ORDER_MAX) + 31) / 32 };
+typedef fmo_matrix_form<1, 4, 4, 3, 3, 9, 3> fmo_matrix_small;
+typedef fmo_matrix_form<4, 1, 5, 5, 5, 10, 3> fmo_matrix_middle;
+typedef fmo_matrix_form<4, 1, 5, 11, 13, FMO_ERI_ORDER_MAX, 2> fmo_matrix_large;
 
 /* The team waits for all its threads. */
 template <class F> static __device__ __forceinline__ void fmo_matrix_wait(void)
@@ -126,6 +128,7 @@ typedef struct fmo_matrix_team {
     int *hermite;                   /* [hermites] see warp.cuh */
     int *bra_at, *ket_at;           /* codes of Hermite functions (fmo_matrix_code) */
     int *bra_product, *ket_product; /* of products of functions (fmo_matrix_product) */
+    int *sum_at;                    /* [sums] of elements of D and sums (fmo_matrix_sum) */
 } fmo_matrix_team;
 
 /* The code of a Hermite function: its place in the cube, and its powers, four bits each. Those
@@ -147,6 +150,20 @@ static __device__ int fmo_matrix_product(int la, int lb, int number)
     for (int x = 0; x < 3; x++)
         code |= (4 * fmo_shell_power(la, a, x) + fmo_shell_power(lb, b, x)) << 4 * x;
     return code;
+}
+
+/* Where element number o of the blocks ik, il, jk and jl is: numbers of its functions in the two
+ * shells, and whether these are j instead of i and l instead of k; stored as a code. */
+typedef struct fmo_matrix_sum {
+    int row, column, second, last;
+} fmo_matrix_sum;
+static __device__ int fmo_matrix_sum_code(int N0, int N1, int N2, int N3, int o)
+{
+    const int half = N0 * (N2 + N3), second = o >= half;
+    const int in_half = second ? o - half : o, first = (second ? N1 : N0) * N2;
+    const int last = in_half >= first, at = last ? in_half - first : in_half;
+    const int columns = last ? N3 : N2;
+    return at / columns | at % columns << 8 | second << 16 | last << 17;
 }
 
 /* Divides the shared memory and fills the tables of the block. */
@@ -178,6 +195,7 @@ template <class F> static __device__ fmo_matrix_team fmo_matrix_begin(int4 l, do
     s.ket_at = s.bra_at + 4 * s.size.bra_steps;
     s.bra_product = s.ket_at + 8 * s.size.term_tiles;
     s.ket_product = s.bra_product + s.size.chunks * s.size.rows;
+    s.sum_at = s.ket_product + 8 * s.size.ket_tiles;
     fmo_warp_begin(s.size.order, s.hermite);
     for (int k = threadIdx.x; k < 4 * s.size.bra_steps; k += F::threads)
         s.bra_at[k] = fmo_matrix_code(side, k, s.size.bra_terms);
@@ -187,6 +205,8 @@ template <class F> static __device__ fmo_matrix_team fmo_matrix_begin(int4 l, do
         s.bra_product[k] = fmo_matrix_product(s.la, s.lb, k);
     for (int k = threadIdx.x; k < 8 * s.size.ket_tiles; k += F::threads)
         s.ket_product[k] = fmo_matrix_product(s.lc, s.ld, k);
+    for (int k = threadIdx.x; k < s.size.sums; k += F::threads)
+        s.sum_at[k] = fmo_matrix_sum_code(s.N0, s.N1, s.N2, s.N3, k);
     __syncthreads();
     return s;
 }
@@ -325,19 +345,11 @@ static __device__ __forceinline__ void fmo_matrix_store_integrals(const fmo_matr
     }
 }
 
-/* Where element number o of the blocks ik, il, jk and jl is: numbers of its functions in the two
- * shells, and whether these are j instead of i and l instead of k. */
-typedef struct fmo_matrix_sum {
-    int row, column, second, last;
-} fmo_matrix_sum;
 static __device__ __forceinline__ fmo_matrix_sum fmo_matrix_find_sum(const fmo_matrix_team &s,
                                                                      int o)
 {
-    const int half = s.N0 * (s.N2 + s.N3), second = o >= half;
-    const int in_half = second ? o - half : o, first = (second ? s.N1 : s.N0) * s.N2;
-    const int last = in_half >= first, at = last ? in_half - first : in_half;
-    const int columns = last ? s.N3 : s.N2;
-    return {at / columns, at % columns, second, last};
+    const int code = s.sum_at[o];
+    return {code & 255, code >> 8 & 255, code >> 16 & 1, code >> 17};
 }
 
 /* Adds the terms of the integrals in rows [first, end) to the sums. */
@@ -390,7 +402,7 @@ static __device__ void fmo_matrix_prepare(const fmo_hermite_exchange_args &a,
             a.matrices.op
                 ? fmo_prim_quartet_make_of(a.matrices.op, a.boys, s.size.order, &p, &q, AC)
                 : fmo_prim_quartet_make(a.boys, s.size.order, &p, &q, AC);
-        fmo_warp_coulomb<FMO_MATRIX_OWN>(z, s.size.order, s.hermite, s.start, s.R);
+        fmo_warp_coulomb<F::own_hermites>(z, s.size.order, s.hermite, s.start, s.R);
     }
 }
 

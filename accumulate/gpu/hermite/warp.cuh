@@ -60,6 +60,7 @@ static __device__ void fmo_warp_coulomb(const fmo_prim_quartet &z, int order, co
         FMO_UNROLL
         for (int n = 0; n < OWN; n++) {
             const int k = lane + 32 * n;
+            if (32 * n >= num) break; /* the whole warp */
             if (k >= num) continue;
             const int code = hermite[k], at = code & 0xffff, axis = code >> 16 & 15;
             const int power = code >> 20;
@@ -73,8 +74,10 @@ static __device__ void fmo_warp_coulomb(const fmo_prim_quartet &z, int order, co
         }
         __syncwarp();
         FMO_UNROLL
-        for (int n = 0; n < OWN; n++)
+        for (int n = 0; n < OWN; n++) {
+            if (32 * n >= num) break;
             if (lane + 32 * n < num) R[hermite[lane + 32 * n] & 0xffff] = value[n];
+        }
         __syncwarp();
     }
 }

@@ -175,7 +175,7 @@ _LONG, _LARGE = 0.2, 100
 class Plan(Strict):
     """J and K for as many densities of one molecule as wanted.
 
-    mol: an fmo.Molecule or a molecule of PySCF, with s, p, d and f shells (f on the CPU). Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
+    mol: an fmo.Molecule or a molecule of PySCF, with s, p, d and f shells. Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
     plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
 
     nao: number of functions. mode: what mode="auto" became.
