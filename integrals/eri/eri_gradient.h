@@ -65,7 +65,8 @@ typedef struct fmo_gradient_tables {
 #ifdef __cplusplus
 extern "C"
 #endif
-void fmo_gradient_make_tables(fmo_gradient_tables *tables);
+    void
+    fmo_gradient_make_tables(fmo_gradient_tables *tables);
 
 /* The first functions of a shell: of the s partner or s shell, and of the p or d shell. */
 typedef struct fmo_gradient_functions {
@@ -98,6 +99,40 @@ typedef struct fmo_gradient_quartet {
 } fmo_gradient_quartet;
 
 /* ---- Hermite integrals ---------------------------------------------------------------------- */
+
+/* Order and powers of Hermite function k as in eri_slice.h, to one order more. */
+FMO_HD int fmo_gradient_order(int k)
+{
+    return fmo_slice_order(k) + (k >= 165);
+}
+FMO_HD int fmo_gradient_power(int k, int axis)
+{
+    const int order = fmo_gradient_order(k), i = k - FMO_HERMITE_COUNT(order - 1);
+    const int rest = fmo_slice_row(i) + (i >= 45), v = i - fmo_slice_flat(rest, 0);
+    return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
+}
+
+/* Computes R_tuv to order L from start and PQ, as fmo_md_derivatives. */
+FMO_HD void fmo_gradient_integrals(int L, const double *start, const double *PQ, double *r)
+{
+    r[0] = start[L];
+    FMO_MD_UNROLL
+    for (int m = L - 1; m >= 0; m--) {
+        FMO_MD_UNROLL
+        for (int k = FMO_HERMITE_COUNT(L) - 1; k > 0; k--) {
+            if (fmo_gradient_order(k) > L - m) continue;
+            const int t = fmo_gradient_power(k, 0), u = fmo_gradient_power(k, 1);
+            const int v = fmo_gradient_power(k, 2);
+            const int x = t > 0 ? 0 : u > 0 ? 1 : 2, below = (x == 0 ? t : x == 1 ? u : v) - 1;
+            double value = PQ[x] * r[fmo_slice_at(t - (x == 0), u - (x == 1), v - (x == 2))];
+            if (below > 0)
+                value +=
+                    below * r[fmo_slice_at(t - 2 * (x == 0), u - 2 * (x == 1), v - 2 * (x == 2))];
+            r[k] = value;
+        }
+        r[0] = start[m];
+    }
+}
 
 /* Computes F[0..L] for L up to one order more than the tables: F_L then follows from the next two
  * lower orders, upwards from T = 1 on, where that loses one digit at most, and by its Taylor series
@@ -254,8 +289,8 @@ FMO_HD void fmo_gradient_shifts(const fmo_gradient_tables *t, const fmo_gradient
     double PB[3];
     for (int x = 0; x < 3; x++) PB[x] = of->prim.PA[x] + of->AB[x];
     for (int k = lane; k < FMO_HERMITE_COUNT(of->la) * na; k += lanes)
-        first[k] = fmo_gradient_shift(t, of->la, k / na, k % na, of->prim.PA, half,
-                                      of->prim.ratio[0]);
+        first[k] =
+            fmo_gradient_shift(t, of->la, k / na, k % na, of->prim.PA, half, of->prim.ratio[0]);
     for (int k = lane; k < FMO_HERMITE_COUNT(of->lb) * nb; k += lanes)
         second[k] = fmo_gradient_shift(t, of->lb, k / nb, k % nb, PB, half, of->prim.ratio[1]);
 }
@@ -313,8 +348,7 @@ FMO_HD void fmo_gradient_first_centre(const fmo_gradient_record *prim, const dou
     FMO_UNROLL
     for (int x = 0; x < 3; x++)
         to[x] += sign * a * parts->both[x] - 2.0 * prim->p * a * b * AB[x] * parts->energy +
-                 2.0 * prim->p *
-                     (a * parts->of[2 * side + 1][x] - b * parts->of[2 * side][x]);
+                 2.0 * prim->p * (a * parts->of[2 * side + 1][x] - b * parts->of[2 * side][x]);
 }
 
 /* Adds integrals of monomials m and k with the derivatives with respect to P, value[4], and returns
@@ -335,8 +369,7 @@ FMO_HD void fmo_gradient_integral(const fmo_gradient_quartet *z, const double *r
             factor *= q.factor;
             for (int n = 0; n < q.power; n++) factor *= twice[1];
             value[0] += factor * r[t->sum[p.to][q.to]];
-            for (int x = 0; x < 3; x++)
-                value[1 + x] += factor * r[t->sum[t->up[p.to][x]][q.to]];
+            for (int x = 0; x < 3; x++) value[1 + x] += factor * r[t->sum[t->up[p.to][x]][q.to]];
         }
     }
 }
@@ -378,8 +411,7 @@ FMO_HD void fmo_gradient_lower(const fmo_gradient_tables *t, int l, int m, const
                                int stride, double K, double *to)
 {
     if (m >= FMO_HERMITE_COUNT(l - 1)) return;
-    for (int x = 0; x < 3; x++)
-        to[x] += (t->power[m][x] + 1) * D[t->up[m][x] * stride] * K;
+    for (int x = 0; x < 3; x++) to[x] += (t->power[m][x] + 1) * D[t->up[m][x] * stride] * K;
 }
 
 /* Adds the derivatives with respect to the shells' distances from P and Q: of every block of D with

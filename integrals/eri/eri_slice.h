@@ -37,7 +37,7 @@ FMO_HD int fmo_slice_flat(int t, int u)
 FMO_HD int fmo_slice_row(int k)
 {
     return (k >= 1) + (k >= 3) + (k >= 6) + (k >= 10) + (k >= 15) + (k >= 21) + (k >= 28) +
-           (k >= 36) + (k >= 45);
+           (k >= 36);
 }
 
 /* Number, on the outside axes, of function c on the body's axes. */
@@ -57,7 +57,7 @@ FMO_HD int fmo_slice_at(int t, int u, int v)
 FMO_HD int fmo_slice_order(int k)
 {
     return (k >= 1) + (k >= 4) + (k >= 10) + (k >= 20) + (k >= 35) + (k >= 56) + (k >= 84) +
-           (k >= 120) + (k >= 165);
+           (k >= 120);
 }
 FMO_HD int fmo_slice_power(int k, int axis)
 {
@@ -66,7 +66,7 @@ FMO_HD int fmo_slice_power(int k, int axis)
     const int v = i - fmo_slice_flat(rest, 0);
     return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
 }
-FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX < 9, "eri_slice.h: numbers of R_tuv go to order 9")
+FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
 
 /* Computes R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)

@@ -101,8 +101,7 @@ static void add_potential(const host_gradient *h, fmo_operator of, int pair_clas
                                   2.0 * side.prim.k, block);
         fmo_gradient_hermite(&h->tables, &side, block, H);
         fmo_gradient_start(fmo_boys.row[0][0], of, order, p * q * (rs * rs), R2, rs, start);
-        const double *const r =
-            fmo_gradient_derivatives(&h->tables, order, start, PQ, work, 0, 1);
+        const double *const r = fmo_gradient_derivatives(&h->tables, order, start, PQ, work, 0, 1);
         for (int k = 0; k < FMO_HERMITE_COUNT(L); k++)
             for (int m = 0; m < FMO_HERMITE_COUNT(fmo_pair_order(pair_class)); m++)
                 V[k] += (fmo_slice_order(m) % 2 ? -1 : 1) * H[m] * r[h->tables.sum[k][m]];
@@ -156,9 +155,10 @@ static void check(const char *name, const test_system *s, fmo_operator of)
         double want[COMPONENTS_MAX], got[COMPONENTS_MAX] = {0.0}, largest = 0.0;
         CHECK(fmo_fock_gradient(plan, &term, 1, want, &err) == FMO_OK, "%s", err.message);
         for (int x = 0; x < num; x++) largest = fmax(largest, fabs(want[x]));
-        (part ? exchange_gradient : coulomb_gradient)(&h, of.full == 0.0 && of.long_range == 0.0 ? (fmo_operator){1.0, 0.0, 0.0} : of, 1.0, got);
-        const double worst =
-            check_close(name, got, want, (size_t)num, 3, 1e-12 * largest, 0.0);
+        (part ? exchange_gradient : coulomb_gradient)(
+            &h, of.full == 0.0 && of.long_range == 0.0 ? (fmo_operator){1.0, 0.0, 0.0} : of, 1.0,
+            got);
+        const double worst = check_close(name, got, want, (size_t)num, 3, 1e-12 * largest, 0.0);
         printf("%s, %s: largest component %.3g, difference %.1e\n", name, part ? "K" : "J", largest,
                worst);
     }

@@ -116,8 +116,8 @@ static int make_record(const fmo_basis *b, const fmo_gradient_set *i, const fmo_
     const double bound = largest_bound(i, j, to->ratio, AB, prim);
     if (bound < threshold) return 0;
     to->bound = rounded_up(bound);
-    to->slope = rounded_up(bound * ((2 * order + 1) / sqrt(2 * order + 3.0) * sqrt(p) +
-                                    2.0 * a * c / p * sqrt(r2)));
+    to->slope = rounded_up(
+        bound * ((2 * order + 1) / sqrt(2 * order + 3.0) * sqrt(p) + 2.0 * a * c / p * sqrt(r2)));
     return 1;
 }
 
@@ -237,7 +237,8 @@ static int join_lists(const growing_list *from, size_t stride, int threads, fmo_
     return good;
 }
 
-/* Makes the pairs of every threads-th set with those before it; returns 0 if memory is exhausted. */
+/* Makes the pairs of every threads-th set with those before it; returns 0 if memory is exhausted.
+ */
 static int make_some(const fmo_basis *basis, const fmo_gradient_lists *lists, double threshold,
                      int thread, int threads, growing_list *own)
 {

@@ -1,0 +1,271 @@
+/* The derivative of K: quartets that pass screening, each computed by the lanes of a warp
+ * (integrals/eri/eri_gradient.h). A warp takes items, a bra with some tiles of kets, sums the
+ * derivatives of the bra over them, and adds those of the kets quartet by quartet. Compiled once
+ * for each part of the classes, with FMO_PART set to its number. */
+#include "accumulate/gpu/gradient/gradient.h"
+
+namespace {
+
+enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
+
+/* Most bytes of sums that a block keeps in shared memory. */
+enum { SUMS_BYTES = 16 << 10 };
+
+typedef struct exchange_args {
+    fmo_gradient_pairs bra, ket;
+    bool same;         /* bra and ket are the same list */
+    int tiles, chunks; /* tiles of kets of an item; items of a bra */
+    const fmo_gradient_tables *tables;
+    const double *boys;
+    fmo_operator of;
+    const fmo_gradient_density *term;
+    int term_num, nao, sets;
+    const float *block_max, *row_max;
+    float cutoff, prim_cutoff;
+    unsigned *item;
+    fmo_gradient_sums sums;
+    bool sums_shared;
+} exchange_args;
+
+__device__ __forceinline__ float estimate(float bound, float slope, float2 ket)
+{
+    return fmaxf(bound * ket.y, slope * ket.x);
+}
+
+__device__ __forceinline__ double sum_lanes(double x)
+{
+    for (int offset = 16; offset; offset /= 2) x += __shfl_xor_sync(0xffffffffu, x, offset);
+    return x;
+}
+
+/* The largest product of two density elements of K that a quartet is multiplied with. */
+__device__ __forceinline__ float density_of(const exchange_args &a, const fmo_gradient_pair &bra,
+                                            const fmo_gradient_pair &ket)
+{
+    const float *const i = a.block_max + (size_t)bra.set[0] * a.sets;
+    const float *const j = a.block_max + (size_t)bra.set[1] * a.sets;
+    return i[ket.set[0]] * j[ket.set[1]] + i[ket.set[1]] * j[ket.set[0]];
+}
+
+/* True if the quartet has a derivative that counts: not all functions are on one nucleus. */
+__device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradient_pair &bra,
+                                       const fmo_gradient_pair &ket, float density)
+{
+    const int nucleus = bra.nucleus[0];
+    const bool alone =
+        bra.nucleus[1] == nucleus && ket.nucleus[0] == nucleus && ket.nucleus[1] == nucleus;
+    return !alone &&
+           estimate(bra.bound, bra.slope, make_float2(ket.bound, ket.slope)) * density >= a.cutoff;
+}
+
+/* Adds all primitive quartets of two pairs to sum[9]. */
+template <int BRA, int KET>
+__device__ __forceinline__ void
+add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_gradient_pair &bra,
+            const fmo_gradient_pair &ket, float density, bool half, double *work, double *sum)
+{
+    const int lane = threadIdx.x % 32;
+    fmo_gradient_quartet z = {};
+    z.tables = t;
+    z.boys = a.boys;
+    z.of = a.of;
+    z.term = a.term;
+    z.term_num = a.term_num;
+    z.nao = a.nao;
+    z.bra.pair_class = BRA;
+    z.bra.la = fmo_pair_ang_mom(BRA, 0);
+    z.bra.lb = fmo_pair_ang_mom(BRA, 1);
+    z.ket.pair_class = KET;
+    z.ket.la = fmo_pair_ang_mom(KET, 0);
+    z.ket.lb = fmo_pair_ang_mom(KET, 1);
+    z.bra.a = bra.functions[0];
+    z.bra.b = bra.functions[1];
+    z.ket.a = ket.functions[0];
+    z.ket.b = ket.functions[1];
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        z.AC[x] = bra.A[x] - ket.A[x];
+        z.bra.AB[x] = bra.AB[x];
+        z.ket.AB[x] = ket.AB[x];
+    }
+#pragma unroll 1
+    for (int m = bra.begin; m < bra.begin + bra.num; m++) {
+        z.bra.prim = a.bra.record[m];
+        if (half) z.bra.prim.k *= 0.5;
+#pragma unroll 1
+        for (int n = ket.begin; n < ket.begin + ket.num; n++) {
+            z.ket.prim = a.ket.record[n];
+            if (estimate(z.bra.prim.bound, z.bra.prim.slope,
+                         make_float2(z.ket.prim.bound, z.ket.prim.slope)) *
+                    density <
+                a.prim_cutoff)
+                continue;
+            fmo_gradient_exchange(&z, work, lane, 32, sum);
+        }
+    }
+}
+
+/* Adds the derivatives with respect to the ket's nuclei from those of a quartet. */
+__device__ __forceinline__ void add_ket(const exchange_args &a, unsigned long long *sums,
+                                        const fmo_gradient_pair &ket, const double *sum)
+{
+    const int lane = threadIdx.x % 32;
+    double own = 0.0;
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        const double both = sum_lanes(sum[3 + x]), first = sum_lanes(sum[6 + x]);
+        if (lane == x) own = first;
+        if (lane == 3 + x) own = -both - first;
+    }
+    if (lane < 6) fmo_gradient_add(a.sums, sums, 3 * ket.nucleus[lane / 3] + lane % 3, own);
+}
+
+/* Adds the derivatives with respect to the bra's nuclei. */
+__device__ __forceinline__ void add_bra(const exchange_args &a, unsigned long long *sums,
+                                        const fmo_gradient_pair &bra, const double *sum)
+{
+    const int lane = threadIdx.x % 32;
+    double own = 0.0;
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        const double first = sum_lanes(sum[x]), both = sum_lanes(sum[3 + x]);
+        if (lane == x) own = first;
+        if (lane == 3 + x) own = both - first;
+    }
+    if (lane < 6) fmo_gradient_add(a.sums, sums, 3 * bra.nucleus[lane / 3] + lane % 3, own);
+}
+
+/* Computes one item: a bra with tiles [first, end) of kets. */
+template <int BRA, int KET>
+__device__ __forceinline__ void add_item(const exchange_args &a, const fmo_gradient_tables *t,
+                                         int own, int first, int end, double *work,
+                                         unsigned long long *sums)
+{
+    const fmo_gradient_pair &bra = a.bra.pair[own];
+    const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : a.ket.num;
+    const float most = 2.0f * a.row_max[bra.set[0]] * a.row_max[bra.set[1]];
+    double of_bra[6] = {};
+    for (int tile = first; tile < end && tile * TILE < kets; tile++) {
+        if (estimate(bra.bound, bra.slope, a.ket.tile[tile]) * most < a.cutoff) continue;
+        const int mine = tile * TILE + lane;
+        float density = 0.0f;
+        bool stays = false;
+        if (mine < kets) {
+            const fmo_gradient_pair &ket = a.ket.pair[mine];
+            density = density_of(a, bra, ket);
+            stays = counts(a, bra, ket, density);
+        }
+        unsigned open = __ballot_sync(0xffffffffu, stays);
+#pragma unroll 1
+        for (; open; open &= open - 1) {
+            const int from = __ffs((int)open) - 1, number = tile * TILE + from;
+            const fmo_gradient_pair &ket = a.ket.pair[number];
+            double sum[9] = {};
+            add_quartet<BRA, KET>(a, t, bra, ket, __shfl_sync(0xffffffffu, density, from),
+                                  a.same && number == own, work, sum);
+            add_ket(a, sums, ket, sum);
+            FMO_UNROLL
+            for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
+        }
+    }
+    add_bra(a, sums, bra, of_bra);
+}
+
+/* Doubles of `work` of a warp. */
+template <int CLASS> __host__ __device__ __forceinline__ int work_doubles(void)
+{
+    constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
+    return fmo_gradient_layout_of(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
+                                  fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1))
+        .all;
+}
+constexpr int tables_bytes = (sizeof(fmo_gradient_tables) + 15) / 16 * 16;
+
+/* Computes items until there are none left. */
+template <int CLASS>
+__global__ void __launch_bounds__(THREADS) exchange(const __grid_constant__ exchange_args a)
+{
+    constexpr int BRA = fmo_eri_class_bra(CLASS), KET = fmo_eri_class_ket(CLASS);
+    extern __shared__ double shared[];
+    fmo_gradient_tables *const t = (fmo_gradient_tables *)shared;
+    double *const works = shared + tables_bytes / sizeof(double);
+    double *const work = works + threadIdx.x / 32 * work_doubles<CLASS>();
+    unsigned long long *const own_sums =
+        (unsigned long long *)(works + WARPS * work_doubles<CLASS>());
+    unsigned long long *const sums = a.sums_shared ? own_sums : a.sums.sum;
+    const unsigned items = (unsigned)(a.bra.num * a.chunks);
+    for (unsigned k = threadIdx.x; k < sizeof *t; k += THREADS)
+        ((unsigned char *)t)[k] = ((const unsigned char *)a.tables)[k];
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
+    __syncthreads();
+    for (;;) {
+        unsigned item = 0;
+        if (threadIdx.x % 32 == 0) item = atomicAdd(a.item, 1u);
+        item = __shfl_sync(0xffffffffu, item, 0);
+        if (item >= items) break;
+        const int first = (int)(item % (unsigned)a.chunks) * a.tiles;
+        add_item<BRA, KET>(a, t, (int)(item / (unsigned)a.chunks), first, first + a.tiles, work,
+                           sums);
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
+        if (own_sums[k]) atomicAdd(&a.sums.sum[k], own_sums[k]);
+}
+
+/* Sets the arguments and launches the kernel of a class. */
+template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass)
+{
+    constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
+    const fmo_gpu_gradient &h = *pass->h;
+    if (!h.pairs[bra].num || !h.pairs[ket].num) return cudaSuccess;
+    const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
+    const bool sums_shared = sums_bytes <= SUMS_BYTES;
+    const size_t bytes = tables_bytes + WARPS * work_doubles<CLASS>() * sizeof(double) +
+                         (sums_shared ? sums_bytes : 0);
+    const int all = (h.pairs[ket].num + TILE - 1) / TILE;
+    int blocks = 0;
+    FMO_GPU_TRY(cudaFuncSetAttribute(exchange<CLASS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)bytes));
+    FMO_GPU_TRY(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>, THREADS, bytes));
+    const int grid = blocks * pass->processors, warps = grid * WARPS;
+    /* about 16 items for each warp */
+    const int wanted = (16 * warps + h.pairs[bra].num - 1) / h.pairs[bra].num;
+    const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
+    const exchange_args args = {h.pairs[bra],
+                                h.pairs[ket],
+                                bra == ket,
+                                tiles,
+                                (all + tiles - 1) / tiles,
+                                h.tables,
+                                pass->boys,
+                                pass->of,
+                                pass->exchange,
+                                pass->term_num,
+                                h.nao,
+                                h.sets,
+                                h.block_max,
+                                h.row_max,
+                                pass->cutoff,
+                                pass->prim_cutoff,
+                                h.item + CLASS,
+                                h.sums,
+                                sums_shared};
+    exchange<CLASS><<<(unsigned)grid, THREADS, bytes, pass->stream>>>(args);
+    return cudaGetLastError();
+}
+
+} // namespace
+
+#define CAT_(a, b) a##b
+#define CAT(a, b)  CAT_(a, b)
+
+/* The part of a class: those of one bra class. */
+cudaError_t CAT(fmo_gradient_exchange_, FMO_PART)(const fmo_gradient_pass *pass)
+{
+#define ROW(e, name, li, lj, lk, ll, bra, ket) \
+    if constexpr ((bra) == FMO_PART) FMO_GPU_TRY(launch<e>(pass));
+    FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+    return cudaSuccess;
+}
