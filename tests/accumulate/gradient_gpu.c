@@ -3,6 +3,7 @@
 #include <fmo/gradient.h>
 
 #include "accumulate/gpu/gradient/lists.h"
+#include "integrals/eri/eri_gradient_low.h"
 
 #include "tests/support/system.h"
 
@@ -15,7 +16,8 @@ typedef struct host_gradient {
     const fmo_basis *basis;
     fmo_gradient_lists lists;
     fmo_gradient_tables tables;
-    double *D; /* [function_num][function_num] */
+    double *D;   /* [function_num][function_num] */
+    int compare; /* 1: also with the arithmetic of s and p shells */
 } host_gradient;
 
 static fmo_gradient_side side_of(const fmo_gradient_list *list, int pair_class, int record)
@@ -36,6 +38,18 @@ static void add(double *gradient, int nucleus, double sign, const double *of)
     for (int x = 0; x < 3; x++) gradient[3 * nucleus + x] += sign * of[x];
 }
 
+/* Compares the arithmetic of s and p shells with that of all shells. */
+static void compare_low(const fmo_gradient_quartet *z, double *work)
+{
+    double want[9] = {0.0}, got[9] = {0.0};
+    if (z->bra.la > 1 || z->ket.la > 1) return;
+    fmo_gradient_exchange(z, work, 0, 1, want);
+    fmo_gradient_low_exchange(z->bra.la, z->bra.lb, z->ket.la, z->ket.lb, z, got);
+    double largest = 1e-10;
+    for (int x = 0; x < 9; x++) largest = fmax(largest, fabs(want[x]));
+    check_close("s and p shells", got, want, 9, 3, 1e-12 * largest, 0.0);
+}
+
 /* Adds the derivatives of all primitive quartets of two pairs. */
 static void add_quartet(const host_gradient *h, const int *classes, int bra, int ket,
                         fmo_gradient_quartet *z, double *work, double *gradient)
@@ -51,6 +65,7 @@ static void add_quartet(const host_gradient *h, const int *classes, int bra, int
             z->ket = side_of(kets, classes[1], n);
             if (bras == kets && bra == ket) z->bra.prim.k *= 0.5;
             fmo_gradient_exchange(z, work, 0, 1, sum);
+            if (h->compare) compare_low(z, work);
         }
     add(gradient, b->nucleus[0], 1.0, sum);
     add(gradient, b->nucleus[1], 1.0, sum + 3);
@@ -138,7 +153,7 @@ static void check(const char *name, const test_system *s, fmo_operator of)
     const size_t n = (size_t)basis->function_num;
     const int num = 3 * s->nuclei;
     double *const density = random_density(s->aos, 1.0, &seed);
-    host_gradient h = {.basis = basis, .D = malloc(n * n * sizeof *h.D)};
+    host_gradient h = {.compare = 1, .basis = basis, .D = malloc(n * n * sizeof *h.D)};
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
     fmo_error err = {FMO_OK, ""};
