@@ -152,8 +152,8 @@ FMO_HD void fmo_gradient_boys(const double *boys, int L, double T, double *F)
 }
 
 /* Computes start[m] = factor (-2 rho)^m F_m of an operator, m <= L (operator_rules.h). */
-FMO_HD_ONCE void fmo_gradient_start(const double *boys, fmo_operator of, int L, double rho, double R2,
-                               double factor, double *start)
+FMO_HD_ONCE void fmo_gradient_start(const double *boys, fmo_operator of, int L, double rho,
+                                    double R2, double factor, double *start)
 {
     double F[FMO_GRADIENT_ORDER_MAX + 1], power = factor;
     fmo_gradient_boys(boys, L, rho * R2, F);
@@ -449,8 +449,8 @@ FMO_HD void fmo_gradient_distances(const fmo_gradient_quartet *z, double weight,
 
 /* Adds the derivatives of sum weight (D_ac D_bd + D_ad D_bc) (ab|cd) of a primitive quartet with
  * respect to A, to A and B together, and to C: to[9], a part of them in each lane. */
-FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *work, int lane, int lanes,
-                                  double *to)
+FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *work, int lane,
+                                       int lanes, double *to)
 {
     const int order = z->bra.la + z->bra.lb + z->ket.la + z->ket.lb + 1;
     const fmo_gradient_layout at =

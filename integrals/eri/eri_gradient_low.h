@@ -25,8 +25,9 @@ FMO_HD int fmo_gradient_product(int m, int n)
 
 /* Computes block[rows][columns] of a density in monomials, times `weight`. */
 FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t nao,
-                                   const fmo_gradient_low_shell *a, const fmo_gradient_low_shell *b,
-                                   double weight, double *block)
+                                        const fmo_gradient_low_shell *a,
+                                        const fmo_gradient_low_shell *b, double weight,
+                                        double *block)
 {
     const int rows = FMO_HERMITE_COUNT(l), columns = FMO_HERMITE_COUNT(m);
     double half_way[FMO_GRADIENT_LOW_BLOCK];
@@ -65,7 +66,7 @@ typedef struct fmo_gradient_low_factors {
 
 /* Adds the products of two blocks, first[a][c] second[b][d]. */
 FMO_HD_ONCE void fmo_gradient_low_products(int la, int lb, int lc, int ld, const double *first,
-                                      const double *second, fmo_gradient_low_factors *to)
+                                           const double *second, fmo_gradient_low_factors *to)
 {
     const int nc = FMO_HERMITE_COUNT(lc), nd = FMO_HERMITE_COUNT(ld);
     FMO_GPU_UNROLL
@@ -92,8 +93,8 @@ FMO_HD_ONCE void fmo_gradient_low_products(int la, int lb, int lc, int ld, const
 /* Adds the derivatives with respect to the distances of a block's two shells: D[row][column] with
  * the integrals contracted with the block of the other two shells. twice: 2p, 2q. */
 FMO_HD_ONCE void fmo_gradient_low_distances(int row, int column, int other_row, int other_column,
-                                       const double *D, const double *other, const double *r,
-                                       const double *twice, double *of_row, double *of_column)
+                                            const double *D, const double *other, const double *r,
+                                            const double *twice, double *of_row, double *of_column)
 {
     const int rows = FMO_HERMITE_COUNT(row), columns = FMO_HERMITE_COUNT(column);
     const int others = FMO_HERMITE_COUNT(other_column);
@@ -124,8 +125,8 @@ FMO_HD_ONCE void fmo_gradient_low_distances(int row, int column, int other_row, 
 }
 
 /* fmo_gradient_exchange; the angular momenta are 0 or 1. */
-FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld, const fmo_gradient_quartet *z,
-                                      double *to)
+FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
+                                           const fmo_gradient_quartet *z, double *to)
 {
     const int L = la + lb + lc + ld;
     const double p = z->bra.prim.p, q = z->ket.prim.p, rs = fmo_rsqrt(p + q);
