@@ -1,8 +1,11 @@
-/* The derivative of K: quartets that pass screening, each computed by the lanes of a warp
- * (integrals/eri/eri_gradient.h). A warp takes items, a bra with some tiles of kets, sums the
- * derivatives of the bra over them, and adds those of the kets quartet by quartet. Compiled once
- * for each part of the classes, with FMO_PART set to its number. */
+/* The derivative of K: quartets that pass screening, those of s and p shells computed by a thread
+ * each (integrals/eri/eri_gradient_low.h), others by a warp (eri_gradient.h). A warp takes items, a
+ * bra with some tiles of kets, sums the derivatives of the bra over them, and adds those of the
+ * kets quartet by quartet. Compiled once for each part of the classes, with FMO_PART set to its
+ * number. */
 #include "accumulate/gpu/gradient/gradient.h"
+
+#include "integrals/eri/eri_gradient_low.h"
 
 namespace {
 
@@ -58,13 +61,19 @@ __device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradien
            estimate(bra.bound, bra.slope, make_float2(ket.bound, ket.slope)) * density >= a.cutoff;
 }
 
+/* How the primitive quartets of a class are computed: by a warp each, in shared memory, or by a
+ * thread each, in registers. */
+template <int CLASS> constexpr bool is_low = CLASS < FMO_ERI_LOW_L_COUNT;
+
 /* Adds all primitive quartets of two pairs to sum[9]. */
-template <int BRA, int KET>
+template <int CLASS>
 __device__ __forceinline__ void
 add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_gradient_pair &bra,
             const fmo_gradient_pair &ket, float density, bool half, double *work, double *sum)
 {
-    const int lane = threadIdx.x % 32;
+    constexpr int BRA = fmo_eri_class_bra(CLASS), KET = fmo_eri_class_ket(CLASS);
+    constexpr int LA = fmo_pair_ang_mom(BRA, 0), LB = fmo_pair_ang_mom(BRA, 1);
+    constexpr int LC = fmo_pair_ang_mom(KET, 0), LD = fmo_pair_ang_mom(KET, 1);
     fmo_gradient_quartet z = {};
     z.tables = t;
     z.boys = a.boys;
@@ -72,16 +81,10 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
     z.term = a.term;
     z.term_num = a.term_num;
     z.nao = a.nao;
-    z.bra.pair_class = BRA;
-    z.bra.la = fmo_pair_ang_mom(BRA, 0);
-    z.bra.lb = fmo_pair_ang_mom(BRA, 1);
-    z.ket.pair_class = KET;
-    z.ket.la = fmo_pair_ang_mom(KET, 0);
-    z.ket.lb = fmo_pair_ang_mom(KET, 1);
-    z.bra.a = bra.functions[0];
-    z.bra.b = bra.functions[1];
-    z.ket.a = ket.functions[0];
-    z.ket.b = ket.functions[1];
+    z.bra.pair_class = BRA, z.bra.la = LA, z.bra.lb = LB;
+    z.ket.pair_class = KET, z.ket.la = LC, z.ket.lb = LD;
+    z.bra.a = bra.functions[0], z.bra.b = bra.functions[1];
+    z.ket.a = ket.functions[0], z.ket.b = ket.functions[1];
     FMO_UNROLL
     for (int x = 0; x < 3; x++) {
         z.AC[x] = bra.A[x] - ket.A[x];
@@ -100,12 +103,16 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
                     density <
                 a.prim_cutoff)
                 continue;
-            fmo_gradient_exchange(&z, work, lane, 32, sum);
+            if constexpr (is_low<CLASS>)
+                fmo_gradient_low_exchange(LA, LB, LC, LD, &z, sum);
+            else
+                fmo_gradient_exchange(&z, work, threadIdx.x % 32, 32, sum);
         }
     }
 }
 
 /* Adds the derivatives with respect to the ket's nuclei from those of a quartet. */
+template <int CLASS>
 __device__ __forceinline__ void add_ket(const exchange_args &a, unsigned long long *sums,
                                         const fmo_gradient_pair &ket, const double *sum)
 {
@@ -135,8 +142,93 @@ __device__ __forceinline__ void add_bra(const exchange_args &a, unsigned long lo
     if (lane < 6) fmo_gradient_add(a.sums, sums, 3 * bra.nucleus[lane / 3] + lane % 3, own);
 }
 
+/* The same by all lanes, each with derivatives of its own quartet; those without one are not
+ * `active`, and their sums are zero. */
+template <int CLASS>
+__device__ __forceinline__ void add_kets(const exchange_args &a, unsigned long long *sums,
+                                         const int *nucleus, bool active, const double *sum)
+{
+    FMO_UNROLL
+    for (int second = 0; second < 2; second++) {
+        const int lowest = __shfl_sync(0xffffffffu, nucleus[second], 0);
+        const int own = active ? nucleus[second] : lowest;
+        const bool same = __all_sync(0xffffffffu, own == lowest);
+        FMO_UNROLL
+        for (int x = 0; x < 3; x++) {
+            double value = second ? -sum[3 + x] - sum[6 + x] : sum[6 + x];
+            if (same) value = sum_lanes(value);
+            if (same ? threadIdx.x % 32 == 0 : active)
+                fmo_gradient_add(a.sums, sums, 3 * own + x, value);
+        }
+    }
+}
+
+/* A ket that passed screening, with the density that multiplies its quartet. */
+typedef struct queued_ket {
+    int ket;
+    float density;
+} queued_ket;
+
+/* Computes the first `num` quartets of the queue, up to one for each lane. */
+template <int CLASS>
+__device__ __forceinline__ void add_queue(const exchange_args &a, int own, const queued_ket *queue,
+                                          int num, unsigned long long *sums, double *of_bra)
+{
+    const int lane = threadIdx.x % 32;
+    const bool active = lane < num;
+    double sum[9] = {};
+    int nucleus[2] = {0, 0};
+    __syncwarp();
+    if (active) {
+        const queued_ket from = queue[lane];
+        const fmo_gradient_pair &ket = a.ket.pair[from.ket];
+        nucleus[0] = ket.nucleus[0];
+        nucleus[1] = ket.nucleus[1];
+        add_quartet<CLASS>(a, NULL, a.bra.pair[own], ket, from.density, a.same && from.ket == own,
+                           NULL, sum);
+    }
+    __syncwarp();
+    add_kets<CLASS>(a, sums, nucleus, active, sum);
+    FMO_UNROLL
+    for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
+}
+
+/* Computes one item, a bra with tiles [first, end) of kets, a quartet for each lane. Kets that pass
+ * screening wait in a queue until there are enough for all lanes. */
+template <int CLASS>
+__device__ __forceinline__ void add_low_item(const exchange_args &a, int own, int first, int end,
+                                             queued_ket *queue, unsigned long long *sums)
+{
+    const fmo_gradient_pair &bra = a.bra.pair[own];
+    const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : a.ket.num;
+    const float most = 2.0f * a.row_max[bra.set[0]] * a.row_max[bra.set[1]];
+    double of_bra[6] = {};
+    int queued = 0;
+    bool any = false;
+    for (int tile = first; tile < end && tile * TILE < kets; tile++) {
+        if (estimate(bra.bound, bra.slope, a.ket.tile[tile]) * most < a.cutoff) continue;
+        const int mine = tile * TILE + lane;
+        float density = 0.0f;
+        bool stays = false;
+        if (mine < kets) {
+            const fmo_gradient_pair &ket = a.ket.pair[mine];
+            density = density_of(a, bra, ket);
+            stays = counts(a, bra, ket, density);
+        }
+        const unsigned ballot = __ballot_sync(0xffffffffu, stays);
+        if (stays) queue[queued + __popc(ballot & ((1u << lane) - 1u))] = {mine, density};
+        queued += __popc(ballot);
+        if (queued < 32) continue;
+        queued -= 32;
+        any = true;
+        add_queue<CLASS>(a, own, queue + queued, 32, sums, of_bra);
+    }
+    if (queued) add_queue<CLASS>(a, own, queue, queued, sums, of_bra);
+    if (queued || any) add_bra(a, sums, bra, of_bra);
+}
+
 /* Computes one item: a bra with tiles [first, end) of kets. */
-template <int BRA, int KET>
+template <int CLASS>
 __device__ __forceinline__ void add_item(const exchange_args &a, const fmo_gradient_tables *t,
                                          int own, int first, int end, double *work,
                                          unsigned long long *sums)
@@ -161,9 +253,9 @@ __device__ __forceinline__ void add_item(const exchange_args &a, const fmo_gradi
             const int from = __ffs((int)open) - 1, number = tile * TILE + from;
             const fmo_gradient_pair &ket = a.ket.pair[number];
             double sum[9] = {};
-            add_quartet<BRA, KET>(a, t, bra, ket, __shfl_sync(0xffffffffu, density, from),
-                                  a.same && number == own, work, sum);
-            add_ket(a, sums, ket, sum);
+            add_quartet<CLASS>(a, t, bra, ket, __shfl_sync(0xffffffffu, density, from),
+                               a.same && number == own, work, sum);
+            add_ket<CLASS>(a, sums, ket, sum);
             FMO_UNROLL
             for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
         }
@@ -171,30 +263,40 @@ __device__ __forceinline__ void add_item(const exchange_args &a, const fmo_gradi
     add_bra(a, sums, bra, of_bra);
 }
 
-/* Doubles of `work` of a warp. */
+/* Doubles of `work` of a warp, or of its queue. */
 template <int CLASS> __host__ __device__ __forceinline__ int work_doubles(void)
 {
+    if (is_low<CLASS>) return 2 * 32 * (int)(sizeof(queued_ket) / sizeof(double));
     constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
     return fmo_gradient_layout_of(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
                                   fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1))
         .all;
 }
-constexpr int tables_bytes = (sizeof(fmo_gradient_tables) + 15) / 16 * 16;
+template <int CLASS>
+constexpr int tables_bytes = is_low<CLASS> ? 0 : (sizeof(fmo_gradient_tables) + 15) / 16 * 16;
+
+/* Blocks that must fit a multiprocessor, by the order of a class: limits the registers of a
+ * thread. */
+template <int CLASS> constexpr int resident(void)
+{
+    constexpr int blocks[] = {4, 3, 2, 2, 2, 0, 0, 0, 0};
+    return is_low<CLASS> ? blocks[fmo_eri_class_order(CLASS)] : 3;
+}
 
 /* Computes items until there are none left. */
 template <int CLASS>
-__global__ void __launch_bounds__(THREADS) exchange(const __grid_constant__ exchange_args a)
+__global__ void __launch_bounds__(THREADS, resident<CLASS>())
+    exchange(const __grid_constant__ exchange_args a)
 {
-    constexpr int BRA = fmo_eri_class_bra(CLASS), KET = fmo_eri_class_ket(CLASS);
     extern __shared__ double shared[];
     fmo_gradient_tables *const t = (fmo_gradient_tables *)shared;
-    double *const works = shared + tables_bytes / sizeof(double);
+    double *const works = shared + tables_bytes<CLASS> / sizeof(double);
     double *const work = works + threadIdx.x / 32 * work_doubles<CLASS>();
     unsigned long long *const own_sums =
         (unsigned long long *)(works + WARPS * work_doubles<CLASS>());
     unsigned long long *const sums = a.sums_shared ? own_sums : a.sums.sum;
     const unsigned items = (unsigned)(a.bra.num * a.chunks);
-    for (unsigned k = threadIdx.x; k < sizeof *t; k += THREADS)
+    for (unsigned k = threadIdx.x; !is_low<CLASS> && k < sizeof *t; k += THREADS)
         ((unsigned char *)t)[k] = ((const unsigned char *)a.tables)[k];
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
     __syncthreads();
@@ -204,8 +306,11 @@ __global__ void __launch_bounds__(THREADS) exchange(const __grid_constant__ exch
         item = __shfl_sync(0xffffffffu, item, 0);
         if (item >= items) break;
         const int first = (int)(item % (unsigned)a.chunks) * a.tiles;
-        add_item<BRA, KET>(a, t, (int)(item / (unsigned)a.chunks), first, first + a.tiles, work,
-                           sums);
+        const int bra = (int)(item / (unsigned)a.chunks);
+        if constexpr (is_low<CLASS>)
+            add_low_item<CLASS>(a, bra, first, first + a.tiles, (queued_ket *)work, sums);
+        else
+            add_item<CLASS>(a, t, bra, first, first + a.tiles, work, sums);
     }
     __syncthreads();
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
@@ -220,7 +325,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass)
     if (!h.pairs[bra].num || !h.pairs[ket].num) return cudaSuccess;
     const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
     const bool sums_shared = sums_bytes <= SUMS_BYTES;
-    const size_t bytes = tables_bytes + WARPS * work_doubles<CLASS>() * sizeof(double) +
+    const size_t bytes = tables_bytes<CLASS> + WARPS * work_doubles<CLASS>() * sizeof(double) +
                          (sums_shared ? sums_bytes : 0);
     const int all = (h.pairs[ket].num + TILE - 1) / TILE;
     int blocks = 0;
