@@ -250,6 +250,10 @@ fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan)
 extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
 {
     fmo_gpu_state *g = plan->gpu;
+    if (plan->options.mode == FMO_MODE_FUSED) {
+        free(plan->state); /* of gradients; its arrays are the device's */
+        plan->state = NULL;
+    }
     if (!g) return;
     {
         const fmo_gpu_inside inside(&g->device);

@@ -10,8 +10,8 @@
 #include "base/arguments.h"
 
 /* The modes that compute derivatives. */
-static fmo_plan_gradient *const mode_gradient[FMO_MODE_COUNT] = {[FMO_MODE_CPU] =
-                                                                     fmo_cpu_build_gradient};
+static fmo_plan_gradient *const mode_gradient[FMO_MODE_COUNT] = {
+    [FMO_MODE_CPU] = fmo_cpu_build_gradient, [FMO_MODE_FUSED] = fmo_fused_gradient};
 
 /* Checks weight, operators and density of term t; *largest becomes the largest density element so
  * far. */
@@ -83,7 +83,7 @@ fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms
                              "fmo_fock_gradient: term_num = %d: expected at least 1", term_num);
     if (!mode_gradient[plan->options.mode])
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "fmo_fock_gradient with a plan of mode %s: use mode cpu",
+                             "fmo_fock_gradient with a plan of mode %s: use mode cpu or fused",
                              fmo_mode_name(plan->options.mode));
     if (plan->shares > 1)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,

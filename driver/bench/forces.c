@@ -1,5 +1,6 @@
 /* forces: the derivative of the two-electron RHF energy with respect to the nuclei, compared with J
- * and K of the same plan, for the systems of `fock` on the CPU. Next: fock.c. */
+ * and K of the same plan, for the systems of `fock` on the GPU or, without one, on the CPU. Next:
+ * fock.c. */
 #include "fock.h"
 #include "driver/base/clock.h"
 #include "driver/base/spread.h"
@@ -10,8 +11,8 @@
 #include <fmo/basis_set.h>
 #include <fmo/gradient.h>
 
-/* Largest number of functions of systems that were not selected by --systems; most builds that are
- * timed. */
+/* Largest number of functions of systems that were not selected by --systems on the CPU, and of
+ * those whose derivative is compared with the CPU's; most builds that are timed. */
 enum { FORCES_NAO = 160, BUILDS_MAX = 1000 };
 
 /* Cutoff of the derivative with which the result is compared, as a share of that of the plan, and
@@ -56,7 +57,7 @@ static double run_once(void *user, int64_t n)
     return failed(c, status, &err) ? -1.0 : seconds;
 }
 
-/* Compares the derivative with that of a much smaller cutoff. */
+/* Compares the derivative with that of a much smaller cutoff, of small systems on the CPU. */
 static void check(void *user, int64_t n, bench_check *result)
 {
     forces_case *const c = user;
@@ -69,6 +70,7 @@ static void check(void *user, int64_t n, bench_check *result)
     (void)n;
     if (!exact) return;
     options.cutoff *= exact_share;
+    if (c->nao <= FORCES_NAO) options.mode = FMO_MODE_CPU;
     fmo_status status = fmo_fock_plan_create(fmo_dataset_basis(c->dataset), &options, &plan, &err);
     if (status == FMO_OK) status = fmo_fock_gradient(plan, &term, 1, exact, &err);
     fmo_fock_plan_destroy(plan);
@@ -104,12 +106,14 @@ static void measure(forces_case *c)
 {
     bench_run *const run = c->run;
     const bench_task task = {c, 1, 1, 1, NULL, run_once, check};
-    bench_cell cell = bench_cell_make(run, BENCH_ON_CPU, "cpu", NULL, "gradients");
+    const char *const mode = fmo_mode_name(c->options.mode);
+    bench_cell cell =
+        bench_cell_make(run, run->gpu ? BENCH_ON_GPU : BENCH_ON_CPU, mode, NULL, "gradients");
     const double build = time_builds(c);
     if (build < 0.0) return;
     snprintf(cell.table, sizeof cell.table, "systems");
     snprintf(cell.row, sizeof cell.row, "%s", c->name);
-    snprintf(cell.column, sizeof cell.column, "cpu");
+    snprintf(cell.column, sizeof cell.column, "%s", mode);
     c->derivative = 1;
     bench_measure(run, &cell, &task);
     if (run->err.status != FMO_OK) return;
@@ -161,18 +165,18 @@ static void run_system(bench_run *run, const char *name, const char *geometry, c
     char path[4096];
     bench_geometry_path(o, geometry, sizeof path, path);
     fmo_fock_options_init(&c.options);
-    c.options.mode = FMO_MODE_CPU;
+    c.options.mode = run->gpu ? FMO_MODE_FUSED : FMO_MODE_CPU;
     c.options.threads = run->threads;
     c.options.cutoff = o->cutoff;
-    if (prepare(&c, path, basis, o->systems ? INT32_MAX : FORCES_NAO)) measure(&c);
+    if (prepare(&c, path, basis, o->systems || run->gpu ? INT32_MAX : FORCES_NAO)) measure(&c);
     fmo_fock_plan_destroy(c.plan);
     fmo_dataset_destroy(c.dataset);
     free(c.density);
     free(c.gradient);
 }
 
-/* Measures the single molecules among the systems of `fock`, the small ones if --systems selects
- * none. */
+/* Measures the single molecules among the systems of `fock`; on the CPU the small ones if --systems
+ * selects none. */
 void bench_forces(bench_run *run)
 {
     const bench_options *const o = run->options;
@@ -186,9 +190,10 @@ void bench_forces(bench_run *run)
 #undef ROW
     };
     if (!o->quiet) {
-        printf("\nforces: J and K, and the derivative of their energy, mode cpu, cutoff %g; times "
+        printf("\nforces: J and K, and the derivative of their energy, mode %s, cutoff %g; times "
                "in ms; errors in hartree/bohr, against cutoff %g\n",
-               o->cutoff, exact_share * o->cutoff);
+               fmo_mode_name(run->gpu ? FMO_MODE_FUSED : FMO_MODE_CPU), o->cutoff,
+               exact_share * o->cutoff);
         printf("  %-22s %5s %12s %12s %8s %9s\n", "system", "nao", "J and K", "gradient", "ratio",
                "error");
     }

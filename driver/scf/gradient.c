@@ -89,14 +89,20 @@ static fmo_status make_weighted(const fmo_scf_options *o, const fmo_scf_result *
     return status;
 }
 
-/* Computes the two-electron part on the CPU, with a plan of its own that keeps no integrals. */
+/* Computes the two-electron part in mode fused if that is the result's, else on the CPU, with a
+ * plan of its own that keeps no integrals. */
 static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o,
                                const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
 {
     fmo_fock_plan *plan = NULL;
     fmo_fock_options fock;
     fmo_fock_options_init(&fock);
-    fock.mode = FMO_MODE_CPU;
+    fock.mode = r->mode == FMO_MODE_FUSED ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    fock.coulomb = FMO_COULOMB_DIRECT;
+    if (fock.mode == FMO_MODE_FUSED) {
+        fock.device = o->fock.device_num ? o->fock.devices[0] : o->fock.device;
+        fock.stream = o->fock.stream;
+    }
     fock.cutoff = o->fock.cutoff;
     fock.threads = o->fock.threads;
     fock.memory = o->fock.memory;

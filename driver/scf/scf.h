@@ -138,8 +138,9 @@ typedef struct fmo_scf_options {
                        to the cutoff, so it differs from 1/2 Tr D (H + F) in the last digits. 0, the
                        default: both are accurate to the cutoff. No effect on SCFs that run in one
                        thread block of a GPU, which keep all integrals */
-    int forces; /**< 1: also compute the derivative of the energy with respect to the nuclei, on the
-                   CPU in every mode; the orbital gradient is then reduced to 1e-6 hartree unless
+    int forces; /**< 1: also compute the derivative of the energy with respect to the nuclei, its
+                   two-electron part on the GPU in mode fused and all else on the CPU in every mode;
+                   the orbital gradient is then reduced to 1e-6 hartree unless
                    gradient_aim is set, and loose_fock has no effect. 0, the default: not. Not with
                    a field, a projector or a core Hamiltonian other than the basis':
                    FMO_ERR_UNSUPPORTED */
@@ -290,8 +291,9 @@ FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowe
 
 /** Computes the derivative of the energy of a converged SCF with respect to the nuclei, as with
  * options.forces, from the result's density and Fock matrix (of UHF those of both spins). Its error
- * is proportional to the orbital gradient of the result. The two-electron part runs on the CPU.
- * @param[in] options cutoff, threads and memory count; NULL: defaults
+ * is proportional to the orbital gradient of the result. The two-electron part runs on
+ * the GPU if the result's mode is fused.
+ * @param[in] options cutoff, threads, memory, device and stream count; NULL: defaults
  * @param[out] gradient [nucleus_num of the basis][3] hartree/bohr; untouched on error
  * @return FMO_OK, FMO_ERR_CHECK (the SCF has not converged), FMO_ERR_UNSUPPORTED (a field, a
  *   projector or a core Hamiltonian other than the basis'), FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */

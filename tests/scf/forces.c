@@ -1,11 +1,15 @@
-/* Derivatives of SCF energies with respect to the nuclei: against five-point differences of
- * energies, sums of forces and torques, batches, scaled functions, and what has no forces. */
+/* Derivatives of SCF energies with respect to the nuclei, in mode cpu or in the one given as
+ * argument (fused without a GPU is skipped): against five-point differences of energies, sums of
+ * forces and torques, batches, scaled functions, and what has no forces. */
 #include <fmo/scf.h>
 
 #include "tests/support/calls.h"
 #include "tests/support/molecule.h"
+#include "tests/support/system.h"
 
 enum { ATOMS_MOST = 8 };
+
+static fmo_mode mode = FMO_MODE_CPU;
 
 /* A molecule whose nuclei can be moved. */
 typedef struct movable {
@@ -39,7 +43,7 @@ static fmo_scf_options tight(const movable *m)
 {
     fmo_scf_options o;
     fmo_scf_options_init(&o);
-    o.fock.mode = FMO_MODE_CPU;
+    o.fock.mode = mode;
     o.fock.threads = 1;
     o.restricted = m->restricted;
     o.energy_convergence = 1e-12;
@@ -145,7 +149,7 @@ static void check_defaults(const movable *m)
 {
     fmo_scf_options o;
     fmo_scf_options_init(&o);
-    o.fock.mode = FMO_MODE_CPU;
+    o.fock.mode = mode;
     fmo_scf_result *without = run(m, &o);
     o.forces = 1;
     fmo_scf_result *loose = run(m, &o);
@@ -206,8 +210,11 @@ static void check_refused(const movable *m)
     fmo_basis_destroy(basis);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    int code = 0;
+    if (argc > 1 && strcmp(argv[1], "fused") == 0) mode = FMO_MODE_FUSED;
+    if (mode == FMO_MODE_FUSED && !system_has_gpu(&code)) return code;
     fmo_dataset *water = molecule_dataset("water001", "6-31g(d)");
     if (!water) return check_summary();
     movable closed = movable_of("water", water, 0, 1);
