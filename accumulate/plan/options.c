@@ -8,7 +8,7 @@
 #include "accumulate/plan/ranks.h"
 #include "base/arguments.h"
 #include "base/names.h"
-#include "integrals/tables.h"
+#include "integrals/shell_from.h"
 
 FMO_NAMES(fmo_mode, fmo_mode, FMO_MODE_TABLE)
 FMO_NAMES(fmo_reduce, fmo_reduce, FMO_REDUCE_TABLE)
@@ -110,9 +110,7 @@ int fmo_gpu_num(void)
 
 int fmo_plan_high_l_shell(const fmo_basis *basis)
 {
-    for (int l = FMO_SHELL_LOW_L_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
-        if (fmo_basis_shell_num(basis, l) > 0) return l;
-    return -1;
+    return fmo_basis_shell_from(basis, FMO_SHELL_LOW_L_COUNT);
 }
 
 /* Lists the strategies that support all shells, such as "auto, native or fixed". */

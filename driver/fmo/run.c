@@ -12,6 +12,7 @@
 #include "driver/base/tuning.h"
 #include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
+#include "integrals/shell_from.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -210,13 +211,11 @@ static void leave_f_to_cpu(const fmo_basis *basis, fmo_mode wanted, fmo_fragment
 {
     fmo_fock_options *fock = &f->o.scf.fock;
     if (!basis || wanted != FMO_MODE_AUTO || fock->mode != FMO_MODE_FUSED) return;
-    for (int l = FMO_UNROLLED_ANG_MOM_MAX + 1; l < FMO_SHELL_KIND_COUNT; l++) {
-        if (fmo_basis_shell_num(basis, l) == 0) continue;
-        fock->mode = FMO_MODE_CPU;
-        snprintf(f->result->mode_reason, sizeof f->result->mode_reason,
-                 "potentials of %c shells are computed on the CPU", fmo_shell_letter(l));
-        return;
-    }
+    const int high_l = fmo_basis_shell_from(basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    if (high_l < 0) return;
+    fock->mode = FMO_MODE_CPU;
+    snprintf(f->result->mode_reason, sizeof f->result->mode_reason,
+             "potentials of %c shells are computed on the CPU", fmo_shell_letter(high_l));
 }
 
 /* Chooses mode and threads for all fragments; rank 0 chooses the mode for all ranks. */
