@@ -2,7 +2,7 @@
 """
 
 # first: it may start another Python
-from helpers import WATER, Case, main, molecule, needs
+from helpers import WATER, Case, densities, main, molecule, needs
 
 import numpy as np
 from pyscf import gto, scf
@@ -73,6 +73,27 @@ class Gradients(Case):
         self.assert_close(asked.gradient, gradient, 2e-6)
         self.assert_close(asked.numerical_gradient(), gradient, 1e-6)
         self.assert_close(fmo.UHF(mol).nuc_grad_method().kernel(), gradient, 1e-4)  # runs the SCF
+
+    def test_terms(self):
+        """Plan.gradient of several densities with weights and operators, and what it refuses."""
+        mol = molecule("water")
+        spins = densities(mol.nao, 2)
+        method = scf.UHF(mol).nuc_grad_method()
+        coulomb = sum(method.get_j(mol, spins))
+        exchange = 0.2 * method.get_k(mol, spins) + 0.5 * method.get_k(mol, spins, omega=0.4)
+        want = [2 * np.einsum("xij,sij->x", coulomb[:, p0:p1], spins[:, p0:p1]) -
+                2 * np.einsum("sxij,sij->x", exchange[:, :, p0:p1], spins[:, p0:p1])
+                for _, _, p0, p1 in mol.aoslice_by_atom()]
+        term = fmo.GradientTerm
+        terms = [term(spins[0] + spins[1], 1.0, 0.0),
+                 *(term(one, 0.0, 2.0, exchange_operator=(0.2, 0.5, 0.4)) for one in spins)]
+        plan = fmo.Plan(mol, mode="cpu")
+        self.assert_close(plan.gradient(terms), want, 1e-8)
+        for wrong, words in (([], "term_num = 0"), ([term(spins)], r"terms\[0\].density: expected a real matrix"),
+                             ([term(spins[0] + 1j)], "complex"), ([term(np.triu(spins[0]))], "a symmetric density"),
+                             ([term(spins[0], float("nan"))], "weights"), ([term(np.nan * spins[0])], "finite")):
+            self.assertRaisesRegex(fmo.InputError, words, plan.gradient, wrong)
+        self.assertRaises(fmo.UnsupportedError, fmo.Plan(mol, mode="reference").gradient, terms)
 
     def test_batch(self):
         mols = [fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "6-31g"),
