@@ -5,6 +5,7 @@
 
 #include <fmo/fock.h>
 #include <fmo/fragment.h>
+#include <fmo/gradient.h>
 #include <fmo/scf.h>
 
 #define SIZE(type)               printf("%s %zu\n", #type, sizeof(type))
@@ -28,6 +29,12 @@ static void print_builds(void)
     OFFSET(fmo_fock_job, symmetry);
     OFFSET(fmo_fock_job, coulomb_operator);
     OFFSET(fmo_fock_job, exchange_operator);
+    SIZE(fmo_gradient_term);
+    OFFSET(fmo_gradient_term, density);
+    OFFSET(fmo_gradient_term, coulomb_weight);
+    OFFSET(fmo_gradient_term, exchange_weight);
+    OFFSET(fmo_gradient_term, coulomb_operator);
+    OFFSET(fmo_gradient_term, exchange_operator);
     SIZE(fmo_operator);
     OFFSET(fmo_operator, full);
     OFFSET(fmo_operator, long_range);

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _numeric, _properties, _scf
+from . import _numeric, _properties
 from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of
+from ._gradients import Gradients, Scanner
 from ._molecule import Molecule
 from ._optional import optional
 from ._plan import check_mole, make_options
@@ -67,6 +68,7 @@ class RHF(Strict):
     with_forces: bool = False
     field: Any = None
     projector: Any = None
+    verbose: int = 0  # PySCF's optimisers ask for it; nothing is printed here
 
     e_tot: float = float("nan")
     converged: bool = False
@@ -87,12 +89,19 @@ class RHF(Strict):
             if name in self._settings() or name in ("field", "projector"):
                 raise bad_type(f"fmo.{self._name}: {name} is an attribute, set before kernel(): mf.{name} = ...")
         make_options(**options)
+        self.options = options
+        self.reset(mol)
+
+    def reset(self, mol: Any = None) -> RHF:
+        """Take the results away, and go on with another molecule if one is given; returns the object. Errors as of the class."""
+        mol = self.mol if mol is None else mol
+        check_mole(mol, self._name)
         reason = refused(mol, self._open_shells)
         if reason is not None:
             raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.{self._name}: {reason}")
         self.mol = mol
-        self.options = options
         self._clear()
+        return self
 
     def _clear(self) -> None:
         """No results: those of the class."""
@@ -214,6 +223,10 @@ class RHF(Strict):
 
     Gradients = nuc_grad_method
 
+    def as_scanner(self) -> Scanner:
+        """A function of molecules that returns their energies; each SCF starts from the density of the last."""
+        return Scanner(self)
+
     def forces(self) -> NDArray[Any]:
         """Forces on the nuclei, [natm, 3], hartree/bohr: the negative of nuc_grad_method().kernel()."""
         return -self.nuc_grad_method().kernel()
@@ -265,43 +278,6 @@ class RHF(Strict):
         for name in ("e_tot", "converged", "mo_energy", "mo_coeff", "mo_occ"):
             setattr(mf, name, getattr(self, name))
         return mf
-
-
-class Gradients(Strict):
-    """The derivative of an energy by the positions of the nuclei, with PySCF's names: Gradients(mf).kernel().
-
-    base: the fmo.RHF or fmo.UHF object; mol: its molecule; de: [natm, 3], hartree/bohr, after kernel().
-    """
-
-    base: Any = None
-    mol: Any = None
-    de: NDArray[Any] | None = None
-
-    def __init__(self, base: RHF):
-        self.base, self.mol = base, base.mol
-
-    def kernel(self, atmlst: Sequence[int] | None = None) -> NDArray[Any]:
-        """The gradient, [natm, 3], hartree/bohr, or of the atoms atmlst; its error is proportional to the orbital gradient.
-
-        Runs base.kernel() if there is no result. Raises ConvergenceError where the SCF has not converged, and
-        UnsupportedError with field, projector, ECPs or nuclei of finite size.
-        """
-        base = self.base
-        if base.mo_coeff is None:
-            base.kernel()
-        if base.error is not None:
-            raise base.error
-        if base.gradient is None:
-            base.gradient = _scf.gradient(base, base._matrices)  # pylint: disable=protected-access
-        self.de = base.gradient.copy() if atmlst is None else base.gradient[list(atmlst)]
-        return self.de
-
-    grad = kernel
-
-    def run(self) -> Gradients:
-        """kernel(), and the object, as PySCF's run()."""
-        self.kernel()
-        return self
 
 
 @dataclasses.dataclass
