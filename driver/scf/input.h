@@ -35,6 +35,10 @@ static inline const char *fmo_scf_cpu_reason(const fmo_scf_input *in, const fmo_
     return o->solver == FMO_SCF_SOLVER_NEWTON ? "the Newton solver runs on the CPU" : NULL;
 }
 
+/* Energy of the nuclei with each other and with point charges, hartree; infinite if two of them
+ * coincide. */
+double fmo_scf_nuclear_energy(const fmo_scf_input *in);
+
 /* ---- functions of norm 1 ----
  * SCFs use functions of norm 1, whatever the norms of the caller's functions, so that thresholds do
  * not depend on the normalisation: chi_i = norm_i times the normalised function i. */
