@@ -97,6 +97,34 @@ class Gradients(Case):
             self.assertRaisesRegex(fmo.InputError, words, plan.gradient, wrong)
         self.assertRaises(fmo.UnsupportedError, fmo.Plan(mol, mode="reference").gradient, terms)
 
+    def test_point_charges(self):
+        """Energies and gradients in the field of point charges, on these too, against PySCF and by differences."""
+        from pyscf import qmmm
+        mol = molecule("water", charge=1, spin=1)
+        charges, coords = [0.4, -0.7], np.array([[0.0, 1.0, 5.0], [3.5, -3.0, 0.5]])
+        want = qmmm.mm_charge(scf.UHF(mol), coords, charges, unit="Bohr").run(conv_tol=1e-13, conv_tol_grad=1e-8)
+        mf = fmo.UHF(mol)
+        mf.charges, mf.charge_coords = charges, coords
+        mf = tight(mf, want.make_rdm1())
+        self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
+        gradient = mf.nuc_grad_method().kernel()
+        self.assert_close(gradient, want.nuc_grad_method().kernel(), 1e-7)
+        self.assert_close(mf.numerical_gradient(), gradient, 1e-6)
+        self.assert_close(mf.to_pyscf().nuc_grad_method().kernel(), gradient, 1e-6)
+        self.assertLess(np.abs(gradient.sum(axis=0) + mf.charge_gradient.sum(axis=0)).max(), 1e-9)
+        energies = []
+        for step in (-1e-3, 1e-3):
+            moved = fmo.UHF(mol)
+            moved.charges, moved.charge_coords = charges, coords + [[0, 0, step], [0, 0, 0]]
+            energies.append(tight(moved, want.make_rdm1()).e_tot)
+        self.assertAlmostEqual(mf.charge_gradient[0, 2], (energies[1] - energies[0]) / 2e-3, delta=1e-7)
+        asked = fmo.UHF(mol).run(charges=charges, charge_coords=coords, with_forces=True)
+        self.assert_close(asked.charge_gradient, mf.charge_gradient, 1e-6)
+        mf.charge_coords = mol.atom_coords()[:2]
+        self.assertRaisesRegex(fmo.InputError, "charge on a nucleus", mf.kernel)
+        mf.charge_coords = coords[:1]
+        self.assertRaisesRegex(fmo.InputError, r"expected \[n\] and \[n, 3\]", mf.kernel)
+
     def test_batch(self):
         mols = [fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "6-31g"),
                 fmo.Molecule(["O", "H", "H"], [[0, 0, 0.117], [0, 0.757, -0.469], [0, -0.757, -0.469]], basis="6-31g*")]

@@ -90,6 +90,9 @@ static void print_scfs(void)
     OFFSET(fmo_scf_input, projector);
     OFFSET(fmo_scf_input, multiplicity);
     OFFSET(fmo_scf_input, spin_density);
+    OFFSET(fmo_scf_input, charge_num);
+    OFFSET(fmo_scf_input, charge);
+    OFFSET(fmo_scf_input, charge_coord);
     SIZE(fmo_scf_options);
     OFFSET(fmo_scf_options, fock);
     OFFSET(fmo_scf_options, guess);
@@ -158,6 +161,8 @@ static void print_scfs(void)
     OFFSET(fmo_scf_result, fock_beta);
     OFFSET(fmo_scf_result, nucleus_num);
     OFFSET(fmo_scf_result, nuclear_gradient);
+    OFFSET(fmo_scf_result, charge_num);
+    OFFSET(fmo_scf_result, charge_gradient);
     OFFSET(fmo_scf_result, hessian_lowest);
     OFFSET(fmo_scf_result, notice);
     OFFSET(fmo_scf_cycle, job);

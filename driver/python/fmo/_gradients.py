@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Gradients(Strict):
     """The derivative of an energy by the positions of the nuclei, with PySCF's names: Gradients(mf).kernel().
 
-    base: the fmo.RHF or fmo.UHF object; mol: its molecule; de: [natm, 3], hartree/bohr, after kernel().
+    base: the fmo.RHF or fmo.UHF object; mol: its molecule; de: [natm, 3], hartree/bohr, after kernel(). The derivative
+    by the places of point charges is base.charge_gradient.
     """
 
     base: Any = None
@@ -44,7 +45,8 @@ class Gradients(Strict):
         if base.error is not None:
             raise base.error
         if base.gradient is None:
-            base.gradient = _scf.gradient(base, base._matrices)  # pylint: disable=protected-access
+            base.gradient, of_charges = _scf.gradient(base, base._matrices)  # pylint: disable=protected-access
+            base.charge_gradient = of_charges if len(of_charges) else None
         self.de = base.gradient.copy() if atmlst is None else base.gradient[list(atmlst)]
         return self.de
 

@@ -18,10 +18,10 @@ from ._molecule import Molecule
 from ._optional import optional
 from ._plan import check_mole, make_options
 from ._progress import progress_bar
-from ._scf import CHOICES, SETTINGS, Prepared, ScfJob, log, make_scf_options, refused, run
+from ._scf import CHOICES, SETTINGS, Prepared, ScfJob, charge_arrays, log, make_scf_options, refused, run
 
 _RESULTS = ("e_tot", "converged", "cycles", "mo_energy", "mo_coeff", "mo_occ", "field_energy", "projector_energy",
-            "hessian_lowest", "error", "notice", "gradient")
+            "hessian_lowest", "error", "notice", "gradient", "charge_gradient")
 
 
 def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
@@ -38,13 +38,15 @@ class RHF(Strict):
     conv_tol: hartree, 1e-9, and conv_tol_grad: hartree, 3e-5; max_cycle: 100; level_shift: hartree;
     diis_space: number of Fock matrices; init_guess: "sad", "core"; solver: "auto", "diagonalise",
     "purify", "newton"; stability: "none", "check", "follow"; with_forces: True computes the gradient
-    too, of a tighter SCF; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian.
+    too, of a tighter SCF; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian;
+    charges, charge_coords: [n], e, and [n, 3], bohr: point charges in whose field the molecule is.
 
     After it:
     e_tot: hartree; converged; cycles; mo_energy: [nmo], hartree; mo_coeff: [nao, nmo]; mo_occ: [nmo];
     field_energy, projector_energy: hartree, tr D U and tr D P, part of e_tot; hessian_lowest: hartree, NaN
     unless the stability was checked; gradient: None, or with with_forces the derivative of e_tot by the positions of
-    the nuclei, [natm, 3], hartree/bohr, which nuc_grad_method().kernel() and forces() compute at any time; error: None, or the fmo.Error that says why there is no result or no convergence;
+    the nuclei, [natm, 3], hartree/bohr, which nuc_grad_method().kernel() and forces() compute at any time; charge_gradient: with it, that by the places of the
+    point charges, [n, 3]; error: None, or the fmo.Error that says why there is no result or no convergence;
     notice: None, or that the cutoff is too loose for conv_tol, and by how much e_tot may be off (a
     CutoffWarning says it, too).
 
@@ -68,6 +70,8 @@ class RHF(Strict):
     with_forces: bool = False
     field: Any = None
     projector: Any = None
+    charges: Any = None
+    charge_coords: Any = None
     verbose: int = 0  # PySCF's optimisers ask for it; nothing is printed here
 
     e_tot: float = float("nan")
@@ -82,11 +86,12 @@ class RHF(Strict):
     error: Error | None = None
     notice: str | None = None
     gradient: NDArray[Any] | None = None
+    charge_gradient: NDArray[Any] | None = None
 
     def __init__(self, mol: Any, **options: Any):
         check_mole(mol, self._name)
         for name in options:
-            if name in self._settings() or name in ("field", "projector"):
+            if name in self._settings() or name in ("field", "projector", "charges", "charge_coords"):
                 raise bad_type(f"fmo.{self._name}: {name} is an attribute, set before kernel(): mf.{name} = ...")
         make_options(**options)
         self.options = options
@@ -125,6 +130,7 @@ class RHF(Strict):
         self.hessian_lowest = r.hessian_lowest
         self.notice = r.notice.decode(errors="replace") or None
         self.gradient = _copy(r.nuclear_gradient, r.nucleus_num, 3) if r.nucleus_num else None
+        self.charge_gradient = _copy(r.charge_gradient, r.charge_num, 3) if r.charge_num else None
         self._take_orbitals(r)
 
     def _take_orbitals(self, r: Any) -> None:
@@ -253,7 +259,8 @@ class RHF(Strict):
         mols = _numeric.displaced(self.mol, step)
         log.info("numerical gradient by %d SCFs, step %g bohr", len(mols), step)
         done = _batch(f"fmo.{self._name}.numerical_gradient", mols, settings, self.options,
-                      _Extras(densities=[self.make_rdm1()] * len(mols), progress=progress),
+                      _Extras(densities=[self.make_rdm1()] * len(mols), progress=progress,
+                              charges=(self.charges, self.charge_coords)),
                       [type(self)] * len(mols))
         for one in done:
             if one.error is not None:
@@ -263,7 +270,8 @@ class RHF(Strict):
     def to_pyscf(self) -> Any:
         """An object of pyscf.scf, RHF, UHF or ROHF, with this result, for what PySCF does next.
 
-        Its core Hamiltonian is that of PySCF, with field and projector, if any, added.
+        Its core Hamiltonian is that of PySCF, with field and projector, if any, added; point charges are those of
+        pyscf.qmmm.
         """
         mf = getattr(optional("pyscf.scf"), self._name)(self.mol.to_pyscf() if isinstance(self.mol, Molecule) else self.mol)
         if self.field is not None or self.projector is not None:
@@ -271,6 +279,9 @@ class RHF(Strict):
             for extra in (self.field, self.projector):
                 core = core if extra is None else core + np.asarray(extra)
             mf.get_hcore = lambda *_: core
+        charge, coord = charge_arrays(self)
+        if len(charge):
+            mf = optional("pyscf.qmmm").mm_charge(mf, coord, charge, unit="Bohr")
         for ours, value in (("conv_tol", self.conv_tol), ("conv_tol_grad", self.conv_tol_grad),
                             ("max_cycle", self.max_cycle)):
             if value is not None:
@@ -290,6 +301,7 @@ class _Extras:
     callback: Callable[[int, RHF], Any] | None = None
     progress: bool | None = None
     restricted: bool = False  # open shells: ROHF
+    charges: tuple[Any, Any] = (None, None)  # and their places, of all molecules
 
 
 def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
@@ -344,6 +356,7 @@ def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: di
         rhf = object.__new__(RHF if classes is None else classes[k])
         rhf.mol, rhf.options = mol, options
         rhf.field = None if extras.fields is None else extras.fields[k]
+        rhf.charges, rhf.charge_coords = extras.charges
         rhf.projector = None if extras.projectors is None else extras.projectors[k]
         for name, value in settings.items():
             setattr(rhf, name, value)
