@@ -63,7 +63,11 @@ __device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradien
 
 /* How the primitive quartets of a class are computed: by a warp each, in shared memory, or by a
  * thread each, in registers. */
-template <int CLASS> constexpr bool is_low = CLASS < FMO_ERI_LOW_L_COUNT;
+template <int CLASS>
+constexpr bool
+    is_low = fmo_eri_class_order(CLASS) <=
+             (int)FMO_GRADIENT_LOW_ORDER_MAX &&fmo_pair_order(fmo_eri_class_bra(CLASS)) <=
+             (int)FMO_GRADIENT_LOW_PAIR_MAX;
 
 /* Adds all primitive quartets of two pairs to sum[9]. */
 template <int CLASS>
