@@ -20,17 +20,19 @@ from fmodata import DatasetError, lists, venvrun
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE / "basis"
 ELEMENTS = range(1, 37)
-LARGEST = 2  # angular momentum
+LARGEST = 3  # angular momentum
 SETS = ("sto-3g", "sto-6g", "mini", "midi", "3-21g", "4-31g", "6-21g", "6-31g", "6-31+g", "6-31++g",
         "6-31g(d)", "6-31g(d,p)", "6-31+g(d)", "6-31+g(d,p)", "6-31++g(d,p)", "6-311g", "6-311+g",
-        "6-311++g", "6-311g(d)", "6-311g(d,p)", "cc-pvdz", "def2-svp", "pc-0", "pcseg-0")
+        "6-311++g", "6-311g(d)", "6-311g(d,p)", "6-311+g(d,p)", "6-31g(2df,p)", "6-311g(2df,2pd)",
+        "cc-pvdz", "cc-pvtz", "aug-cc-pvdz", "def2-svp", "def2-svpd", "def2-tzvp", "def2-tzvpp",
+        "pc-0", "pcseg-0")
 # The exchange calls the d shells of Na to Ar Cartesian there and those of all others spherical;
 # Gaussian, whose set it is, has 5 of them everywhere.
-SPHERICAL = ("6-311g(d)", "6-311g(d,p)")
+SPHERICAL = ("6-311g(d)", "6-311g(d,p)", "6-311+g(d,p)")
 # A primitive that is a function of its own, too, is taken out of the contractions: the same space
 # from fewer primitives, and what Gaussian, PySCF and others have under this name (E. R. Davidson,
 # Chem. Phys. Lett. 260, 514 (1996)).
-OPTIMIZED = ("cc-pvdz",)
+OPTIMIZED = ("cc-pvdz", "cc-pvtz", "aug-cc-pvdz")
 # Elements whose data are wrong at the exchange (SOURCE.md says how; check_basis.py finds them).
 LEFT_OUT = {"6-21g": (10,)}
 BEGIN = "<!-- sets begin: made by the script, do not edit -->"
@@ -38,9 +40,10 @@ END = "<!-- sets end -->"
 
 
 def can_be_used(element: dict[str, Any]) -> bool:
-    """Shells there are, none above d, and no effective core potential."""
+    """Shells there are, none above f, of one form from d on, and no effective core potential."""
     shells = element.get("electron_shells", [])
-    return bool(shells) and "ecp_potentials" not in element and \
+    forms = {shell["function_type"] for shell in shells if max(shell["angular_momentum"]) > 1}
+    return bool(shells) and "ecp_potentials" not in element and len(forms) < 2 and \
         max(l for shell in shells for l in shell["angular_momentum"]) <= LARGEST
 
 
@@ -88,7 +91,7 @@ def compact(document: dict[str, Any]) -> str:
 
 def write_set(exchange: Any, name: str) -> str:
     """Write one set; returns its row of the table."""
-    theirs = name.replace("(d,p)", "**").replace("(d)", "*")
+    theirs = name.replace("g(d,p)", "g**").replace("(d)", "*")
     everything = exchange.get_basis(theirs, elements=None)
     elements = [z for z in ELEMENTS if z not in LEFT_OUT.get(name, ())
                 and can_be_used(everything["elements"].get(str(z), {}))]

@@ -60,6 +60,13 @@ FMO_HD void add_terms(int la, int lb, fmo_hermite_product E, double K,
 #undef ADD
 }
 
+/* The same for pairs with f shells. */
+__attribute__((noinline)) static void add_any(int la, int lb, fmo_hermite_product E, double K,
+                                              double sum[][FMO_HERMITE_MAX])
+{
+    add_terms(la, lb, E, K, sum);
+}
+
 static void add_moments(int c, fmo_hermite_product E, double K, double sum[][FMO_HERMITE_MAX])
 {
     switch (c) {
@@ -67,9 +74,11 @@ static void add_moments(int c, fmo_hermite_product E, double K, double sum[][FMO
     case FMO_PAIR_##P:                \
         add_terms(la, lb, E, K, sum); \
         break;
-        FMO_PAIR_TABLE(ROW)
+        FMO_PAIR_LOW_L_TABLE(ROW)
+        FMO_PAIR_HIGH_L_TABLE(ROW)
 #undef ROW
     default:
+        add_any(fmo_pair_ang_mom(c, 0), fmo_pair_ang_mom(c, 1), E, K, sum);
         break;
     }
 }
@@ -96,11 +105,12 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     const int products = fmo_pair_products(c, 0);
     const fmo_cpu_family *family = &list->family[list->family_of[q]];
     const double *prim = list->prim + list->prim_begin[q] * FMO_CPU_PRIM_FIELDS;
-    double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}};
+    double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX];
     double powers[FMO_PAIR_PRODUCTS_MAX] = {0.0}; /* distances to the power FMO_BOX_POWER,
                                                    * weighted with charges */
     fmo_hermite_product E;
     memset(item, 0, sizeof *item);
+    memset(sum, 0, (size_t)products * sizeof *sum);
     for (int x = 0; x < 3; x++) item->centre[x] = list->middle[x][q];
     for (int m = 0; m < list->count[q]; m++)
         if (prim[m * FMO_CPU_PRIM_FIELDS + FMO_CPU_PRIM_K] != 0.0)
@@ -108,8 +118,9 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     const double d = la + lb > 0 ? 0.5 * sqrt(item->spread) : 0.0;
     for (int m = 0; m < list->count[q]; m++, prim += FMO_CPU_PRIM_FIELDS) {
         const double p = list->exponent[family->exponent + m];
-        double own[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}}, away = 0.0;
+        double own[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX], away = 0.0;
         if (prim[FMO_CPU_PRIM_K] == 0.0) continue;
+        memset(own, 0, (size_t)products * sizeof *own);
         for (int x = 0; x < 3; x++) {
             const double PA = prim[FMO_CPU_PRIM_X + x];
             const double far = list->centre[4 * (size_t)q + (size_t)x] + PA - item->centre[x];

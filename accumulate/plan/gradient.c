@@ -8,6 +8,7 @@
 #include "accumulate/plan/gradient.h"
 #include "accumulate/plan/plan.h"
 #include "base/arguments.h"
+#include "integrals/shell_from.h"
 
 /* The modes that compute derivatives. */
 static fmo_plan_gradient *const mode_gradient[FMO_MODE_COUNT] = {
@@ -85,6 +86,12 @@ fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "fmo_fock_gradient with a plan of mode %s: use mode cpu or fused",
                              fmo_mode_name(plan->options.mode));
+    const int high_l = fmo_basis_shell_from(plan->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    if (plan->options.mode == FMO_MODE_FUSED && high_l > 0)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "fmo_fock_gradient: mode fused has no derivatives of %c shells, which "
+                             "the basis has: use a plan of mode cpu",
+                             fmo_shell_letter(high_l));
     if (plan->shares > 1)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "fmo_fock_gradient with a plan that does a share of the work: use a "

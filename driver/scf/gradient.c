@@ -15,6 +15,7 @@
 #include "driver/base/clock.h"
 #include "driver/scf/input.h"
 #include "driver/scf/scf_internal.h"
+#include "integrals/shell_from.h"
 
 /* A core Hamiltonian of the caller's is taken for that of the basis if it differs by at most this
  * much, relative to its largest element: files have it to about ten digits. */
@@ -89,15 +90,16 @@ static fmo_status make_weighted(const fmo_scf_options *o, const fmo_scf_result *
     return status;
 }
 
-/* Computes the two-electron part in mode fused if that is the result's, else on the CPU, with a
- * plan of its own that keeps no integrals. */
+/* Computes the two-electron part in mode fused if that is the result's and the basis has no f
+ * shells, else on the CPU, with a plan of its own that keeps no integrals. */
 static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o,
                                const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
 {
     fmo_fock_plan *plan = NULL;
     fmo_fock_options fock;
     fmo_fock_options_init(&fock);
-    fock.mode = r->mode == FMO_MODE_FUSED ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    const int high_l = fmo_basis_shell_from(in->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    fock.mode = r->mode == FMO_MODE_FUSED && high_l < 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
     fock.coulomb = FMO_COULOMB_DIRECT;
     if (fock.mode == FMO_MODE_FUSED) {
         fock.device = o->fock.device_num ? o->fock.devices[0] : o->fock.device;

@@ -337,7 +337,7 @@ FMO_API fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count,
                                      const fmo_scf_options *options, fmo_error *err);
 
 /** Computes the superposition of atomic densities: each distinct atom has a spherically averaged,
- * fractionally occupied SCF of its own (s, p and d shells filled as in the neutral ground state).
+ * fractionally occupied SCF of its own (shells filled as in the neutral ground state).
  * @param[out] density  [nao][nao], block-diagonal, caller's AO order
  * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY
  * Source: Almlof, Faegri and Korsell (1982); Van Lenthe et al., J. Comput. Chem. 27, 926 (2006) */

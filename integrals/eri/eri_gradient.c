@@ -18,7 +18,7 @@ static int reduce(const fmo_gradient_tables *t, int m, fmo_gradient_reduced *to)
                     (unsigned char)(i + j + k)};
     return num;
 }
-FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX <= 4, "eri_gradient.c: powers go to 4")
+FMO_STATIC_ASSERT(FMO_PAIR_UNROLLED_ORDER_MAX <= 4, "eri_gradient.c: powers go to 4")
 
 /* Finds how the monomials of the pairs of a class are divided over the two shells. */
 static void make_splits(int pair_class, fmo_gradient_tables *t)
@@ -69,5 +69,5 @@ void fmo_gradient_make_tables(fmo_gradient_tables *t)
         num += reduce(t, m, t->reduced + num);
     }
     t->reduced_begin[FMO_GRADIENT_PAIR_MAX] = (unsigned char)num;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) make_splits(c, t);
+    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) make_splits(c, t);
 }

@@ -23,12 +23,12 @@
 #endif
 
 enum {
-    FMO_GRADIENT_ORDER_MAX = FMO_ERI_ORDER_MAX + 1,
-    FMO_GRADIENT_R_MAX = FMO_HERMITE_COUNT(FMO_ERI_ORDER_MAX + 1),
+    FMO_GRADIENT_ORDER_MAX = FMO_ERI_UNROLLED_ORDER_MAX + 1,
+    FMO_GRADIENT_R_MAX = FMO_HERMITE_COUNT(FMO_ERI_UNROLLED_ORDER_MAX + 1),
     /* monomials of one shell, of a pair, and of a pair's derivative; functions of a shell */
-    FMO_GRADIENT_SHELL_MAX = FMO_HERMITE_COUNT(FMO_ANG_MOM_MAX),
-    FMO_GRADIENT_PAIR_MAX = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX),
-    FMO_GRADIENT_UP_MAX = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX + 1),
+    FMO_GRADIENT_SHELL_MAX = FMO_HERMITE_COUNT(FMO_UNROLLED_ANG_MOM_MAX),
+    FMO_GRADIENT_PAIR_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX),
+    FMO_GRADIENT_UP_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX + 1),
     FMO_GRADIENT_REDUCED_MAX = 2 * FMO_GRADIENT_PAIR_MAX + 1,
     FMO_GRADIENT_SPLITS_MAX = FMO_GRADIENT_SHELL_MAX * FMO_GRADIENT_SHELL_MAX
 };
@@ -58,8 +58,8 @@ typedef struct fmo_gradient_tables {
     unsigned char reduced_begin[FMO_GRADIENT_PAIR_MAX + 1];
     fmo_gradient_reduced reduced[FMO_GRADIENT_REDUCED_MAX];
     /* The ways to divide a monomial of a pair over its two shells, for each pair class */
-    unsigned char split_begin[FMO_PAIR_CLASS_COUNT][FMO_GRADIENT_PAIR_MAX + 1];
-    unsigned char split[FMO_PAIR_CLASS_COUNT][FMO_GRADIENT_SPLITS_MAX][2];
+    unsigned char split_begin[FMO_PAIR_UNROLLED_COUNT][FMO_GRADIENT_PAIR_MAX + 1];
+    unsigned char split[FMO_PAIR_UNROLLED_COUNT][FMO_GRADIENT_SPLITS_MAX][2];
 } fmo_gradient_tables;
 
 #ifdef __cplusplus
@@ -490,8 +490,8 @@ FMO_HD void fmo_gradient_pair_density(const fmo_gradient_tables *t, const fmo_gr
 {
     const int rows = fmo_gradient_functions_of(of->la), columns = fmo_gradient_functions_of(of->lb);
     const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
-    double first[FMO_GRADIENT_SHELL_MAX * FMO_SHELL_FUNCTIONS_MAX];
-    double second[FMO_GRADIENT_SHELL_MAX * FMO_SHELL_FUNCTIONS_MAX];
+    double first[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
+    double second[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     fmo_gradient_shifts(t, of, first, second, 0, 1);
     for (int m = 0; m < na * nb; m++) block[m] = 0.0;
     for (int i = 0; i < rows; i++)

@@ -157,7 +157,7 @@ static void overlap_product(const worker *w, const fmo_product *z, fmo_product_b
 {
     (void)w;
 #define CALL(la, lb) overlap_of(la, lb, 0, z, out);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
 }
 
@@ -165,14 +165,14 @@ static void kinetic_product(const worker *w, const fmo_product *z, fmo_product_b
 {
     (void)w;
 #define CALL(la, lb) overlap_of(la, lb, 1, z, out);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
 }
 
 static void dipole_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
 {
 #define CALL(la, lb) dipole_of(la, lb, w, z, out);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
 }
 
@@ -192,7 +192,7 @@ static void attraction_product(const worker *w, const fmo_product *z, fmo_produc
         z->la >= z->lb ? fmo_pair_class_of(z->la, z->lb) : fmo_pair_class_of(z->lb, z->la);
     w->job->kernels->sums[pair](&view, ket ? z->PB : z->PA, z->p, sums);
 #define CALL(la, lb) fmo_hermite_from_sums((la) + (lb), sums, R);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
     fmo_product_potential(z, -z->scale, R, out);
 }

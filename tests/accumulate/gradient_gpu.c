@@ -129,7 +129,7 @@ static void add_potential(const host_gradient *h, fmo_operator of, int pair_clas
 static void coulomb_gradient(const host_gradient *h, fmo_operator of, double weight,
                              double *gradient)
 {
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
         const fmo_gradient_list *const list = &h->lists.of[c];
         for (int n = 0; n < list->record_num; n++) {
             const fmo_gradient_pair *const pair = &list->pair[list->pair_of[n]];
@@ -137,7 +137,7 @@ static void coulomb_gradient(const host_gradient *h, fmo_operator of, double wei
             double V[FMO_GRADIENT_UP_MAX] = {0.0}, sum[6] = {0.0}, P[3];
             double block[FMO_GRADIENT_SPLITS_MAX];
             for (int x = 0; x < 3; x++) P[x] = pair->A[x] + side.prim.PA[x];
-            for (int k = 0; k < FMO_PAIR_CLASS_COUNT; k++)
+            for (int k = 0; k < FMO_PAIR_UNROLLED_COUNT; k++)
                 add_potential(h, of, k, P, side.prim.p, side.la + side.lb + 1, V);
             fmo_gradient_pair_density(&h->tables, &side, h->D, h->basis->function_num,
                                       2.0 * weight * side.prim.k, block);

@@ -1,9 +1,8 @@
-/* Energies of the molecules of energies.json, energies_d.json, energies_uhf.json and
- * energies_rohf.json against PySCF's, to 1e-8 hartree, at stable minima; of open shells also <S^2>,
- * of ROHF S(S + 1). Arguments: the file, a mode,
- * [words that names must contain]. Mode fused without a GPU: skipped. Molecules run with the solver
- * and options of the mode's default; those that are not large are followed down where they are
- * unstable. */
+/* Energies of the molecules of energies.json, energies_d.json, energies_f.json, energies_uhf.json
+ * and energies_rohf.json against PySCF's, to 1e-8 hartree, at stable minima; of open shells also
+ * <S^2>, of ROHF S(S + 1). Arguments: the file, a mode, [words that names must contain]. Mode fused
+ * without a GPU: skipped. Molecules run with the solver and options of the mode's default; those
+ * that are not large are followed down where they are unstable. */
 #include <fmo/scf.h>
 
 #include "tests/scf/list.h"

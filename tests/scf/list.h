@@ -1,5 +1,5 @@
-/* The molecules of tests/scf/energies.json, energies_d.json, energies_uhf.json, energies_rohf.json
- * and energies_hard.json. */
+/* The molecules of tests/scf/energies.json, energies_d.json, energies_f.json, energies_uhf.json,
+ * energies_rohf.json and energies_hard.json. */
 #ifndef FMO_TESTS_SCF_LIST_H
 #define FMO_TESTS_SCF_LIST_H
 

@@ -101,9 +101,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 typedef void contract_kernel(fmo_gpu_gradient, const double *, double);
-contract_kernel *const contract_of[FMO_PAIR_CLASS_COUNT] = {
+contract_kernel *const contract_of[FMO_PAIR_UNROLLED_COUNT] = {
 #define ROW(P, name, li, lj, partner) contract<FMO_PAIR_##P>,
-    FMO_PAIR_TABLE(ROW)
+    FMO_PAIR_UNROLLED_TABLE(ROW)
 #undef ROW
 };
 
@@ -114,7 +114,7 @@ typedef void potentials_kernel(coulomb_args);
             potentials<nb, 4>                                                       \
     }
 potentials_kernel *const potentials_of[5][5] = {KETS(0), KETS(1), KETS(2), KETS(3), KETS(4)};
-static_assert(FMO_PAIR_ORDER_MAX == 4, "coulomb.cu: orders up to 4");
+static_assert(FMO_PAIR_UNROLLED_ORDER_MAX == 4, "coulomb.cu: orders up to 4");
 
 } // namespace
 
@@ -122,14 +122,14 @@ cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
 {
     const fmo_gpu_range range("gradient of J");
     const fmo_gpu_gradient &h = *pass->h;
-    for (int b = FMO_PAIR_CLASS_COUNT - 1; b >= 0; b--) {
+    for (int b = FMO_PAIR_UNROLLED_COUNT - 1; b >= 0; b--) {
         const fmo_gradient_pairs &bra = h.pairs[b];
         if (!bra.points) continue;
         FMO_GPU_TRY(cudaMemsetAsync(bra.potential, 0,
                                     FMO_HERMITE_COUNT(fmo_pair_order(b) + 1) * (size_t)bra.points *
                                         sizeof(double),
                                     pass->stream));
-        for (int k = FMO_PAIR_CLASS_COUNT - 1; k >= 0; k--) {
+        for (int k = FMO_PAIR_UNROLLED_COUNT - 1; k >= 0; k--) {
             if (!h.pairs[k].points) continue;
             const coulomb_args args = {bra, h.pairs[k], pass->boys, pass->of, pass->prim_cutoff};
             potentials_of[fmo_pair_order(b)][fmo_pair_order(

@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 typedef void densities_kernel(fmo_gpu_gradient, const double *, double);
-densities_kernel *const densities_of[FMO_PAIR_CLASS_COUNT] = {
+densities_kernel *const densities_of[FMO_PAIR_UNROLLED_COUNT] = {
 #define ROW(P, name, li, lj, partner) densities<FMO_PAIR_##P>,
-    FMO_PAIR_TABLE(ROW)
+    FMO_PAIR_UNROLLED_TABLE(ROW)
 #undef ROW
 };
 
@@ -109,7 +109,7 @@ cudaError_t fmo_gradient_exchange_maxima(const fmo_gradient_pass *pass)
 
 cudaError_t fmo_gradient_densities(const fmo_gradient_pass *pass)
 {
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
         if (!pass->h->pairs[c].points) continue;
         densities_of[c]<<<blocks_for(pass->h->pairs[c].points), THREADS, 0, pass->stream>>>(
             *pass->h, pass->coulomb.D, sqrt(pass->coulomb_weight * fabs(pass->coulomb.weight)));

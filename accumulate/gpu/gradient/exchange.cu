@@ -374,7 +374,7 @@ cudaError_t CAT(fmo_gradient_exchange_, FMO_PART)(const fmo_gradient_pass *pass)
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) \
     if constexpr ((bra) == FMO_PART) FMO_GPU_TRY(launch<e>(pass));
-    FMO_ERI_CLASS_TABLE(ROW)
+    FMO_ERI_UNROLLED_TABLE(ROW)
 #undef ROW
     return cudaSuccess;
 }

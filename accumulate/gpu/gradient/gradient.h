@@ -45,10 +45,10 @@ typedef struct fmo_gpu_gradient {
     int sets, nao;
     const fmo_gradient_set *set;
     const fmo_gradient_tables *tables;
-    fmo_gradient_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    fmo_gradient_pairs pairs[FMO_PAIR_UNROLLED_COUNT];
     float *block_max, *row_max; /* [sets][sets], [sets] of K */
     fmo_gradient_sums sums;
-    unsigned *item; /* [FMO_ERI_CLASS_COUNT] next item of each class of K */
+    unsigned *item; /* [FMO_ERI_UNROLLED_COUNT] next item of each class of K */
 } fmo_gpu_gradient;
 
 /* One operator's terms of J or K in a call. */

@@ -54,7 +54,7 @@ static double bound_of(int l, int m, const double *AB, const double *prim)
 #define ROW(P, name, li, lj, partner) \
     case FMO_PAIR_##P:                \
         return fmo_prim_bound_##name(AB, prim);
-            FMO_PAIR_TABLE(ROW)
+            FMO_PAIR_UNROLLED_TABLE(ROW)
 #undef ROW
         default:
             return 0.0;
@@ -254,7 +254,7 @@ static int make_some(const fmo_basis *basis, const fmo_gradient_lists *lists, do
 fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int threads,
                                    fmo_gradient_lists *lists, fmo_error *err)
 {
-    enum { CLASSES = FMO_PAIR_CLASS_COUNT };
+    enum { CLASSES = FMO_PAIR_UNROLLED_COUNT };
     memset(lists, 0, sizeof *lists);
     growing_list *const lists_of = calloc((size_t)threads * CLASSES, sizeof *lists_of);
     int good = lists_of && make_sets(basis, lists);
@@ -280,7 +280,7 @@ fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int
 
 void fmo_gradient_free_lists(fmo_gradient_lists *lists)
 {
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
         free(lists->of[c].pair);
         free(lists->of[c].record);
         free(lists->of[c].pair_of);

@@ -15,7 +15,7 @@
 
 namespace {
 
-enum { CLASSES = FMO_PAIR_CLASS_COUNT, TILE = FMO_GPU_TILE_PAIRS };
+enum { CLASSES = FMO_PAIR_UNROLLED_COUNT, TILE = FMO_GPU_TILE_PAIRS };
 
 /* ---- data of a plan ------------------------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo
     arrays[num++] = {sets * sets * sizeof(float), (void **)&h->block_max, NULL};
     arrays[num++] = {sets * sizeof(float), (void **)&h->row_max, NULL};
     arrays[num++] = {(size_t)h->sums.components * sizeof *h->sums.sum +
-                         (FMO_ERI_CLASS_COUNT + 1) * sizeof(unsigned),
+                         (FMO_ERI_UNROLLED_COUNT + 1) * sizeof(unsigned),
                      (void **)&h->sums.sum, NULL};
     void *const staged = fmo_gpu_stage(arrays, num);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a gradient's pairs");
@@ -235,8 +235,8 @@ cudaError_t queue_exchange(const fmo_fock_plan *plan, const fmo_gradient_term *t
             pass->term_num++;
         }
         set_operator(plan, of, pass);
-        FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0, FMO_ERI_CLASS_COUNT * sizeof *pass->h->item,
-                                    pass->stream));
+        FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0,
+                                    FMO_ERI_UNROLLED_COUNT * sizeof *pass->h->item, pass->stream));
         FMO_GPU_TRY(fmo_gradient_exchange_maxima(pass));
         FMO_GPU_TRY(fmo_gradient_exchange_all(pass));
     }
