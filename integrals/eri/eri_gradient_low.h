@@ -74,11 +74,11 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
     const int rows = FMO_HERMITE_COUNT(l), columns = FMO_HERMITE_COUNT(m);
     const int row_functions = fmo_gradient_functions_of(l);
     const int column_functions = fmo_gradient_functions_of(m);
-    double half_way[FMO_GRADIENT_SHELL_MAX * FMO_SHELL_FUNCTIONS_MAX];
+    double half_way[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     FMO_GPU_UNROLL
     for (int k = 0; k < column_functions; k++) {
         const double *const from = D + fmo_gradient_function(b->functions, m, k);
-        double raw[FMO_SHELL_FUNCTIONS_MAX];
+        double raw[FMO_UNROLLED_FUNCTIONS_MAX];
         FMO_GPU_UNROLL
         for (int n = 0; n < row_functions; n++)
             raw[n] = weight * from[(size_t)fmo_gradient_function(a->functions, l, n) * nao];

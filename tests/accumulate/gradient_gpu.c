@@ -89,7 +89,7 @@ static void exchange_gradient(const host_gradient *h, fmo_operator of, double we
                               .term = &term,
                               .term_num = 1,
                               .nao = h->basis->function_num};
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_UNROLLED_COUNT; c++) {
         const int classes[2] = {fmo_eri_class_bra(c), fmo_eri_class_ket(c)};
         const int same = classes[0] == classes[1];
         for (int b = 0; b < h->lists.of[classes[0]].num; b++)
