@@ -16,10 +16,13 @@
 #include "integrals/boys/boys.h"
 #include "integrals/eri/eri_slice.h"
 
+/* Waits for the `lanes` threads of a warp that call together, a power of two. */
 #if defined(__CUDA_ARCH__)
-#define FMO_GRADIENT_SYNC() __syncwarp()
+#define FMO_GRADIENT_SYNC(lanes)               \
+    __syncwarp((0xffffffffu >> (32 - (lanes))) \
+               << (threadIdx.x % 32 / (unsigned)(lanes) * (unsigned)(lanes)))
 #else
-#define FMO_GRADIENT_SYNC() (void)0
+#define FMO_GRADIENT_SYNC(lanes) (void)0
 #endif
 
 enum {
@@ -186,7 +189,7 @@ FMO_HD double *fmo_gradient_derivatives(const fmo_gradient_tables *t, int L, con
         double *const swap = from;
         from = to;
         to = swap;
-        FMO_GRADIENT_SYNC();
+        FMO_GRADIENT_SYNC(lanes);
         const int num = FMO_HERMITE_COUNT(L - m);
         for (int k = lane; k < num; k += lanes) {
             if (k == 0) {
@@ -199,7 +202,7 @@ FMO_HD double *fmo_gradient_derivatives(const fmo_gradient_tables *t, int L, con
             to[k] = value;
         }
     }
-    FMO_GRADIENT_SYNC();
+    FMO_GRADIENT_SYNC(lanes);
     return to;
 }
 
@@ -301,7 +304,7 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
 {
     const fmo_gradient_functions f[4] = {z->bra.a, z->bra.b, z->ket.a, z->ket.b};
     const int l[4] = {z->bra.la, z->bra.lb, z->ket.la, z->ket.lb};
-    FMO_GRADIENT_SYNC();
+    FMO_GRADIENT_SYNC(lanes);
     for (int b = 0; b < 4; b++) {
         const int row = b / 2, column = 2 + b % 2, rows = at->functions[row];
         const int columns = at->functions[column];
@@ -316,7 +319,7 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
             work[at->half_way[b] + k] = sum;
         }
     }
-    FMO_GRADIENT_SYNC();
+    FMO_GRADIENT_SYNC(lanes);
     for (int b = 0; b < 4; b++) {
         const int row = b / 2, column = 2 + b % 2, num = at->monomials[column];
         const int columns = at->functions[column];
@@ -328,7 +331,7 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
             work[at->block[b] + k] = sum;
         }
     }
-    FMO_GRADIENT_SYNC();
+    FMO_GRADIENT_SYNC(lanes);
 }
 
 /* ---- derivatives ---------------------------------------------------------------------------- */
@@ -423,7 +426,7 @@ FMO_HD void fmo_gradient_distances(const fmo_gradient_quartet *z, double weight,
     const fmo_gradient_tables *const t = z->tables;
     const int l[4] = {z->bra.la, z->bra.lb, z->ket.la, z->ket.lb};
     const double *const integral = work + at->integral;
-    FMO_GRADIENT_SYNC();
+    FMO_GRADIENT_SYNC(lanes);
     FMO_UNROLL
     for (int b = 0; b < 4; b++) {
         const int row = b / 2, column = 2 + b % 2, other_row = 1 - row, other_column = 5 - column;
@@ -465,7 +468,7 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
     }
     fmo_gradient_start(z->boys, z->of, order, p * q * (rs * rs), R2,
                        rs * z->bra.prim.k * z->ket.prim.k, start);
-    FMO_GRADIENT_SYNC(); /* for the quartet before */
+    FMO_GRADIENT_SYNC(lanes); /* for the quartet before */
     const double *const r =
         fmo_gradient_derivatives(z->tables, order, start, PQ, work + at.r, lane, lanes);
     fmo_gradient_shifts(z->tables, &z->bra, work + at.shift[0], work + at.shift[1], lane, lanes);

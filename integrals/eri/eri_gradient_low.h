@@ -1,12 +1,13 @@
-/* fmo_gradient_exchange (eri_gradient.h) for s and p shells, with sp partners, by one thread in
- * registers: angular momenta are constants at compile time, loops are unrolled, and the products of
- * density elements are added at once to the factor of each Hermite integral. */
+/* fmo_gradient_exchange (eri_gradient.h) by one thread in registers, for pairs of orders up to 3:
+ * angular momenta are constants at compile time, loops are unrolled, and the products of density
+ * elements are added at once to the factor of each Hermite integral. */
 #ifndef FMO_ERI_GRADIENT_LOW_H
 #define FMO_ERI_GRADIENT_LOW_H
 
 #include "integrals/eri/eri_gradient.h"
 
-enum { FMO_GRADIENT_LOW_BLOCK = 16, FMO_GRADIENT_LOW_ORDER_MAX = 4 };
+/* Largest order of a pair and of a quartet; elements of a block of the density. */
+enum { FMO_GRADIENT_LOW_PAIR_MAX = 3, FMO_GRADIENT_LOW_ORDER_MAX = 4 };
 
 /* A shell as seen from the centre of a pair: distance, unit of its monomials, coefficient of the s
  * partner. */
@@ -23,6 +24,47 @@ FMO_HD int fmo_gradient_product(int m, int n)
                         fmo_slice_power(m, 2) + fmo_slice_power(n, 2));
 }
 
+/* True if monomial n contains m. */
+FMO_HD int fmo_gradient_contains(int n, int m)
+{
+    return fmo_slice_power(n, 0) >= fmo_slice_power(m, 0) &&
+           fmo_slice_power(n, 1) >= fmo_slice_power(m, 1) &&
+           fmo_slice_power(n, 2) >= fmo_slice_power(m, 2);
+}
+
+/* A monomial of order 2 or 3 with a square x^2 or x^3 also contains the Hermite function of two
+ * powers less, x^0 or x^1, times 2p or 3 2p. Returns the factor, 0 if there is no square, and the
+ * number of that function. */
+FMO_HD int fmo_gradient_square(int m)
+{
+    const int x = fmo_slice_power(m, 0), y = fmo_slice_power(m, 1), z = fmo_slice_power(m, 2);
+    return x > 2 || y > 2 || z > 2 ? 3 : x > 1 || y > 1 || z > 1;
+}
+FMO_HD int fmo_gradient_without_square(int m)
+{
+    const int x = fmo_slice_power(m, 0), y = fmo_slice_power(m, 1), z = fmo_slice_power(m, 2);
+    return x > 1   ? fmo_slice_at(x - 2, y, z)
+           : y > 1 ? fmo_slice_at(x, y - 2, z)
+           : z > 1 ? fmo_slice_at(x, y, z - 2)
+                   : 0;
+}
+
+/* The coefficient of monomial m in function n of a shell, which contains m (fmo_gradient_shift). */
+FMO_HD double fmo_gradient_low_shift(int l, int m, int n, const fmo_gradient_low_shell *s)
+{
+    const int a = fmo_gradient_first(l) + n;
+    double value = l == 1 && n == 0 ? s->ratio : 1.0;
+    FMO_GPU_UNROLL
+    for (int x = 0; x < 3; x++) {
+        const int of = fmo_slice_power(a, x), kept = fmo_slice_power(m, x);
+        if (of - kept == 2) value *= s->distance[x] * s->distance[x];
+        if (of - kept == 1) value *= of * s->distance[x];
+        if (kept > 0) value *= s->unit;
+        if (kept > 1) value *= s->unit;
+    }
+    return value;
+}
+
 /* Computes block[rows][columns] of a density in monomials, times `weight`. */
 FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t nao,
                                         const fmo_gradient_low_shell *a,
@@ -30,101 +72,121 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
                                         double *block)
 {
     const int rows = FMO_HERMITE_COUNT(l), columns = FMO_HERMITE_COUNT(m);
-    double half_way[FMO_GRADIENT_LOW_BLOCK];
+    const int row_functions = fmo_gradient_functions_of(l);
+    const int column_functions = fmo_gradient_functions_of(m);
+    double half_way[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     FMO_GPU_UNROLL
-    for (int k = 0; k < columns; k++) {
-        const double *const from = D + (m && k ? b->functions.high + k - 1 : b->functions.s);
-        const double s = weight * from[(size_t)a->functions.s * nao];
-        half_way[k] = l ? a->ratio * s : s;
+    for (int k = 0; k < column_functions; k++) {
+        const double *const from = D + fmo_gradient_function(b->functions, m, k);
+        double raw[FMO_UNROLLED_FUNCTIONS_MAX];
         FMO_GPU_UNROLL
-        for (int x = 0; x < 3; x++) {
-            if (!l) continue;
-            const double own = weight * from[(size_t)(a->functions.high + x) * nao];
-            half_way[k] += a->distance[x] * own;
-            half_way[(1 + x) * columns + k] = a->unit * own;
+        for (int n = 0; n < row_functions; n++)
+            raw[n] = weight * from[(size_t)fmo_gradient_function(a->functions, l, n) * nao];
+        FMO_GPU_UNROLL
+        for (int r = 0; r < rows; r++) {
+            double sum = 0.0;
+            FMO_GPU_UNROLL
+            for (int n = 0; n < row_functions; n++)
+                if (fmo_gradient_contains(fmo_gradient_first(l) + n, r))
+                    sum += fmo_gradient_low_shift(l, r, n, a) * raw[n];
+            half_way[r * column_functions + k] = sum;
         }
     }
     FMO_GPU_UNROLL
-    for (int k = 0; k < rows; k++) {
-        const double s = half_way[k * columns];
-        block[k * columns] = m ? b->ratio * s : s;
+    for (int r = 0; r < rows; r++) {
         FMO_GPU_UNROLL
-        for (int x = 0; x < 3; x++) {
-            if (!m) continue;
-            block[k * columns] += b->distance[x] * half_way[k * columns + 1 + x];
-            block[k * columns + 1 + x] = b->unit * half_way[k * columns + 1 + x];
+        for (int c = 0; c < columns; c++) {
+            double sum = 0.0;
+            FMO_GPU_UNROLL
+            for (int n = 0; n < column_functions; n++)
+                if (fmo_gradient_contains(fmo_gradient_first(m) + n, c))
+                    sum += fmo_gradient_low_shift(m, c, n, b) * half_way[r * column_functions + n];
+            block[r * columns + c] = sum;
         }
     }
 }
 
-/* Factors of Hermite integrals: of order up to that of the quartet; those of products in which the
- * square of a bra's or ket's coordinate is replaced by 2p or 2q; and of those with both. */
-typedef struct fmo_gradient_low_factors {
-    double of[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX)];
-    double bra[FMO_HERMITE_COUNT(2)], ket[FMO_HERMITE_COUNT(2)], both;
-} fmo_gradient_low_factors;
-
-/* Adds the products of two blocks, first[a][c] second[b][d]. */
+/* Adds the products of two blocks, first[a][c] second[b][d], to the factors of Hermite integrals.
+ * twice: 2p, 2q. */
 FMO_HD_ONCE void fmo_gradient_low_products(int la, int lb, int lc, int ld, const double *first,
-                                           const double *second, fmo_gradient_low_factors *to)
+                                           const double *second, const double *twice, double *to)
 {
     const int nc = FMO_HERMITE_COUNT(lc), nd = FMO_HERMITE_COUNT(ld);
     FMO_GPU_UNROLL
     for (int a = 0; a < FMO_HERMITE_COUNT(la); a++) {
         FMO_GPU_UNROLL
         for (int b = 0; b < FMO_HERMITE_COUNT(lb); b++) {
-            const int ab = fmo_gradient_product(a, b);
+            const int ab = fmo_gradient_product(a, b), bra = fmo_gradient_square(ab);
+            const int low_ab = fmo_gradient_without_square(ab);
             FMO_GPU_UNROLL
             for (int c = 0; c < nc; c++) {
                 FMO_GPU_UNROLL
                 for (int d = 0; d < nd; d++) {
-                    const int cd = fmo_gradient_product(c, d);
-                    const double x = first[a * nc + c], y = second[b * nd + d];
-                    to->of[fmo_gradient_product(ab, cd)] += x * y;
-                    if (a && a == b) to->bra[cd] += x * y;
-                    if (c && c == d) to->ket[ab] += x * y;
-                    if (a && a == b && c && c == d) to->both += x * y;
+                    const int cd = fmo_gradient_product(c, d), ket = fmo_gradient_square(cd);
+                    const int low_cd = fmo_gradient_without_square(cd);
+                    const double value = first[a * nc + c] * second[b * nd + d];
+                    to[fmo_gradient_product(ab, cd)] += value;
+                    if (bra) to[fmo_gradient_product(low_ab, cd)] += bra * twice[0] * value;
+                    if (ket) to[fmo_gradient_product(ab, low_cd)] += ket * twice[1] * value;
+                    if (bra && ket)
+                        to[fmo_gradient_product(low_ab, low_cd)] +=
+                            bra * ket * (twice[0] * twice[1]) * value;
                 }
             }
         }
     }
 }
 
-/* Adds the derivatives with respect to the distances of a block's two shells: D[row][column] with
- * the integrals contracted with the block of the other two shells. twice: 2p, 2q. */
-FMO_HD_ONCE void fmo_gradient_low_distances(int row, int column, int other_row, int other_column,
-                                            const double *D, const double *other, const double *r,
-                                            const double *twice, double *of_row, double *of_column)
+/* The integral of monomials m and n. */
+FMO_HD double fmo_gradient_low_integral(int m, int n, const double *r, const double *twice)
 {
-    const int rows = FMO_HERMITE_COUNT(row), columns = FMO_HERMITE_COUNT(column);
-    const int others = FMO_HERMITE_COUNT(other_column);
+    const int bra = fmo_gradient_square(m), ket = fmo_gradient_square(n);
+    const int low_m = fmo_gradient_without_square(m), low_n = fmo_gradient_without_square(n);
+    double value = r[fmo_gradient_product(m, n)];
+    if (bra) value += bra * twice[0] * r[fmo_gradient_product(low_m, n)];
+    if (ket) value += ket * twice[1] * r[fmo_gradient_product(m, low_n)];
+    if (bra && ket)
+        value += bra * ket * (twice[0] * twice[1]) * r[fmo_gradient_product(low_m, low_n)];
+    return value;
+}
+
+/* Adds the derivatives with respect to the distances of a block's two shells: D[row][column] with
+ * the integrals contracted with the block of the other two shells. */
+FMO_HD_ONCE void fmo_gradient_low_distances(const int *l, const double *D, const double *other,
+                                            const double *r, const double *twice, double *of_row,
+                                            double *of_column)
+{
+    const int rows = FMO_HERMITE_COUNT(l[0]), columns = FMO_HERMITE_COUNT(l[1]);
+    const int low_rows = FMO_HERMITE_COUNT(l[0] - 1), low_columns = FMO_HERMITE_COUNT(l[1] - 1);
+    const int others = FMO_HERMITE_COUNT(l[3]);
     FMO_GPU_UNROLL
     for (int m = 0; m < rows; m++) {
         FMO_GPU_UNROLL
         for (int n = 0; n < columns; n++) {
-            if ((m || !row) && (n || !column)) continue;
+            if (m >= low_rows && n >= low_columns) continue;
             double K = 0.0;
             FMO_GPU_UNROLL
-            for (int i = 0; i < FMO_HERMITE_COUNT(other_row); i++) {
+            for (int i = 0; i < FMO_HERMITE_COUNT(l[2]); i++) {
                 FMO_GPU_UNROLL
-                for (int j = 0; j < others; j++) {
-                    const int mi = fmo_gradient_product(m, i), nj = fmo_gradient_product(n, j);
-                    double value = r[fmo_gradient_product(mi, nj)];
-                    if (m && m == i) value += twice[0] * r[nj];
-                    if (n && n == j) value += twice[1] * r[mi];
-                    K += other[i * others + j] * value;
-                }
+                for (int j = 0; j < others; j++)
+                    K += other[i * others + j] *
+                         fmo_gradient_low_integral(fmo_gradient_product(m, i),
+                                                   fmo_gradient_product(n, j), r, twice);
             }
             FMO_GPU_UNROLL
             for (int x = 0; x < 3; x++) {
-                if (row && !m) of_row[x] += D[(1 + x) * columns + n] * K;
-                if (column && !n) of_column[x] += D[m * columns + 1 + x] * K;
+                if (m < low_rows)
+                    of_row[x] += (fmo_slice_power(m, x) + 1) *
+                                 D[fmo_gradient_product(m, 1 + x) * columns + n] * K;
+                if (n < low_columns)
+                    of_column[x] += (fmo_slice_power(n, x) + 1) *
+                                    D[m * columns + fmo_gradient_product(n, 1 + x)] * K;
             }
         }
     }
 }
 
-/* fmo_gradient_exchange; the angular momenta are 0 or 1. */
+/* fmo_gradient_exchange of a class whose orders are within the limits above. */
 FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
                                            const fmo_gradient_quartet *z, double *to)
 {
@@ -134,10 +196,12 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     double start[FMO_GRADIENT_LOW_ORDER_MAX + 2], PQ[3], R2 = 0.0;
     double r[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX + 1)];
     fmo_gradient_low_shell a, b, c, d;
-    fmo_gradient_low_factors factors;
+    double factors[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX)];
     fmo_gradient_parts parts;
     memset(&parts, 0, sizeof parts);
-    memset(&factors, 0, sizeof factors);
+    memset(factors, 0, sizeof factors);
+    const int ac_bd[4] = {la, lc, lb, ld}, bd_ac[4] = {lb, ld, la, lc};
+    const int ad_bc[4] = {la, ld, lb, lc}, bc_ad[4] = {lb, lc, la, ld};
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
         a.distance[x] = z->bra.prim.PA[x];
@@ -159,25 +223,21 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     for (int n = 0; n < z->term_num; n++) {
         const double *const D = z->term[n].D, w = z->term[n].weight;
         const size_t nao = (size_t)z->nao;
-        double ac[FMO_GRADIENT_LOW_BLOCK], ad[FMO_GRADIENT_LOW_BLOCK];
-        double bc[FMO_GRADIENT_LOW_BLOCK], bd[FMO_GRADIENT_LOW_BLOCK];
-        fmo_gradient_low_block(la, lc, D, nao, &a, &c, w, ac);
-        fmo_gradient_low_block(lb, ld, D, nao, &b, &d, 1.0, bd);
-        fmo_gradient_low_products(la, lb, lc, ld, ac, bd, &factors);
-        fmo_gradient_low_distances(la, lc, lb, ld, ac, bd, r, twice, parts.of[0], parts.of[2]);
-        fmo_gradient_low_distances(lb, ld, la, lc, bd, ac, r, twice, parts.of[1], parts.of[3]);
-        fmo_gradient_low_block(la, ld, D, nao, &a, &d, w, ad);
-        fmo_gradient_low_block(lb, lc, D, nao, &b, &c, 1.0, bc);
-        fmo_gradient_low_products(la, lb, ld, lc, ad, bc, &factors);
-        fmo_gradient_low_distances(la, ld, lb, lc, ad, bc, r, twice, parts.of[0], parts.of[3]);
-        fmo_gradient_low_distances(lb, lc, la, ld, bc, ad, r, twice, parts.of[1], parts.of[2]);
+        double first[FMO_GRADIENT_SPLITS_MAX], second[FMO_GRADIENT_SPLITS_MAX];
+        fmo_gradient_low_block(la, lc, D, nao, &a, &c, w, first);
+        fmo_gradient_low_block(lb, ld, D, nao, &b, &d, 1.0, second);
+        fmo_gradient_low_products(la, lb, lc, ld, first, second, twice, factors);
+        fmo_gradient_low_distances(ac_bd, first, second, r, twice, parts.of[0], parts.of[2]);
+        fmo_gradient_low_distances(bd_ac, second, first, r, twice, parts.of[1], parts.of[3]);
+        fmo_gradient_low_block(la, ld, D, nao, &a, &d, w, first);
+        fmo_gradient_low_block(lb, lc, D, nao, &b, &c, 1.0, second);
+        fmo_gradient_low_products(la, lb, ld, lc, first, second, twice, factors);
+        fmo_gradient_low_distances(ad_bc, first, second, r, twice, parts.of[0], parts.of[3]);
+        fmo_gradient_low_distances(bc_ad, second, first, r, twice, parts.of[1], parts.of[2]);
     }
     FMO_GPU_UNROLL
     for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) {
-        double factor = factors.of[n];
-        if (la && lb && n < FMO_HERMITE_COUNT(lc + ld)) factor += twice[0] * factors.bra[n];
-        if (lc && ld && n < FMO_HERMITE_COUNT(la + lb)) factor += twice[1] * factors.ket[n];
-        if (la && lb && lc && ld && n == 0) factor += twice[0] * twice[1] * factors.both;
+        const double factor = factors[n];
         parts.energy += factor * r[n];
         FMO_GPU_UNROLL
         for (int x = 0; x < 3; x++) parts.both[x] += factor * r[fmo_gradient_product(n, 1 + x)];

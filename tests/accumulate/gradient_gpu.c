@@ -17,7 +17,7 @@ typedef struct host_gradient {
     fmo_gradient_lists lists;
     fmo_gradient_tables tables;
     double *D;   /* [function_num][function_num] */
-    int compare; /* 1: also with the arithmetic of s and p shells */
+    int compare; /* 1: also with the arithmetic of low orders */
 } host_gradient;
 
 static fmo_gradient_side side_of(const fmo_gradient_list *list, int pair_class, int record)
@@ -38,16 +38,19 @@ static void add(double *gradient, int nucleus, double sign, const double *of)
     for (int x = 0; x < 3; x++) gradient[3 * nucleus + x] += sign * of[x];
 }
 
-/* Compares the arithmetic of s and p shells with that of all shells. */
+/* Compares the arithmetic of low orders with that of all. */
 static void compare_low(const fmo_gradient_quartet *z, double *work)
 {
     double want[9] = {0.0}, got[9] = {0.0};
-    if (z->bra.la > 1 || z->ket.la > 1) return;
+    const int bra = z->bra.la + z->bra.lb, ket = z->ket.la + z->ket.lb;
+    if (bra > FMO_GRADIENT_LOW_PAIR_MAX || ket > FMO_GRADIENT_LOW_PAIR_MAX ||
+        bra + ket > FMO_GRADIENT_LOW_ORDER_MAX)
+        return;
     fmo_gradient_exchange(z, work, 0, 1, want);
     fmo_gradient_low_exchange(z->bra.la, z->bra.lb, z->ket.la, z->ket.lb, z, got);
     double largest = 1e-10;
     for (int x = 0; x < 9; x++) largest = fmax(largest, fabs(want[x]));
-    check_close("s and p shells", got, want, 9, 3, 1e-12 * largest + 1e-15, 0.0);
+    check_close("low orders", got, want, 9, 3, 1e-12 * largest + 1e-15, 0.0);
 }
 
 /* Adds the derivatives of all primitive quartets of two pairs. */
@@ -86,7 +89,7 @@ static void exchange_gradient(const host_gradient *h, fmo_operator of, double we
                               .term = &term,
                               .term_num = 1,
                               .nao = h->basis->function_num};
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_UNROLLED_COUNT; c++) {
         const int classes[2] = {fmo_eri_class_bra(c), fmo_eri_class_ket(c)};
         const int same = classes[0] == classes[1];
         for (int b = 0; b < h->lists.of[classes[0]].num; b++)

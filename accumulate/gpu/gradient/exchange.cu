@@ -1,5 +1,5 @@
-/* The derivative of K: quartets that pass screening, those of s and p shells computed by a thread
- * each (integrals/eri/eri_gradient_low.h), others by a warp (eri_gradient.h). A warp takes items, a
+/* The derivative of K: quartets that pass screening, those of low order computed by a thread each
+ * (integrals/eri/eri_gradient_low.h), others by several (eri_gradient.h). A warp takes items, a
  * bra with some tiles of kets, sums the derivatives of the bra over them, and adds those of the
  * kets quartet by quartet. Compiled once for each part of the classes, with FMO_PART set to its
  * number. */
@@ -61,9 +61,45 @@ __device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradien
            estimate(bra.bound, bra.slope, make_float2(ket.bound, ket.slope)) * density >= a.cutoff;
 }
 
-/* How the primitive quartets of a class are computed: by a warp each, in shared memory, or by a
- * thread each, in registers. */
-template <int CLASS> constexpr bool is_low = CLASS < FMO_ERI_LOW_L_COUNT;
+/* The classes whose quartets are computed by a thread each, in registers; the others are by
+ * several, in shared memory. */
+template <int CLASS> struct is_low_order {
+    static constexpr int order = fmo_eri_class_order(CLASS),
+                         bra = fmo_pair_order(fmo_eri_class_bra(CLASS));
+    static constexpr bool value =
+        order <= (int)FMO_GRADIENT_LOW_ORDER_MAX && bra <= (int)FMO_GRADIENT_LOW_PAIR_MAX;
+};
+template <int CLASS> constexpr bool is_low = is_low_order<CLASS>::value;
+
+/* Doubles of `work` that a quartet needs (fmo_gradient_layout). */
+template <int CLASS> __host__ __device__ constexpr int work_doubles(void)
+{
+    constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
+    constexpr int l[4] = {fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
+                          fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1)};
+    if (is_low<CLASS>) return 0;
+    int m[4] = {}, f[4] = {};
+    int all = 2 * FMO_HERMITE_COUNT(l[0] + l[1] + l[2] + l[3] + 1) +
+              FMO_HERMITE_COUNT(l[0] + l[1]) * FMO_HERMITE_COUNT(l[2] + l[3]);
+    for (int s = 0; s < 4; s++) {
+        m[s] = FMO_HERMITE_COUNT(l[s]);
+        f[s] = m[s] - (l[s] > 1 ? FMO_HERMITE_COUNT(l[s] - 1) : 0);
+        all += m[s] * f[s];
+    }
+    for (int b = 0; b < 4; b++) all += m[b / 2] * (f[2 + b % 2] + m[2 + b % 2]);
+    return all;
+}
+
+/* Lanes that compute a quartet together: as few as SHARED_BYTES of a block allow. */
+enum { SHARED_BYTES = 100 << 10 };
+template <int CLASS> __host__ __device__ constexpr int lanes_of(void)
+{
+    int lanes = is_low<CLASS> ? 1 : 4;
+    while (lanes < 32 &&
+           WARPS * 32 / lanes * work_doubles<CLASS>() * (int)sizeof(double) > (int)SHARED_BYTES)
+        lanes *= 2;
+    return lanes;
+}
 
 /* Adds all primitive quartets of two pairs to sum[9]. */
 template <int CLASS>
@@ -106,25 +142,10 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
             if constexpr (is_low<CLASS>)
                 fmo_gradient_low_exchange(LA, LB, LC, LD, &z, sum);
             else
-                fmo_gradient_exchange(&z, work, threadIdx.x % 32, 32, sum);
+                fmo_gradient_exchange(&z, work, (int)(threadIdx.x % lanes_of<CLASS>()),
+                                      lanes_of<CLASS>(), sum);
         }
     }
-}
-
-/* Adds the derivatives with respect to the ket's nuclei from those of a quartet. */
-template <int CLASS>
-__device__ __forceinline__ void add_ket(const exchange_args &a, unsigned long long *sums,
-                                        const fmo_gradient_pair &ket, const double *sum)
-{
-    const int lane = threadIdx.x % 32;
-    double own = 0.0;
-    FMO_UNROLL
-    for (int x = 0; x < 3; x++) {
-        const double both = sum_lanes(sum[3 + x]), first = sum_lanes(sum[6 + x]);
-        if (lane == x) own = first;
-        if (lane == 3 + x) own = -both - first;
-    }
-    if (lane < 6) fmo_gradient_add(a.sums, sums, 3 * ket.nucleus[lane / 3] + lane % 3, own);
 }
 
 /* Adds the derivatives with respect to the bra's nuclei. */
@@ -142,9 +163,8 @@ __device__ __forceinline__ void add_bra(const exchange_args &a, unsigned long lo
     if (lane < 6) fmo_gradient_add(a.sums, sums, 3 * bra.nucleus[lane / 3] + lane % 3, own);
 }
 
-/* The same by all lanes, each with derivatives of its own quartet; those without one are not
- * `active`, and their sums are zero. */
-template <int CLASS>
+/* Adds the derivatives with respect to the kets' nuclei, each lane those of its quartet; the sums
+ * of lanes that are not `active` are zero. */
 __device__ __forceinline__ void add_kets(const exchange_args &a, unsigned long long *sums,
                                          const int *nucleus, bool active, const double *sum)
 {
@@ -169,36 +189,53 @@ typedef struct queued_ket {
     float density;
 } queued_ket;
 
-/* Computes the first `num` quartets of the queue, up to one for each lane. */
+/* Tables and memory of a warp. */
+typedef struct warp_memory {
+    const fmo_gradient_tables *tables;
+    queued_ket *queue; /* [QUEUE] */
+    double *work;
+    unsigned long long *sums;
+} warp_memory;
+enum { QUEUE = 2 * 32 };
+
+/* Computes `num` quartets of the queue from `first` on, up to one for each group of lanes. */
 template <int CLASS>
-__device__ __forceinline__ void add_queue(const exchange_args &a, int own, const queued_ket *queue,
-                                          int num, unsigned long long *sums, double *of_bra)
+__device__ __forceinline__ void add_queue(const exchange_args &a, const warp_memory &w, int own,
+                                          int first, int num, double *of_bra)
 {
-    const int lane = threadIdx.x % 32;
-    const bool active = lane < num;
+    constexpr int lanes = lanes_of<CLASS>();
+    const int group = threadIdx.x % 32 / lanes;
+    const bool active = group < num, lowest = threadIdx.x % lanes == 0;
     double sum[9] = {};
     int nucleus[2] = {0, 0};
     __syncwarp();
     if (active) {
-        const queued_ket from = queue[lane];
+        const queued_ket from = w.queue[first + group];
         const fmo_gradient_pair &ket = a.ket.pair[from.ket];
         nucleus[0] = ket.nucleus[0];
         nucleus[1] = ket.nucleus[1];
-        add_quartet<CLASS>(a, NULL, a.bra.pair[own], ket, from.density, a.same && from.ket == own,
-                           NULL, sum);
+        add_quartet<CLASS>(a, w.tables, a.bra.pair[own], ket, from.density,
+                           a.same && from.ket == own, w.work + group * work_doubles<CLASS>(), sum);
     }
     __syncwarp();
-    add_kets<CLASS>(a, sums, nucleus, active, sum);
     FMO_UNROLL
     for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
+    FMO_UNROLL
+    for (int x = 3; x < 9 && lanes > 1; x++) {
+        for (int offset = lanes / 2; offset; offset /= 2)
+            sum[x] += __shfl_xor_sync(0xffffffffu, sum[x], offset);
+        if (!lowest) sum[x] = 0.0;
+    }
+    add_kets(a, w.sums, nucleus, active && lowest, sum);
 }
 
-/* Computes one item, a bra with tiles [first, end) of kets, a quartet for each lane. Kets that pass
- * screening wait in a queue until there are enough for all lanes. */
+/* Computes one item, a bra with tiles [first, end) of kets. Kets that pass screening wait in a
+ * queue until there are enough for all lanes. */
 template <int CLASS>
-__device__ __forceinline__ void add_low_item(const exchange_args &a, int own, int first, int end,
-                                             queued_ket *queue, unsigned long long *sums)
+__device__ __forceinline__ void add_item(const exchange_args &a, const warp_memory &w, int own,
+                                         int first, int end)
 {
+    constexpr int groups = 32 / lanes_of<CLASS>();
     const fmo_gradient_pair &bra = a.bra.pair[own];
     const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : a.ket.num;
     const float most = 2.0f * a.row_max[bra.set[0]] * a.row_max[bra.set[1]];
@@ -216,71 +253,39 @@ __device__ __forceinline__ void add_low_item(const exchange_args &a, int own, in
             stays = counts(a, bra, ket, density);
         }
         const unsigned ballot = __ballot_sync(0xffffffffu, stays);
-        if (stays) queue[queued + __popc(ballot & ((1u << lane) - 1u))] = {mine, density};
+        if (stays) w.queue[queued + __popc(ballot & ((1u << lane) - 1u))] = {mine, density};
         queued += __popc(ballot);
-        if (queued < 32) continue;
-        queued -= 32;
-        any = true;
-        add_queue<CLASS>(a, own, queue + queued, 32, sums, of_bra);
+        any = any || queued;
+        for (; queued >= groups; queued -= groups)
+            add_queue<CLASS>(a, w, own, queued - groups, groups, of_bra);
     }
-    if (queued) add_queue<CLASS>(a, own, queue, queued, sums, of_bra);
-    if (queued || any) add_bra(a, sums, bra, of_bra);
+    if (queued) add_queue<CLASS>(a, w, own, 0, queued, of_bra);
+    if (any) add_bra(a, w.sums, bra, of_bra);
 }
 
-/* Computes one item: a bra with tiles [first, end) of kets. */
-template <int CLASS>
-__device__ __forceinline__ void add_item(const exchange_args &a, const fmo_gradient_tables *t,
-                                         int own, int first, int end, double *work,
-                                         unsigned long long *sums)
-{
-    const fmo_gradient_pair &bra = a.bra.pair[own];
-    const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : a.ket.num;
-    const float most = 2.0f * a.row_max[bra.set[0]] * a.row_max[bra.set[1]];
-    double of_bra[6] = {};
-    for (int tile = first; tile < end && tile * TILE < kets; tile++) {
-        if (estimate(bra.bound, bra.slope, a.ket.tile[tile]) * most < a.cutoff) continue;
-        const int mine = tile * TILE + lane;
-        float density = 0.0f;
-        bool stays = false;
-        if (mine < kets) {
-            const fmo_gradient_pair &ket = a.ket.pair[mine];
-            density = density_of(a, bra, ket);
-            stays = counts(a, bra, ket, density);
-        }
-        unsigned open = __ballot_sync(0xffffffffu, stays);
-#pragma unroll 1
-        for (; open; open &= open - 1) {
-            const int from = __ffs((int)open) - 1, number = tile * TILE + from;
-            const fmo_gradient_pair &ket = a.ket.pair[number];
-            double sum[9] = {};
-            add_quartet<CLASS>(a, t, bra, ket, __shfl_sync(0xffffffffu, density, from),
-                               a.same && number == own, work, sum);
-            add_ket<CLASS>(a, sums, ket, sum);
-            FMO_UNROLL
-            for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
-        }
-    }
-    add_bra(a, sums, bra, of_bra);
-}
+/* ---- the kernel ----------------------------------------------------------------------------- */
 
-/* Doubles of `work` of a warp, or of its queue. */
-template <int CLASS> __host__ __device__ __forceinline__ int work_doubles(void)
-{
-    if (is_low<CLASS>) return 2 * 32 * (int)(sizeof(queued_ket) / sizeof(double));
-    constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
-    return fmo_gradient_layout_of(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
-                                  fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1))
-        .all;
-}
 template <int CLASS>
-constexpr int tables_bytes = is_low<CLASS> ? 0 : (sizeof(fmo_gradient_tables) + 15) / 16 * 16;
+constexpr int tables_doubles = is_low<CLASS> ? 0
+                                             : (sizeof(fmo_gradient_tables) + sizeof(double) - 1) /
+                                                   sizeof(double);
+
+/* Doubles of shared memory of a warp: its queue, and what its quartets need. */
+template <int CLASS> __host__ __device__ constexpr int warp_doubles(void)
+{
+    static_assert(sizeof(queued_ket) == sizeof(double), "exchange.cu: size of the queue");
+    return QUEUE + 32 / lanes_of<CLASS>() * work_doubles<CLASS>();
+}
 
 /* Blocks that must fit a multiprocessor, by the order of a class: limits the registers of a
  * thread. */
 template <int CLASS> constexpr int resident(void)
 {
-    constexpr int blocks[] = {4, 3, 2, 2, 2, 0, 0, 0, 0};
-    return is_low<CLASS> ? blocks[fmo_eri_class_order(CLASS)] : 3;
+    constexpr int blocks[] = {4, 3, 2, 2, 2};
+    if constexpr (is_low<CLASS>)
+        return blocks[fmo_eri_class_order(CLASS)];
+    else
+        return 2;
 }
 
 /* Computes items until there are none left. */
@@ -289,15 +294,14 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
     exchange(const __grid_constant__ exchange_args a)
 {
     extern __shared__ double shared[];
-    fmo_gradient_tables *const t = (fmo_gradient_tables *)shared;
-    double *const works = shared + tables_bytes<CLASS> / sizeof(double);
-    double *const work = works + threadIdx.x / 32 * work_doubles<CLASS>();
+    double *const own = shared + tables_doubles<CLASS> + threadIdx.x / 32 * warp_doubles<CLASS>();
     unsigned long long *const own_sums =
-        (unsigned long long *)(works + WARPS * work_doubles<CLASS>());
-    unsigned long long *const sums = a.sums_shared ? own_sums : a.sums.sum;
+        (unsigned long long *)(shared + tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>());
+    const warp_memory w = {(const fmo_gradient_tables *)shared, (queued_ket *)own, own + QUEUE,
+                           a.sums_shared ? own_sums : a.sums.sum};
     const unsigned items = (unsigned)(a.bra.num * a.chunks);
-    for (unsigned k = threadIdx.x; !is_low<CLASS> && k < sizeof *t; k += THREADS)
-        ((unsigned char *)t)[k] = ((const unsigned char *)a.tables)[k];
+    for (unsigned k = threadIdx.x; !is_low<CLASS> && k < sizeof *a.tables; k += THREADS)
+        ((unsigned char *)shared)[k] = ((const unsigned char *)a.tables)[k];
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
     __syncthreads();
     for (;;) {
@@ -306,11 +310,7 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
         item = __shfl_sync(0xffffffffu, item, 0);
         if (item >= items) break;
         const int first = (int)(item % (unsigned)a.chunks) * a.tiles;
-        const int bra = (int)(item / (unsigned)a.chunks);
-        if constexpr (is_low<CLASS>)
-            add_low_item<CLASS>(a, bra, first, first + a.tiles, (queued_ket *)work, sums);
-        else
-            add_item<CLASS>(a, t, bra, first, first + a.tiles, work, sums);
+        add_item<CLASS>(a, w, (int)(item / (unsigned)a.chunks), first, first + a.tiles);
     }
     __syncthreads();
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
@@ -318,14 +318,14 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
 }
 
 /* Sets the arguments and launches the kernel of a class. */
-template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass)
+template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStream_t stream)
 {
     constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
     const fmo_gpu_gradient &h = *pass->h;
     if (!h.pairs[bra].num || !h.pairs[ket].num) return cudaSuccess;
     const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
     const bool sums_shared = sums_bytes <= SUMS_BYTES;
-    const size_t bytes = tables_bytes<CLASS> + WARPS * work_doubles<CLASS>() * sizeof(double) +
+    const size_t bytes = (tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>()) * sizeof(double) +
                          (sums_shared ? sums_bytes : 0);
     const int all = (h.pairs[ket].num + TILE - 1) / TILE;
     int blocks = 0;
@@ -356,7 +356,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass)
                                 h.item + CLASS,
                                 h.sums,
                                 sums_shared};
-    exchange<CLASS><<<(unsigned)grid, THREADS, bytes, pass->stream>>>(args);
+    exchange<CLASS><<<(unsigned)grid, THREADS, bytes, stream>>>(args);
     return cudaGetLastError();
 }
 
@@ -366,10 +366,11 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass)
 #define CAT(a, b)  CAT_(a, b)
 
 /* The part of a class: those of one bra class. */
-cudaError_t CAT(fmo_gradient_exchange_, FMO_PART)(const fmo_gradient_pass *pass)
+cudaError_t CAT(fmo_gradient_exchange_, FMO_PART)(const fmo_gradient_pass *pass,
+                                                  cudaStream_t stream)
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) \
-    if constexpr ((bra) == FMO_PART) FMO_GPU_TRY(launch<e>(pass));
+    if constexpr ((bra) == FMO_PART) FMO_GPU_TRY(launch<e>(pass, stream));
     FMO_ERI_UNROLLED_TABLE(ROW)
 #undef ROW
     return cudaSuccess;

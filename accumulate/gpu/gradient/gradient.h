@@ -32,6 +32,9 @@ typedef struct fmo_gradient_pairs {
     double *potential; /* [FMO_HERMITE_COUNT(order + 1)][points] */
 } fmo_gradient_pairs;
 
+/* Streams for the classes of K, beside that of J. */
+enum { FMO_GRADIENT_STREAMS = 3 };
+
 /* Sums in units of 1/scale. */
 typedef struct fmo_gradient_sums {
     unsigned long long *sum; /* [nuclei][3] */
@@ -49,6 +52,8 @@ typedef struct fmo_gpu_gradient {
     float *block_max, *row_max; /* [sets][sets], [sets] of K */
     fmo_gradient_sums sums;
     unsigned *item; /* [FMO_ERI_UNROLLED_COUNT] next item of each class of K */
+    cudaStream_t stream[FMO_GRADIENT_STREAMS];
+    cudaEvent_t begun, ended[FMO_GRADIENT_STREAMS];
 } fmo_gpu_gradient;
 
 /* One operator's terms of J or K in a call. */
@@ -82,5 +87,8 @@ cudaError_t fmo_gradient_densities(const fmo_gradient_pass *pass);
 cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass);
 /* exchange.cu: adds the derivatives of K. */
 cudaError_t fmo_gradient_exchange_all(const fmo_gradient_pass *pass);
+
+/* state.cu: frees a plan's data; the GPU must have finished. */
+void fmo_gpu_gradient_free(fmo_fock_plan *plan);
 
 #endif

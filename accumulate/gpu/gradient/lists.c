@@ -131,49 +131,80 @@ static void *grown(void *at, size_t used, size_t *room, size_t n, size_t size)
     return larger;
 }
 
-/* Appends a pair of sets if any of its records is kept; returns 0 if memory is exhausted. */
-static int add_pair(const fmo_basis *b, const fmo_gradient_lists *lists, const int *set,
-                    double threshold, growing_list *list)
+/* What pairs are made from. */
+typedef struct pair_source {
+    const fmo_basis *basis;
+    const fmo_gradient_lists *lists;
+    double threshold;
+    int depth;
+} pair_source;
+
+/* Makes the records of a pair of sets, in descending order of bounds; returns their number. */
+static int make_records(const pair_source *from, const int *set, const double *AB,
+                        fmo_gradient_record *own)
 {
-    const fmo_gradient_set *const i = &lists->set[set[0]], *const j = &lists->set[set[1]];
-    const int ni = b->shell[i->shell].prim_num, nj = b->shell[j->shell].prim_num;
-    double AB[3], r2 = 0.0, bound = 0.0, slope = 0.0;
-    for (int x = 0; x < 3; x++) {
-        AB[x] = i->centre[x] - j->centre[x];
-        r2 += AB[x] * AB[x];
-    }
-    fmo_gradient_record *const room = grown(list->record, list->records, &list->record_room,
-                                            (size_t)ni * (size_t)nj, sizeof *room);
-    if (!room) return 0;
-    list->record = room;
-    fmo_gradient_pair *const pairs =
-        grown(list->pair, list->pairs, &list->pair_room, 1, sizeof *pairs);
-    if (!pairs) return 0;
-    list->pair = pairs;
-    fmo_gradient_record *const own = room + list->records;
+    const fmo_gradient_set *const i = &from->lists->set[set[0]], *const j =
+                                                                     &from->lists->set[set[1]];
+    const int ni = from->basis->shell[i->shell].prim_num;
+    const int nj = from->basis->shell[j->shell].prim_num;
+    const double r2 = AB[0] * AB[0] + AB[1] * AB[1] + AB[2] * AB[2];
     int num = 0;
     for (int n = 0; n < ni * nj; n++) {
         fmo_gradient_record next;
-        if (!make_record(b, i, j, (const int[2]){n / nj, n % nj}, threshold, AB, r2, &next))
+        if (!make_record(from->basis, i, j, (const int[2]){n / nj, n % nj}, from->threshold, AB, r2,
+                         &next))
             continue;
-        bound += next.bound;
-        slope += next.slope;
         if (set[0] == set[1]) next.k *= 0.5;
         int at = num++; /* insertion in descending order */
         for (; at > 0 && own[at - 1].bound < next.bound; at--) own[at] = own[at - 1];
         own[at] = next;
     }
-    if (!num) return 1;
-    list->pair[list->pairs++] = (fmo_gradient_pair){{set[0], set[1]},
-                                                    {i->nucleus, j->nucleus},
-                                                    {i->functions, j->functions},
-                                                    (int)list->records,
-                                                    num,
-                                                    rounded_up(bound),
-                                                    rounded_up(slope),
-                                                    {i->centre[0], i->centre[1], i->centre[2]},
-                                                    {AB[0], AB[1], AB[2]}};
-    list->records += (size_t)num;
+    return num;
+}
+
+/* Appends the segments of a pair of sets; returns 0 if memory is exhausted. */
+static int add_pair(const pair_source *from, const int *set, growing_list *list)
+{
+    const fmo_gradient_set *const i = &from->lists->set[set[0]], *const j =
+                                                                     &from->lists->set[set[1]];
+    const size_t most = (size_t)from->basis->shell[i->shell].prim_num *
+                        (size_t)from->basis->shell[j->shell].prim_num;
+    fmo_gradient_pair pair = {{set[0], set[1]},
+                              {i->nucleus, j->nucleus},
+                              {i->functions, j->functions},
+                              0,
+                              0,
+                              0.0f,
+                              0.0f,
+                              {0.0},
+                              {0.0}};
+    for (int x = 0; x < 3; x++) {
+        pair.A[x] = i->centre[x];
+        pair.AB[x] = i->centre[x] - j->centre[x];
+    }
+    fmo_gradient_record *const records =
+        grown(list->record, list->records, &list->record_room, most, sizeof *records);
+    if (!records) return 0;
+    list->record = records;
+    int left = make_records(from, set, pair.AB, records + list->records);
+    for (int segments = (left + from->depth - 1) / from->depth; segments; segments--) {
+        double bound = 0.0, slope = 0.0;
+        pair.begin = (int)list->records;
+        pair.num = left / segments;
+        for (int n = pair.begin; n < pair.begin + pair.num; n++) {
+            bound += records[n].bound;
+            slope += records[n].slope;
+        }
+        pair.bound = rounded_up(bound);
+        pair.slope = rounded_up(slope);
+        fmo_gradient_pair *const pairs =
+            grown(list->pair, list->pairs, &list->pair_room, 1, sizeof *pairs);
+        if (!pairs) return 0;
+        list->pair = pairs;
+        pairs[list->pairs++] = pair;
+        list->records += (size_t)pair.num;
+        left -= pair.num;
+    }
     return 1;
 }
 
@@ -239,32 +270,32 @@ static int join_lists(const growing_list *from, size_t stride, int threads, fmo_
 
 /* Makes the pairs of every threads-th set with those before it; returns 0 if memory is exhausted.
  */
-static int make_some(const fmo_basis *basis, const fmo_gradient_lists *lists, double threshold,
-                     int thread, int threads, growing_list *own)
+static int make_some(const pair_source *from, int thread, int threads, growing_list *own)
 {
-    for (int i = thread; i < lists->set_num; i += threads)
+    const fmo_gradient_set *const sets = from->lists->set;
+    for (int i = thread; i < from->lists->set_num; i += threads)
         for (int j = 0; j <= i; j++) {
             const int set[2] = {i, j}; /* by angular momentum */
-            const int c = fmo_pair_class_of(lists->set[i].ang_mom, lists->set[j].ang_mom);
-            if (!add_pair(basis, lists, set, threshold, &own[c])) return 0;
+            const int c = fmo_pair_class_of(sets[i].ang_mom, sets[j].ang_mom);
+            if (!add_pair(from, set, &own[c])) return 0;
         }
     return 1;
 }
 
-fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int threads,
+fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int depth, int threads,
                                    fmo_gradient_lists *lists, fmo_error *err)
 {
     enum { CLASSES = FMO_PAIR_UNROLLED_COUNT };
+    const pair_source from = {basis, lists, threshold, depth};
     memset(lists, 0, sizeof *lists);
     growing_list *const lists_of = calloc((size_t)threads * CLASSES, sizeof *lists_of);
     int good = lists_of && make_sets(basis, lists);
-    if (good && (threads == 1 || fmo_threads_alone(threads))) {
-        for (int t = 0; t < threads; t++)
-            good &= make_some(basis, lists, threshold, t, threads, lists_of + t * CLASSES);
+    if (good && fmo_threads_alone(threads)) {
+        good = make_some(&from, 0, 1, lists_of);
     } else if (good) {
 #pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(& : good)
         for (int t = 0; t < threads; t++)
-            good &= make_some(basis, lists, threshold, t, threads, lists_of + t * CLASSES);
+            good &= make_some(&from, t, threads, lists_of + t * CLASSES);
     }
     for (int c = 0; c < CLASSES && good; c++)
         good = join_lists(lists_of + c, CLASSES, threads, &lists->of[c]);

@@ -18,8 +18,8 @@ typedef struct fmo_gradient_set {
     double centre[3];
 } fmo_gradient_set;
 
-/* A pair of sets with records [begin, begin + num), which descend in bound. The bounds of the pair
- * are sums over its records. */
+/* A pair of sets, or a segment of its records that is treated as a pair of its own: records [begin,
+ * begin + num), which descend in bound. The bounds are sums over these records. */
 typedef struct fmo_gradient_pair {
     int set[2], nucleus[2];
     fmo_gradient_functions functions[2];
@@ -44,8 +44,9 @@ typedef struct fmo_gradient_lists {
     fmo_gradient_list of[FMO_PAIR_UNROLLED_COUNT];
 } fmo_gradient_lists;
 
-/* Makes the lists. Records with bounds below `threshold` are left out. */
-fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int threads,
+/* Makes the lists, with at most `depth` records in a segment. Records with bounds below `threshold`
+ * are left out. */
+fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int depth, int threads,
                                    fmo_gradient_lists *lists, fmo_error *err);
 void fmo_gradient_free_lists(fmo_gradient_lists *lists);
 

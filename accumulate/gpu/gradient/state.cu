@@ -116,6 +116,19 @@ fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo
     return status;
 }
 
+/* Makes the streams and events by which the classes of K and J run concurrently. */
+fmo_status make_streams(fmo_gpu_gradient *h, fmo_error *err)
+{
+    FMO_GPU_CHECK(cudaEventCreateWithFlags(&h->begun, cudaEventDisableTiming), "gradient", err);
+    for (int s = 0; s < FMO_GRADIENT_STREAMS; s++) {
+        FMO_GPU_CHECK(cudaStreamCreateWithFlags(&h->stream[s], cudaStreamNonBlocking), "gradient",
+                      err);
+        FMO_GPU_CHECK(cudaEventCreateWithFlags(&h->ended[s], cudaEventDisableTiming), "gradient",
+                      err);
+    }
+    return FMO_OK;
+}
+
 /* Makes the data, if the plan does not have them yet. */
 fmo_status make(fmo_fock_plan *plan, fmo_error *err)
 {
@@ -123,6 +136,7 @@ fmo_status make(fmo_fock_plan *plan, fmo_error *err)
     if (plan->state) return FMO_OK;
     fmo_status status =
         fmo_gradient_make_lists(plan->basis, fmo_shell_pairs_threshold(&plan->pairs),
+                                fmo_gpu_contraction_depth(plan->gpu->primitives),
                                 fmo_threads(plan->options.threads), &lists, err);
     if (status != FMO_OK) return status;
     fmo_gpu_gradient *const h = (fmo_gpu_gradient *)calloc(1, sizeof *h);
@@ -131,14 +145,13 @@ fmo_status make(fmo_fock_plan *plan, fmo_error *err)
         h->nao = plan->basis->function_num;
         h->sums.components = 3 * plan->basis->nucleus_num;
         status = place(plan, &lists, h, err);
+        if (status == FMO_OK) status = make_streams(h, err);
     } else {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a gradient's pairs");
     }
     fmo_gradient_free_lists(&lists);
-    if (status == FMO_OK)
-        plan->state = h;
-    else
-        free(h);
+    plan->state = h;
+    if (status != FMO_OK) fmo_gpu_gradient_free(plan);
     return status;
 }
 
@@ -215,6 +228,17 @@ cudaError_t queue_coulomb(const fmo_fock_plan *plan, const fmo_gradient_term *te
     return cudaSuccess;
 }
 
+/* Makes the stream of a pass wait for K. */
+cudaError_t join_exchange(const fmo_gradient_pass *pass)
+{
+    const fmo_gpu_gradient *const h = pass->h;
+    for (int s = 0; s < FMO_GRADIENT_STREAMS; s++) {
+        FMO_GPU_TRY(cudaEventRecord(h->ended[s], h->stream[s]));
+        FMO_GPU_TRY(cudaStreamWaitEvent(pass->stream, h->ended[s], 0));
+    }
+    return cudaSuccess;
+}
+
 /* Queues K, all terms with the same operator together. */
 cudaError_t queue_exchange(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
                            const call_densities *d, fmo_gradient_pass *pass)
@@ -235,6 +259,7 @@ cudaError_t queue_exchange(const fmo_fock_plan *plan, const fmo_gradient_term *t
             pass->term_num++;
         }
         set_operator(plan, of, pass);
+        FMO_GPU_TRY(join_exchange(pass)); /* of another operator */
         FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0,
                                     FMO_ERI_UNROLLED_COUNT * sizeof *pass->h->item, pass->stream));
         FMO_GPU_TRY(fmo_gradient_exchange_maxima(pass));
@@ -257,32 +282,46 @@ cudaError_t queue(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int
     pass.stream = g->device.stream;
     h->sums.scale = scale_of(terms, term_num, d->matrix);
     FMO_GPU_TRY(cudaMemsetAsync(h->sums.sum, 0, bytes, pass.stream));
-    FMO_GPU_TRY(queue_coulomb(plan, terms, term_num, d, &pass));
     FMO_GPU_TRY(queue_exchange(plan, terms, term_num, d, &pass));
+    FMO_GPU_TRY(queue_coulomb(plan, terms, term_num, d, &pass));
+    FMO_GPU_TRY(join_exchange(&pass));
     return fmo_gpu_bring(sums, h->sums.sum, bytes, pass.stream);
 }
 
 } // namespace
 
-#define PART(n) cudaError_t fmo_gradient_exchange_##n(const fmo_gradient_pass *pass)
-PART(0);
-PART(1);
-PART(2);
-PART(3);
-PART(4);
-PART(5);
-#undef PART
+void fmo_gpu_gradient_free(fmo_fock_plan *plan)
+{
+    fmo_gpu_gradient *const h = (fmo_gpu_gradient *)plan->state;
+    for (int s = 0; h && s < FMO_GRADIENT_STREAMS; s++) {
+        if (h->ended[s]) (void)cudaEventDestroy(h->ended[s]);
+        if (h->stream[s]) (void)cudaStreamDestroy(h->stream[s]);
+    }
+    if (h && h->begun) (void)cudaEventDestroy(h->begun);
+    free(h);
+    plan->state = NULL;
+}
 
+typedef cudaError_t exchange_part(const fmo_gradient_pass *pass, cudaStream_t stream);
+exchange_part fmo_gradient_exchange_0, fmo_gradient_exchange_1, fmo_gradient_exchange_2,
+    fmo_gradient_exchange_3, fmo_gradient_exchange_4, fmo_gradient_exchange_5;
+
+/* Each class of bras on one of the side streams, which wait for what was queued before. */
 cudaError_t fmo_gradient_exchange_all(const fmo_gradient_pass *pass)
 {
-    static_assert(CLASSES == 6, "a part of exchange.cu for each class of bras");
+    static exchange_part *const part[] = {fmo_gradient_exchange_1, fmo_gradient_exchange_0,
+                                          fmo_gradient_exchange_2, fmo_gradient_exchange_3,
+                                          fmo_gradient_exchange_4, fmo_gradient_exchange_5};
+    static_assert(CLASSES == sizeof part / sizeof *part,
+                  "a part of exchange.cu for each bra class");
     const fmo_gpu_range range("gradient of K");
-    FMO_GPU_TRY(fmo_gradient_exchange_5(pass));
-    FMO_GPU_TRY(fmo_gradient_exchange_4(pass));
-    FMO_GPU_TRY(fmo_gradient_exchange_3(pass));
-    FMO_GPU_TRY(fmo_gradient_exchange_2(pass));
-    FMO_GPU_TRY(fmo_gradient_exchange_1(pass));
-    return fmo_gradient_exchange_0(pass);
+    const fmo_gpu_gradient *const h = pass->h;
+    FMO_GPU_TRY(cudaEventRecord(h->begun, pass->stream));
+    for (int s = 0; s < FMO_GRADIENT_STREAMS; s++)
+        FMO_GPU_TRY(cudaStreamWaitEvent(h->stream[s], h->begun, 0));
+    for (int c = 0; c < CLASSES; c++)
+        FMO_GPU_TRY(part[c](pass, h->stream[c % FMO_GRADIENT_STREAMS]));
+    return cudaSuccess;
 }
 
 /* Makes the data if needed, runs the kernels, and gives the result to the caller. */
