@@ -190,6 +190,11 @@ typedef struct fmo_scf_input {
     const double
         *spin_density; /**< open shells with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
                           NULL: the density is divided among the spins in proportion */
+    /** Point charges in whose field the molecule is, not of its nuclei: their energy with electrons
+     * and nuclei is part of the energy, that among themselves is not. */
+    size_t charge_num;          /**< number of charges; 0: none */
+    const double *charge;       /**< [charge_num] e */
+    const double *charge_coord; /**< [charge_num][3] bohr */
 } fmo_scf_input;
 
 /** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
@@ -228,7 +233,7 @@ typedef struct fmo_scf_result {
     double *density;          /**< [nao][nao], the density to which the energy belongs */
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
-    double *core_hamiltonian; /**< [nao][nao], including field and projector */
+    double *core_hamiltonian; /**< [nao][nao], including field, projector and point charges */
     /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
      * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
     int unrestricted;
@@ -246,6 +251,9 @@ typedef struct fmo_scf_result {
     int nucleus_num;             /**< number of nuclei of nuclear_gradient; 0 without forces */
     double *nuclear_gradient; /**< [nucleus_num][3] hartree/bohr, with options.forces if the SCF has
                                  converged; otherwise NULL. Forces are its negative */
+    size_t charge_num;        /**< number of point charges of charge_gradient; 0 without forces */
+    double *charge_gradient; /**< [charge_num][3] hartree/bohr, likewise, with respect to the places
+                                of the point charges; NULL without any */
     /** Lowest eigenvalue of the real orbital Hessian (A + B), hartree: of RHF that of singlets, of
      * UHF that of rotations of both spins. NaN if the stability was not checked or there are no
      * virtual orbitals. */
@@ -295,10 +303,13 @@ FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowe
  * the GPU if the result's mode is fused.
  * @param[in] options cutoff, threads, memory, device and stream count; NULL: defaults
  * @param[out] gradient [nucleus_num of the basis][3] hartree/bohr; untouched on error
+ * @param[out] charge_gradient [charge_num of the input][3], with respect to the places of the point
+ *   charges, likewise; NULL: not returned
  * @return FMO_OK, FMO_ERR_CHECK (the SCF has not converged), FMO_ERR_UNSUPPORTED (a field, a
  *   projector or a core Hamiltonian other than the basis'), FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *options,
-                                    const fmo_scf_result *result, double *gradient, fmo_error *err);
+                                    const fmo_scf_result *result, double *gradient,
+                                    double *charge_gradient, fmo_error *err);
 
 /** One molecule of a batch and its result. Zero it before setting fields. */
 typedef struct fmo_scf_job {

@@ -440,6 +440,20 @@ fmo_status fmo_nuclear_attraction(const fmo_basis *basis, double *V, fmo_error *
     return attraction(basis, (size_t)basis->nucleus_num, basis->charge, basis->coord, V, err);
 }
 
+double fmo_charge_repulsion(const fmo_basis *basis, size_t charge_num, const double *charge,
+                            const double *coord)
+{
+    double energy = 0.0;
+    for (int i = 0; basis && charge && coord && i < basis->nucleus_num; i++)
+        for (size_t c = 0; c < charge_num; c++) {
+            const double *const a = basis->coord + 3 * (size_t)i, *const b = coord + 3 * c;
+            const double dx = a[0] - b[0], dy = a[1] - b[1], dz = a[2] - b[2];
+            const double charges = basis->charge[i] * charge[c];
+            if (charges != 0.0) energy += charges / sqrt(dx * dx + dy * dy + dz * dz);
+        }
+    return energy;
+}
+
 fmo_status fmo_charge_attraction(const fmo_basis *basis, size_t charge_num, const double *charge,
                                  const double *coord, double *V, fmo_error *err)
 {

@@ -181,7 +181,7 @@ static void check_refused(const movable *m)
     o.max_cycles = 2;
     CHECK(fmo_scf_run(&input, &o, &r, &err) == FMO_ERR_CHECK && r && !r->nuclear_gradient,
           "not converged: %s", err.message);
-    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_CHECK,
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, NULL, &err), &err, FMO_ERR_CHECK,
                   "the SCF has not converged");
     fmo_scf_result_destroy(r);
     o.max_cycles = 100;
@@ -194,7 +194,7 @@ static void check_refused(const movable *m)
     r->core_hamiltonian[0] += 1e-3;
     CHECK_REFUSED(fmo_scf_run(&input, &o, &again, &err), &err, FMO_ERR_UNSUPPORTED,
                   "core Hamiltonian");
-    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_UNSUPPORTED,
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, NULL, &err), &err, FMO_ERR_UNSUPPORTED,
                   "core Hamiltonian");
     input.core_hamiltonian = NULL;
     input.field = r->overlap;
@@ -202,7 +202,8 @@ static void check_refused(const movable *m)
                   "forces with a field");
     r->nao++;
     input.field = NULL;
-    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_ARGUMENT, "nao");
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, NULL, &err), &err, FMO_ERR_ARGUMENT,
+                  "nao");
     o.forces = 2;
     CHECK_REFUSED(fmo_scf_run(&input, &o, &again, &err), &err, FMO_ERR_ARGUMENT, "forces = 2");
     CHECK(gradient[0] == 7.0 && !again, "an output changed after an error");

@@ -21,7 +21,7 @@ _ENV_START = 20  # of mol._env: before it are options of single calls, such as g
 
 
 class FallbackWarning(UserWarning):
-    """PySCF computes J and K because libfmo cannot; given once for a molecule or SCF object."""
+    """PySCF computes J and K, or gradients, because libfmo cannot; given once for a molecule or SCF object."""
 
 
 def _periodic(mol: Any) -> bool:
@@ -42,10 +42,10 @@ def _cannot(mol: Any, dm: Any) -> str | None:
     return None
 
 
-def _warn_once(seen: set[str], reason: str, who: str = "PySCF") -> None:
-    if reason not in seen:
-        seen.add(reason)
-        warnings.warn(f"fmo: {reason}; {who} computes J and K", FallbackWarning, stacklevel=5)
+def _warn_once(seen: set[tuple[str, str]], reason: str, who: str = "PySCF", what: str = "J and K") -> None:
+    if (reason, what) not in seen:
+        seen.add((reason, what))
+        warnings.warn(f"fmo: {reason}; {who} computes {what}", FallbackWarning, stacklevel=5)
 
 
 class _Kept:
@@ -54,7 +54,7 @@ class _Kept:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.plans: dict[_State, tuple[_State | None, Plan | None]] = {}  # options -> what the molecule was, plan
-        self.warned: set[str] = set()
+        self.warned: set[tuple[str, str]] = set()
 
 
 _kept: weakref.WeakKeyDictionary[Any, _Kept] = weakref.WeakKeyDictionary()
