@@ -105,7 +105,11 @@ fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms
         status = check_term(plan, &terms[t], t, gradient, &largest, err);
     if (status == FMO_OK && largest > plan->density_limit)
         status = fmo_plan_make_pairs(plan, largest, err);
-    if (status == FMO_OK) status = run(plan, terms, term_num, gradient, err);
+    plan->density_largest = largest;
+    if (status == FMO_OK && plan->options.mode == FMO_MODE_FUSED)
+        status = fmo_fused_gradient(plan, terms, term_num, gradient, err);
+    else if (status == FMO_OK)
+        status = run(plan, terms, term_num, gradient, err);
     plan->built = built;
     fmo_plan_leave(plan);
     return status;

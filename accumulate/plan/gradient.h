@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* As fmo_fock_gradient, with densities in internal order and checked arguments. The plan's pairs
- * are those for densities of this size. */
+/* As fmo_fock_gradient, with checked arguments, and with densities in internal order (fused: in the
+ * caller's). The plan's pairs are those for densities of this size, plan->density_largest. */
 typedef fmo_status fmo_plan_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms,
                                      int term_num, double *gradient, fmo_error *err);
 

@@ -17,19 +17,72 @@ typedef struct fmo_gradient_low_shell {
 } fmo_gradient_low_shell;
 
 /* Number of the product of two monomials or Hermite functions. */
+FMO_TABLE_FUNCTION int fmo_gradient_find_product(int m, int n)
+{
+    int power[3] = {0, 0, 0}, order = 0;
+    for (int f = 0; f < 2; f++) {
+        const int k = f ? n : m;
+        int l = 0;
+        while (FMO_HERMITE_COUNT(l) <= k) l++;
+        for (int x = 0; x < 3; x++) power[x] += fmo_shell_power(l, k - FMO_HERMITE_COUNT(l - 1), x);
+        order += l;
+    }
+    const int rest = power[1] + power[2];
+    return FMO_HERMITE_COUNT(order - 1) + rest * (rest + 1) / 2 + power[2];
+}
+
+/* Power of an axis in monomial m. */
+FMO_TABLE_FUNCTION int fmo_gradient_find_power(int m, int axis)
+{
+    int l = 0;
+    while (FMO_HERMITE_COUNT(l) <= m) l++;
+    return fmo_shell_power(l, m - FMO_HERMITE_COUNT(l - 1), axis);
+}
+
+/* On the GPU both are tables of constants, from which the compiler reads while it unrolls loops;
+ * evaluating the functions takes it minutes. */
+enum { FMO_GRADIENT_FACTORS = FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_PAIR_MAX) };
+#if defined(__CUDACC__)
+struct fmo_gradient_low_tables {
+    unsigned char product[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX)][FMO_GRADIENT_FACTORS];
+    unsigned char power[FMO_GRADIENT_FACTORS][3];
+};
+static constexpr fmo_gradient_low_tables fmo_gradient_make_low_tables(void)
+{
+    fmo_gradient_low_tables t = {};
+    for (int n = 0; n < FMO_GRADIENT_FACTORS; n++) {
+        for (int m = 0; m < FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX); m++)
+            t.product[m][n] = (unsigned char)fmo_gradient_find_product(m, n);
+        for (int x = 0; x < 3; x++) t.power[n][x] = (unsigned char)fmo_gradient_find_power(n, x);
+    }
+    return t;
+}
+static __device__ constexpr fmo_gradient_low_tables fmo_gradient_low =
+    fmo_gradient_make_low_tables();
+#endif
 FMO_HD int fmo_gradient_product(int m, int n)
 {
-    return fmo_slice_at(fmo_slice_power(m, 0) + fmo_slice_power(n, 0),
-                        fmo_slice_power(m, 1) + fmo_slice_power(n, 1),
-                        fmo_slice_power(m, 2) + fmo_slice_power(n, 2));
+#if defined(__CUDA_ARCH__)
+    return fmo_gradient_low.product[m][n];
+#else
+    return fmo_gradient_find_product(m, n);
+#endif
+}
+FMO_HD int fmo_gradient_low_power(int m, int axis)
+{
+#if defined(__CUDA_ARCH__)
+    return fmo_gradient_low.power[m][axis];
+#else
+    return fmo_gradient_find_power(m, axis);
+#endif
 }
 
 /* True if monomial n contains m. */
 FMO_HD int fmo_gradient_contains(int n, int m)
 {
-    return fmo_slice_power(n, 0) >= fmo_slice_power(m, 0) &&
-           fmo_slice_power(n, 1) >= fmo_slice_power(m, 1) &&
-           fmo_slice_power(n, 2) >= fmo_slice_power(m, 2);
+    return fmo_gradient_low_power(n, 0) >= fmo_gradient_low_power(m, 0) &&
+           fmo_gradient_low_power(n, 1) >= fmo_gradient_low_power(m, 1) &&
+           fmo_gradient_low_power(n, 2) >= fmo_gradient_low_power(m, 2);
 }
 
 /* A monomial of order 2 or 3 with a square x^2 or x^3 also contains the Hermite function of two
@@ -37,16 +90,22 @@ FMO_HD int fmo_gradient_contains(int n, int m)
  * number of that function. */
 FMO_HD int fmo_gradient_square(int m)
 {
-    const int x = fmo_slice_power(m, 0), y = fmo_slice_power(m, 1), z = fmo_slice_power(m, 2);
-    return x > 2 || y > 2 || z > 2 ? 3 : x > 1 || y > 1 || z > 1;
+    int factor = 0;
+    FMO_GPU_UNROLL
+    for (int x = 0; x < 3; x++) {
+        if (fmo_gradient_low_power(m, x) > 1) factor = fmo_gradient_low_power(m, x) > 2 ? 3 : 1;
+    }
+    return factor;
 }
 FMO_HD int fmo_gradient_without_square(int m)
 {
-    const int x = fmo_slice_power(m, 0), y = fmo_slice_power(m, 1), z = fmo_slice_power(m, 2);
-    return x > 1   ? fmo_slice_at(x - 2, y, z)
-           : y > 1 ? fmo_slice_at(x, y - 2, z)
-           : z > 1 ? fmo_slice_at(x, y, z - 2)
-                   : 0;
+    int left = 0; /* 0, or the axis of the remaining power, plus 1 */
+    FMO_GPU_UNROLL
+    for (int x = 0; x < 3; x++) {
+        const int power = fmo_gradient_low_power(m, x);
+        if (power == 1 || power == 3) left = x + 1;
+    }
+    return left;
 }
 
 /* The coefficient of monomial m in function n of a shell, which contains m (fmo_gradient_shift). */
@@ -56,7 +115,7 @@ FMO_HD double fmo_gradient_low_shift(int l, int m, int n, const fmo_gradient_low
     double value = l == 1 && n == 0 ? s->ratio : 1.0;
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
-        const int of = fmo_slice_power(a, x), kept = fmo_slice_power(m, x);
+        const int of = fmo_gradient_low_power(a, x), kept = fmo_gradient_low_power(m, x);
         if (of - kept == 2) value *= s->distance[x] * s->distance[x];
         if (of - kept == 1) value *= of * s->distance[x];
         if (kept > 0) value *= s->unit;
@@ -176,10 +235,10 @@ FMO_HD_ONCE void fmo_gradient_low_distances(const int *l, const double *D, const
             FMO_GPU_UNROLL
             for (int x = 0; x < 3; x++) {
                 if (m < low_rows)
-                    of_row[x] += (fmo_slice_power(m, x) + 1) *
+                    of_row[x] += (fmo_gradient_low_power(m, x) + 1) *
                                  D[fmo_gradient_product(m, 1 + x) * columns + n] * K;
                 if (n < low_columns)
-                    of_column[x] += (fmo_slice_power(n, x) + 1) *
+                    of_column[x] += (fmo_gradient_low_power(n, x) + 1) *
                                     D[m * columns + fmo_gradient_product(n, 1 + x)] * K;
             }
         }

@@ -1,10 +1,26 @@
-/* Densities for gradients on a GPU: largest elements of blocks for the screening of K; Hermite
- * densities of all primitive pairs for J. Next: coulomb.cu. */
+/* Densities for gradients on a GPU: over internal functions; largest elements of blocks for the
+ * screening of K; Hermite densities of all primitive pairs for J. Next: coulomb.cu. */
 #include "accumulate/gpu/gradient/gradient.h"
 
 namespace {
 
 enum { THREADS = 128 };
+
+/* Computes an element of D over internal functions: sum_pq T_pa T_qb (D_pq + D_qp)/2. */
+__global__ void __launch_bounds__(THREADS)
+    order_density(const __grid_constant__ fmo_gpu_gradient h, const double *in, double *out)
+{
+    const int column = blockIdx.x * THREADS + threadIdx.x, row = blockIdx.y;
+    if (column >= h.nao) return;
+    const size_t n = h.caller_nao;
+    double sum = 0.0;
+    for (int i = h.in_begin[row]; i < h.in_begin[row + 1]; i++)
+        for (int j = h.in_begin[column]; j < h.in_begin[column + 1]; j++) {
+            const size_t p = h.in_from[i], q = h.in_from[j];
+            sum += h.in_factor[i] * h.in_factor[j] * (0.5 * (in[p * n + q] + in[q * n + p]));
+        }
+    out[(size_t)row * h.nao + column] = sum;
+}
 
 /* Returns the largest |D| of two sets. */
 __device__ float largest_of(const double *D, int nao, const fmo_gradient_set &i,
@@ -97,6 +113,13 @@ unsigned blocks_for(int threads)
 }
 
 } // namespace
+
+cudaError_t fmo_gradient_order_density(const fmo_gpu_gradient *h, const double *in, double *out,
+                                       cudaStream_t stream)
+{
+    order_density<<<dim3(blocks_for(h->nao), (unsigned)h->nao), THREADS, 0, stream>>>(*h, in, out);
+    return cudaGetLastError();
+}
 
 cudaError_t fmo_gradient_exchange_maxima(const fmo_gradient_pass *pass)
 {

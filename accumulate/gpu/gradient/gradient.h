@@ -54,6 +54,10 @@ typedef struct fmo_gpu_gradient {
     unsigned *item; /* [FMO_ERI_UNROLLED_COUNT] next item of each class of K */
     cudaStream_t stream[FMO_GRADIENT_STREAMS];
     cudaEvent_t begun, ended[FMO_GRADIENT_STREAMS];
+    /* internal functions as linear combinations of the caller's: [nao + 1], [in_begin[nao]] */
+    int caller_nao;
+    const int *in_begin, *in_from;
+    const double *in_factor;
 } fmo_gpu_gradient;
 
 /* One operator's terms of J or K in a call. */
@@ -80,7 +84,10 @@ fmo_gradient_add(const fmo_gradient_sums &of, unsigned long long *sum, int at, d
     atomicAdd(&sum[at], (unsigned long long)__double2ll_rn(scaled));
 }
 
-/* density.cu: the maxima of the terms of K; the Hermite densities and strengths of J's term. */
+/* density.cu: D over internal functions from that over the caller's; the maxima of the terms of K;
+ * the Hermite densities and strengths of J's term. */
+cudaError_t fmo_gradient_order_density(const fmo_gpu_gradient *h, const double *in, double *out,
+                                       cudaStream_t stream);
 cudaError_t fmo_gradient_exchange_maxima(const fmo_gradient_pass *pass);
 cudaError_t fmo_gradient_densities(const fmo_gradient_pass *pass);
 /* coulomb.cu: adds the derivatives of J. */

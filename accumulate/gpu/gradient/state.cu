@@ -55,16 +55,38 @@ void fill_pairs(const fmo_gradient_list *list, int points, const staged_pairs *t
     }
 }
 
+/* Fills in the internal functions as linear combinations of the caller's. */
+void fill_functions(const fmo_basis *b, int *begin, int *from, double *factor)
+{
+    int num = 0;
+    for (int s = 0; s < b->shell_num; s++) {
+        const fmo_shell *const shell = &b->shell[s];
+        fmo_shell_transform T;
+        const int own = fmo_basis_shell_transform(b, shell, T);
+        for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++) {
+            begin[shell->ao_begin + c] = num;
+            for (int m = 0; m < own; m++) {
+                if (T[m][c] == 0.0) continue;
+                from[num] = b->ao_caller[shell->caller_begin + m];
+                factor[num++] = T[m][c];
+            }
+        }
+    }
+    begin[b->function_num] = num;
+}
+
 /* Copies the lists to the GPU and allocates what calls compute. */
 fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo_gpu_gradient *h,
                  fmo_error *err)
 {
     enum { STAGED = 6, COMPUTED = 4 };
-    fmo_gpu_array arrays[STAGED * CLASSES + 2 + COMPUTED * CLASSES + 3];
+    const size_t functions = (size_t)h->nao, most = functions * FMO_UNROLLED_FUNCTIONS_MAX;
+    fmo_gpu_array arrays[STAGED * CLASSES + 5 + COMPUTED * CLASSES + 3];
     staged_pairs to[CLASSES];
     fmo_gradient_set *set = NULL;
     fmo_gradient_tables *tables = NULL;
-    int num = 0;
+    int *in_begin = NULL, *in_from = NULL, num = 0;
+    double *in_factor = NULL;
     for (int c = 0; c < CLASSES; c++) {
         const fmo_gradient_list *const from = &lists->of[c];
         fmo_gradient_pairs *const p = &h->pairs[c];
@@ -83,6 +105,9 @@ fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo
     }
     arrays[num++] = {(size_t)h->sets * sizeof *set, (void **)&h->set, (void **)&set};
     arrays[num++] = {sizeof *tables, (void **)&h->tables, (void **)&tables};
+    arrays[num++] = {(functions + 1) * sizeof(int), (void **)&h->in_begin, (void **)&in_begin};
+    arrays[num++] = {most * sizeof(int), (void **)&h->in_from, (void **)&in_from};
+    arrays[num++] = {most * sizeof(double), (void **)&h->in_factor, (void **)&in_factor};
     for (int c = 0; c < CLASSES; c++) {
         fmo_gradient_pairs *const p = &h->pairs[c];
         const size_t points = (size_t)p->points, order = (size_t)fmo_pair_order(c);
@@ -106,6 +131,7 @@ fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo
     if (status == FMO_OK) {
         for (int c = 0; c < CLASSES; c++) fill_pairs(&lists->of[c], h->pairs[c].points, &to[c]);
         memcpy(set, lists->set, sets * sizeof *set);
+        fill_functions(plan->basis, in_begin, in_from, in_factor);
         fmo_gradient_make_tables(tables);
         h->sums.too_large = (unsigned *)(h->sums.sum + h->sums.components);
         h->item = h->sums.too_large + 1;
@@ -143,6 +169,7 @@ fmo_status make(fmo_fock_plan *plan, fmo_error *err)
     if (h) {
         h->sets = lists.set_num;
         h->nao = plan->basis->function_num;
+        h->caller_nao = plan->basis->ao_num;
         h->sums.components = 3 * plan->basis->nucleus_num;
         status = place(plan, &lists, h, err);
         if (status == FMO_OK) status = make_streams(h, err);
@@ -171,37 +198,40 @@ bool has_operator(const fmo_gradient_term *term, fmo_operator of)
     return term->exchange_weight != 0.0 && fmo_operator_same(term->exchange_operator, of);
 }
 
-/* Copies the densities to the GPU. */
+/* Copies the densities to the GPU, and converts them to internal functions there. */
 fmo_status copy_in(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
                    call_densities *d, fmo_error *err)
 {
     fmo_gpu_device *const device = &plan->gpu->device;
     const size_t n = (size_t)plan->basis->function_num, num = (size_t)term_num;
+    const size_t m = (size_t)plan->basis->ao_num;
     d->matrix = n * n;
-    d->bytes = num * (d->matrix * sizeof *d->D + sizeof *d->term);
+    d->bytes = (num * d->matrix + m * m) * sizeof *d->D + num * sizeof *d->term;
     fmo_status status =
         fmo_gpu_alloc_passing(device, "densities of a gradient", d->bytes, &d->memory, err);
     if (status != FMO_OK) return status;
     d->D = (double *)d->memory;
-    d->term = (fmo_gradient_density *)(d->D + num * d->matrix);
-    for (int t = 0; t < term_num; t++)
-        FMO_GPU_CHECK(fmo_gpu_send(d->D + (size_t)t * d->matrix, terms[t].density,
-                                   d->matrix * sizeof *d->D, device->stream),
+    double *const given = d->D + num * d->matrix;
+    d->term = (fmo_gradient_density *)(given + m * m);
+    for (int t = 0; t < term_num; t++) {
+        FMO_GPU_CHECK(fmo_gpu_send(given, terms[t].density, m * m * sizeof *given, device->stream),
                       "densities of a gradient", err);
+        FMO_GPU_CHECK(fmo_gradient_order_density((const fmo_gpu_gradient *)plan->state, given,
+                                                 d->D + (size_t)t * d->matrix, device->stream),
+                      "densities of a gradient", err);
+    }
     return FMO_OK;
 }
 
-/* Returns the power of two by which the largest product of density elements of a term becomes 2^48,
- * so that sums of 2^15 times that product fit. */
-double scale_of(const fmo_gradient_term *terms, int term_num, size_t elements)
+/* Returns the power of two by which the largest product of density elements of a term becomes at
+ * most 2^48, so that sums of 2^15 times that product fit. */
+double scale_of(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num)
 {
-    double largest = 0.0;
-    for (int t = 0; t < term_num; t++) {
-        double D = 0.0;
-        for (size_t x = 0; x < elements; x++) D = fmax(D, fabs(terms[t].density[x]));
-        largest =
-            fmax(largest, D * D * (fabs(terms[t].coulomb_weight) + fabs(terms[t].exchange_weight)));
-    }
+    const double D = plan->density_largest;
+    double weight = 0.0;
+    for (int t = 0; t < term_num; t++)
+        weight = fmax(weight, fabs(terms[t].coulomb_weight) + fabs(terms[t].exchange_weight));
+    const double largest = D * D * weight;
     return largest > 0.0 ? ldexp(1.0, (int)fmin(48 - ilogb(largest), 1000)) : 1.0;
 }
 
@@ -280,7 +310,7 @@ cudaError_t queue(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int
     pass.coulomb_weight = plan->coulomb_weight;
     pass.processors = g->device.processors;
     pass.stream = g->device.stream;
-    h->sums.scale = scale_of(terms, term_num, d->matrix);
+    h->sums.scale = scale_of(plan, terms, term_num);
     FMO_GPU_TRY(cudaMemsetAsync(h->sums.sum, 0, bytes, pass.stream));
     FMO_GPU_TRY(queue_exchange(plan, terms, term_num, d, &pass));
     FMO_GPU_TRY(queue_coulomb(plan, terms, term_num, d, &pass));
