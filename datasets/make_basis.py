@@ -3,8 +3,8 @@
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment in the user's cache from
 requirements-basis.txt on first use and runs itself there (fmodata/venvrun.py); the data come with
-that package. The table SETS below is the one list of shipped sets. Same version, same bytes. Three
-things are changed on the way, all described in SOURCE.md: SPHERICAL, OPTIMIZED and LEFT_OUT.
+that package. The table SETS below is the one list of shipped sets. Same version, same bytes. Four
+things are changed on the way, all described in SOURCE.md: SPHERICAL, OPTIMIZED, LEFT_OUT and OF_OTHER.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ SPHERICAL = ("6-311g(d)", "6-311g(d,p)", "6-311+g(d,p)")
 OPTIMIZED = ("cc-pvdz", "cc-pvtz", "aug-cc-pvdz")
 # Elements whose data are wrong at the exchange (SOURCE.md says how; check_basis.py finds them).
 LEFT_OUT = {"6-21g": (10,)}
+# Elements that have what another set has: the exchange has those of 6-311G(2df,2p).
+OF_OTHER = {"6-31g(2df,p)": ([1, 2], "6-31g**")}
 BEGIN = "<!-- sets begin: made by the script, do not edit -->"
 END = "<!-- sets end -->"
 
@@ -102,6 +104,10 @@ def write_set(exchange: Any, name: str) -> str:
     document["source"] = f"Basis Set Exchange, https://www.basissetexchange.org, Python package " \
                          f"basis_set_exchange {exchange.version()}"
     document["citations"] = citations(exchange, theirs, elements)
+    if name in OF_OTHER:
+        replaced, other = OF_OTHER[name]
+        document["elements"].update(exchange.get_basis(other, elements=replaced)["elements"])
+        document["citations"] = list(dict.fromkeys(document["citations"] + citations(exchange, other, replaced)))
     if json.loads(compact(document)) != json.loads(json.dumps(document)):
         raise DatasetError(f"{name}: lost something while writing")
     path = FOLDER / f"{name}.json"

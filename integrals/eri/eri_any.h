@@ -34,8 +34,14 @@ FMO_HD_ONCE void fmo_any_expand(int la, int lb, const fmo_real *PA, const fmo_re
                                 fmo_real half, double odd, fmo_any_expansion *e)
 {
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-    int at = 0, ab = 0;
-    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
+    int begin[FMO_HERMITE_ORDERS], at = 0, ab = 0;
+    for (int d = 0; d < FMO_HERMITE_ORDERS; d++) begin[d] = FMO_HERMITE_COUNT(d - 1);
+    for (int x = 0; x < 3; x++) {
+        fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
+        for (int a = 0; odd < 0.0 && a <= la; a++)
+            for (int b = 0; b <= lb; b++)
+                for (int t = 1; t <= a + b; t += 2) E[x][a][b][t] = -E[x][a][b][t];
+    }
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {
         for (int b = 0; b < FMO_CARTESIAN(lb); b++, ab++) {
             const fmo_real *const X = E[0][fmo_md_power(la, a, 0)][fmo_md_power(lb, b, 0)];
@@ -48,9 +54,10 @@ FMO_HD_ONCE void fmo_any_expand(int la, int lb, const fmo_real *PA, const fmo_re
             for (int v = 0; v <= z; v++) {
                 for (int u = 0; u <= y; u++) {
                     const fmo_real yz = Y[u] * Z[v];
+                    const int s = u + v, in_degree = s * (s + 1) / 2 + v;
                     for (int t = 0; t <= x; t++, at++) {
-                        e->place[at] = (uint8_t)(FMO_ANY_ROW(t + u + v, u + v) + v);
-                        e->term[at] = (t + u + v) % 2 ? odd * (X[t] * yz) : X[t] * yz;
+                        e->place[at] = (uint8_t)(begin[t + s] + in_degree);
+                        e->term[at] = X[t] * yz;
                     }
                 }
             }

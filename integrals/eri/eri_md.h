@@ -103,10 +103,12 @@ FMO_HD void fmo_md_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 FMO_HD void fmo_md_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                          double odd, fmo_real *term)
 {
-    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+    enum { POWERS = FMO_GPU_ANG_MOM_MAX + 1 }; /* d shells at most: the array is initialised */
+    fmo_real E[3][POWERS][POWERS][2 * POWERS - 1];
     memset(E, 0, sizeof E); /* unused elements; avoids compiler warnings */
     FMO_MD_UNROLL
-    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
+    for (int x = 0; x < 3; x++)
+        fmo_hermite_expand_in(POWERS, la, lb, PA[x], PA[x] + AB[x], half, E[x][0][0]);
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {
         for (int b = 0; b < FMO_CARTESIAN(lb); b++) {
             const int ax = fmo_md_power(la, a, 0), bx = fmo_md_power(lb, b, 0);
