@@ -343,9 +343,10 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 /* ---- variants ------------------------------------------------------------------------------- */
 
 /* X(segment, further arguments) for each segment of exchange.cu. */
+#define FOUR(X, a, b, c, d, ...) \
+    X(a, __VA_ARGS__) X(b, __VA_ARGS__) X(c, __VA_ARGS__) X(d, __VA_ARGS__)
 #define PARTS(X, ...) \
-    X(0, __VA_ARGS__) \
-    X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__)
+    FOUR(X, 0, 1, 2, 3, __VA_ARGS__) FOUR(X, 4, 5, 6, 7, __VA_ARGS__) X(8, __VA_ARGS__)
 #define COUNT(segment, ...) +1
 static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 

@@ -146,14 +146,14 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *
  * Measurements: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
-    X(DSSS, 6, 0, 16, 0, 4, 0)        \
-    X(DSPS, 6, 0, 16, 0, 4, 0)        \
-    X(DSPP, 6, 1, 8, 0, 4, 0)         \
-    X(DSDS, 6, 1, 12, 1, 4, 0)        \
-    X(DPSS, 6, 1, 12, 1, 4, 0)        \
-    X(DPPS, 6, 1, 12, 1, 4, 0)        \
+    X(DSSS, 6, 0, 16, 0, 5, 0)        \
+    X(DSPS, 6, 0, 16, 0, 7, 0)        \
+    X(DSPP, 6, 1, 8, 0, 6, 0)         \
+    X(DSDS, 6, 1, 12, 1, 7, 0)        \
+    X(DPSS, 6, 1, 12, 1, 5, 0)        \
+    X(DPPS, 6, 1, 12, 1, 6, 0)        \
     X(DPPP, 2, 1, 8, 1, 3, 0)         \
-    X(DPDS, 2, 1, 12, 1, 4, 0)        \
+    X(DPDS, 2, 1, 12, 1, 7, 0)        \
     X(DPDP, 2, 1, 8, 1, 3, 0)         \
     X(DDSS, 6, 1, 8, 1, 4, 0)         \
     X(DDPS, 2, 1, 8, 1, 3, 0)         \
@@ -161,7 +161,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDDS, 2, 1, 8, 1, 2, 0)         \
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
     X(DDDD, 1, 1, 8, 1, 0, 0)
-enum { FMO_HERMITE_PARTS = 6, FMO_HERMITE_MATRIX_PART = 5 };
+enum { FMO_HERMITE_PARTS = 9, FMO_HERMITE_MATRIX_PART = 8 };
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
