@@ -257,6 +257,7 @@ FMO_HD int fmo_gradient_column_of(int block)
     return 2 + block % 2;
 }
 
+/* The layout for a class; `all` is the size of `work`. */
 FMO_HD fmo_gradient_layout fmo_gradient_layout_of(int la, int lb, int lc, int ld)
 {
     const int l[4] = {la, lb, lc, ld}, order = la + lb + lc + ld + 1;
