@@ -1,6 +1,6 @@
 /* Derivatives of the exchange energy of primitive quartets, and of the Coulomb energy of primitive
  * pairs in a potential, for density matrices that are folded in first
- * (docs/explanation/gpu/gradients.md). For host and device: the functions are called by `lanes`
+ * (docs/explanation/gradients.md). For host and device: the functions are called by `lanes`
  * threads together, each with its own `lane`, which share the memory `work`; FMO_GRADIENT_SYNC
  * makes the threads wait for each other. On the host there is one.
  *
@@ -257,6 +257,7 @@ FMO_HD int fmo_gradient_column_of(int block)
     return 2 + block % 2;
 }
 
+/* The layout for a class; `all` is the size of `work`. */
 FMO_HD fmo_gradient_layout fmo_gradient_layout_of(int la, int lb, int lc, int ld)
 {
     const int l[4] = {la, lb, lc, ld}, order = la + lb + lc + ld + 1;

@@ -166,7 +166,7 @@ static void check(const char *name, const test_system *s, fmo_operator of)
     o.threads = 1;
     fmo_basis_matrix_from_caller(basis, density, FMO_SYMMETRIC_PART, h.D);
     fmo_gradient_make_tables(&h.tables);
-    CHECK(fmo_gradient_make_lists(basis, 0.0, 1, &h.lists, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_gradient_make_lists(basis, 0.0, 2, 1, &h.lists, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
     for (int part = 0; part < 2 && plan; part++) {
         const fmo_gradient_term term = {density, part == 0, part == 1, of, of};

@@ -118,6 +118,7 @@ static_assert(FMO_PAIR_UNROLLED_ORDER_MAX == 4, "coulomb.cu: orders up to 4");
 
 } // namespace
 
+/* For each class of bras: potentials of all classes of kets, then the contraction. */
 cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
 {
     const fmo_gpu_range range("gradient of J");

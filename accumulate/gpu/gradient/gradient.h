@@ -1,4 +1,4 @@
-/* Derivatives of two-electron energies on a GPU (docs/explanation/gpu/gradients.md): data of a plan
+/* Derivatives of two-electron energies on a GPU (docs/explanation/gradients.md): data of a plan
  * and the steps of a call.
  *
  *   density   block maxima for K; Hermite densities of all primitive pairs for J (density.cu)

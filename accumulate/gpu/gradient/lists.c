@@ -282,6 +282,7 @@ static int make_some(const pair_source *from, int thread, int threads, growing_l
     return 1;
 }
 
+/* Makes the sets, the pairs of each thread, and from these the lists. */
 fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int depth, int threads,
                                    fmo_gradient_lists *lists, fmo_error *err)
 {
