@@ -230,5 +230,6 @@ static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memo
 
 const fmo_mode_implementation fmo_mode_reference = {.prepare = reference_prepare,
                                                     .build = reference_build,
-                                                    .takes_requests = 1,
+                                                    .takes_symmetries = 1,
+                                                    .takes_operators = FMO_TERMS_ALL,
                                                     .workspace = reference_workspace};

@@ -38,12 +38,14 @@ typedef struct density_args {
     const int *ao_caller;
     const double *ao_factor;
     int nao, caller_nao, sets, s_sets, width; /* width: functions in a set with a p shell */
+    double own, other;                        /* factors of an element and of the transposed one */
 } density_args;
 
 /* Threads for a block of two sets, which has up to 4 x 4 elements. */
 enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SET_THREADS / BLOCK_ELEMENTS };
 
-/* Converts the density to the kernels' order and symmetrises it, one element per thread. Computes
+/* Converts the symmetric or antisymmetric part of the density to the kernels' order, one element
+ * per thread. Computes
  * the largest |D| of each block of sets and of each row of blocks. */
 template <int N>
 __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
@@ -63,8 +65,8 @@ __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args,
             double d = 0.0;
             if (p >= 0 && q >= 0)
                 d = a.ao_factor[x] * a.ao_factor[y] *
-                    (0.5 * a.in[(size_t)p * a.caller_nao + q] +
-                     0.5 * a.in[(size_t)q * a.caller_nao + p]);
+                    (a.own * a.in[(size_t)p * a.caller_nao + q] +
+                     a.other * a.in[(size_t)q * a.caller_nao + p]);
             a.out[(size_t)x * a.nao + y] = d;
             largest = __double2float_ru(fabs(d));
         }
@@ -141,9 +143,19 @@ cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group)
         [](const fmo_gpu_build *build, density_args *a) {
             const fmo_gpu_functions *f = &build->plan->gpu->functions;
             const fmo_gpu_arrays *x = &build->plan->gpu->arrays;
-            *a = {build->density, x->density,   x->density_max, x->row_max,
-                  f->ao_caller,   f->ao_factor, f->nao,         build->plan->basis->ao_num,
-                  f->sets,        f->s_sets,    f->width};
+            *a = {build->density,
+                  x->density,
+                  x->density_max,
+                  x->row_max,
+                  f->ao_caller,
+                  f->ao_factor,
+                  f->nao,
+                  build->plan->basis->ao_num,
+                  f->sets,
+                  f->s_sets,
+                  f->width,
+                  fmo_gpu_own_factor(build->plan->gpu),
+                  fmo_gpu_other_factor(build->plan->gpu)};
             return dim3((f->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, f->sets);
         }));
     return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false);

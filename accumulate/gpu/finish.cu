@@ -47,7 +47,8 @@ typedef struct finish_args {
     double *J, *K; /* NULL: not requested */
     size_t copy_stride;
     unsigned copies;
-    const double *scale; /* scale of the fixed-point numbers, NULL for floating-point sums */
+    const double *scale;     /* scale of the fixed-point numbers, NULL for floating-point sums */
+    bool antisymmetric, add; /* K = X - X^T; K is added to what is there */
     const int *ao_caller;
     const double *ao_factor;
     int nao, caller_nao;
@@ -64,9 +65,10 @@ __device__ double element(const double *X, size_t at, unsigned copies, const fin
     return sum;
 }
 
-/* J = 2 (X^J + X^J^T), K = X^K + X^K^T, tile by tile through shared memory so that both triangles
- * are read along rows. Under `fixed` integers are added first, so that the order does not matter. J
- * and K are NaN if the density exceeds the limit for which the plan's pairs were pruned. */
+/* J = 2 (X^J + X^J^T), K = X^K + X^K^T, or X^K - X^K^T of an antisymmetric density, tile by tile
+ * through shared memory so that both triangles are read along rows. Under `fixed` integers are
+ * added first, so that the order does not matter. J and K are NaN if the density exceeds the limit
+ * for which the plan's pairs were pruned. */
 template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
 {
     const finish_args &a = many.own();
@@ -86,9 +88,11 @@ template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<fin
     const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
     if (a.J)
         a.J[to] = FMO_DIGEST_FINAL_J * factor * (element(a.coulomb, at, 1, a) + mirror[0][x][y]);
-    if (a.K)
-        a.K[to] =
-            FMO_DIGEST_FINAL_K * factor * (element(a.exchange, at, a.copies, a) + mirror[1][x][y]);
+    if (!a.K) return;
+    const double mirrored = a.antisymmetric ? -mirror[1][x][y] : mirror[1][x][y];
+    const double K =
+        FMO_DIGEST_FINAL_K * factor * (element(a.exchange, at, a.copies, a) + mirrored);
+    a.K[to] = a.add ? a.K[to] + K : K;
 }
 
 } // namespace
@@ -115,6 +119,8 @@ cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
                   (size_t)n * n,
                   x->copies,
                   fixed ? &x->counters->fixed_scale : NULL,
+                  build->plan->gpu->antisymmetric != 0,
+                  build->add_exchange,
                   f->ao_caller,
                   f->ao_factor,
                   n,

@@ -198,7 +198,8 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     fmo_gpu_group group = {&build, 1, NULL};
     fmo_gpu_side_streams side, high_l;
     cudaGraph_t graph = NULL;
-    graphs->tried[g->wanted] = 1;
+    const int number = fmo_gpu_graph_number(g);
+    graphs->tried[number] = 1;
     if (!g->schedule->graph) return;
     memset(&side, 0, sizeof side);
     memset(&high_l, 0, sizeof high_l);
@@ -211,8 +212,8 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
         code = queue(&group, variant, &side, g->hermite ? &high_l : NULL, false);
         const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
-            cudaGraphInstantiate(&graphs->graph[g->wanted], graph, 0) != cudaSuccess)
-            graphs->graph[g->wanted] = NULL;
+            cudaGraphInstantiate(&graphs->graph[number], graph, 0) != cudaSuccess)
+            graphs->graph[number] = NULL;
     }
     if (graph) (void)cudaGraphDestroy(graph);
     side_streams_destroy(&side);
@@ -230,14 +231,19 @@ cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant
     if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
     if (timed && g->hermite) FMO_GPU_TRY(fmo_hermite_make_timers(g->hermite));
     const fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
-    if (!timed && !graphs->tried[g->wanted]) capture(plan, variant);
-    if (!timed && graphs->graph[g->wanted])
-        return cudaGraphLaunch(graphs->graph[g->wanted], group.stream);
+    const int number = fmo_gpu_graph_number(g);
+    if (!timed && !graphs->tried[number]) capture(plan, variant);
+    if (!timed && graphs->graph[number])
+        return cudaGraphLaunch(graphs->graph[number], group.stream);
     return queue(&group, variant, NULL, NULL, timed);
 }
 
-/* Queues a build from density_in to J and K on the plan's stream. */
-static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
+cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant)
+{
+    return queue(group, variant, NULL, NULL, false);
+}
+
+cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
 {
     fmo_gpu_state *g = build->plan->gpu;
     const fmo_gpu_group group = fmo_gpu_group_of_one(build);
@@ -292,10 +298,11 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     const fmo_gpu_range range("fused build");
     const cudaStream_t stream = g->device.stream;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
-    g->wanted = fmo_build_wanted(job);
     if (g->hermite) g->hermite->grouped = 0;
     plan->profile.coulomb =
-        g->boxes && (g->wanted & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
+        g->boxes && (fmo_build_wanted(job) & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
+    const fmo_status status = fmo_gpu_check_parts(job, err);
+    if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
     if (on_device) {
         build.coulomb = job->coulomb;
@@ -306,7 +313,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     } else {
         FMO_GPU_CHECK(fmo_gpu_copy_in(plan, job->density, stream), "copying the density", err);
     }
-    FMO_GPU_CHECK(run(&build, fmo_gpu_plan_variant(plan), false), "fused build", err);
+    FMO_GPU_CHECK(fmo_gpu_run_parts(job, &build), "fused build", err);
     if (!on_device) FMO_GPU_CHECK(fmo_gpu_copy_out(plan, stream), "fused build", err);
     return FMO_OK;
 }
@@ -344,7 +351,7 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
     FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.density_in, 0, n * n * sizeof(double), group.stream),
                   "loading kernels", err);
     if (plan->options.cutoff > 0.0) {
-        FMO_GPU_CHECK(run(&build, variant, false), "loading kernels", err);
+        FMO_GPU_CHECK(fmo_gpu_run(&build, variant, false), "loading kernels", err);
         return FMO_OK;
     }
     FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.coulomb, 0, g->arrays.zeroed, group.stream),
@@ -522,7 +529,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
         fmo_gpu_add_others_counters(plan);
     }
     fmo_gpu_profile_counts(plan, counters);
-    if (plan->scatter_open && g->wanted == FMO_TERMS_ALL)
+    if (plan->scatter_open && g->wanted == FMO_TERMS_ALL && !g->antisymmetric)
         decide_scatter(plan, counters); /* for later builds */
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;
@@ -546,7 +553,7 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     int *const before = &g->timed_before[!variant->commits];
     /* the first launch of a kernel loads it and must not be timed */
     for (int run_no = *before ? 1 : 0; run_no < 2; run_no++)
-        FMO_GPU_CHECK(run(&build, variant, true), "timing the classes", err);
+        FMO_GPU_CHECK(fmo_gpu_run(&build, variant, true), "timing the classes", err);
     *before = 1;
     FMO_GPU_CHECK(cudaStreamSynchronize(g->device.stream), "timing the classes", err);
     FMO_GPU_CHECK(fmo_gpu_class_seconds(g, seconds), "timing the classes", err);

@@ -25,6 +25,16 @@ fmo_status fmo_gpu_start_groups(const fmo_fock_job *const *jobs, size_t count, f
 cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                                bool timed);
 
+/* Queues a build from density_in to J and K on the plan's stream. */
+cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed);
+/* Queues the steps from a density to X on the group's stream, one by one. */
+cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant);
+
+/* parts.cu: refuses an operator with several GPUs or stored integrals; */
+fmo_status fmo_gpu_check_parts(const fmo_fock_job *job, fmo_error *err);
+/* queues the builds of a job whose density is in density_in. */
+cudaError_t fmo_gpu_run_parts(const fmo_fock_job *job, const fmo_gpu_build *build);
+
 /* several.cu: the steps of a build that is shared with plans on other GPUs, which are called if
  * there are such plans, or after the build if others.shared is set. queue_others copies the first
  * plan's density to the others and queues their shares of X on their streams; */

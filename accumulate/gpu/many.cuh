@@ -14,6 +14,7 @@ typedef struct fmo_gpu_build {
     fmo_fock_plan *plan;
     const double *density;      /* [nao][nao] in the caller's order */
     double *coulomb, *exchange; /* the same; NULL: not requested */
+    bool add_exchange;          /* K is added to `exchange` instead of replacing it */
 } fmo_gpu_build;
 
 /* Builds that are queued together: a single one, or several of different plans that share their

@@ -13,6 +13,8 @@ const fmo_mode_implementation fmo_mode_fused = {.prepare = fmo_fused_prepare,
                                                 .give = fmo_fused_give,
                                                 .measure = fmo_fused_measure,
                                                 .needs_pairs = 1,
+                                                .takes_symmetries = 1,
+                                                .takes_operators = FMO_TERMS_K,
                                                 .takes_source = 1,
                                                 .makes_pairs = 1};
 

@@ -53,8 +53,8 @@ static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g,
 }
 
 /* Arrays in one piece of memory: input density, density and its block maxima in the kernels' order,
- * all that each build sets to zero (array number ZEROED), J and K. */
-enum { MATRIX_ARRAYS = 5, ZEROED = 3 };
+ * all that each build sets to zero (array number ZEROED), J and K, an operator. */
+enum { MATRIX_ARRAYS = 6, ZEROED = 3 };
 typedef struct matrix_arrays {
     fmo_gpu_array array[MATRIX_ARRAYS];
 } matrix_arrays;
@@ -71,7 +71,8 @@ static matrix_arrays find_matrix_arrays(const fmo_fock_plan *plan, fmo_gpu_array
                                    {inner * sizeof(double), (void **)&a->density, NULL},
                                    {sets * sets * sizeof(float), (void **)&a->density_max, NULL},
                                    {zeroed, (void **)&a->coulomb, NULL},
-                                   {2 * matrix, (void **)&a->out, NULL}}};
+                                   {2 * matrix, (void **)&a->out, NULL},
+                                   {sizeof *a->op, (void **)&a->op, NULL}}};
     return arrays;
 }
 
@@ -137,6 +138,7 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     plan->gpu = g;
     g->wanted = FMO_TERMS_ALL;
+    g->density_factor = 1.0;
     const fmo_status status = fmo_gpu_device_open_like(&g->device, &plan->options, plan->in_batch,
                                                        like ? &like->device : NULL, err);
     if (status != FMO_OK) return status;
@@ -222,10 +224,10 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
 /* Destroys the graphs. */
 static void forget(fmo_gpu_graphs *graphs)
 {
-    for (int wanted = 0; wanted <= FMO_TERMS_ALL; wanted++) {
-        if (graphs->graph[wanted]) (void)cudaGraphExecDestroy(graphs->graph[wanted]);
-        graphs->graph[wanted] = NULL;
-        graphs->tried[wanted] = 0;
+    for (int n = 0; n < FMO_GPU_GRAPHS; n++) {
+        if (graphs->graph[n]) (void)cudaGraphExecDestroy(graphs->graph[n]);
+        graphs->graph[n] = NULL;
+        graphs->tried[n] = 0;
     }
 }
 
@@ -351,6 +353,7 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
                                 g->functions.nao,
                                 fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE),
                                 g->boys,
+                                a->op,
                                 &a->counters->fixed_scale,
                                 &a->counters->sink,
                                 &a->counters->issued[eri_class]};

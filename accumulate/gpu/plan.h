@@ -44,7 +44,8 @@ typedef struct fmo_gpu_arrays {
     size_t sums_size; /* doubles in one copy of the sums */
     size_t zeroed;    /* bytes to be set to zero, starting at coulomb */
     unsigned copies;
-    double *out; /* J and K in the caller's order */
+    double *out;      /* J and K in the caller's order */
+    fmo_operator *op; /* for builds with an operator other than 1/r */
     /* [sets] largest Schwarz bound of a pair that contains this set; NULL unless sums are fixed
      * point */
     double *shell_bound;
@@ -101,11 +102,13 @@ typedef struct fmo_gpu_others {
     int shared;         /* the running build is distributed over all GPUs */
 } fmo_gpu_others;
 
-/* CUDA graphs from the density to X, one for each combination of FMO_TERMS_...; NULL if none was
- * captured. tried: a capture was attempted. */
+/* CUDA graphs from the density to X, one for each combination of FMO_TERMS_... and one for K of the
+ * antisymmetric part of a density (fmo_gpu_graph_number); NULL if none was captured. tried: a
+ * capture was attempted. */
+enum { FMO_GPU_GRAPH_ANTISYMMETRIC = FMO_TERMS_ALL + 1, FMO_GPU_GRAPHS };
 typedef struct fmo_gpu_graphs {
-    cudaGraphExec_t graph[FMO_TERMS_ALL + 1];
-    int tried[FMO_TERMS_ALL + 1];
+    cudaGraphExec_t graph[FMO_GPU_GRAPHS];
+    int tried[FMO_GPU_GRAPHS];
 } fmo_gpu_graphs;
 
 typedef struct fmo_gpu_state {
@@ -129,6 +132,9 @@ typedef struct fmo_gpu_state {
     /* cells for J of far pairs (boxes/); NULL: J is computed directly */
     struct fmo_gpu_boxes *boxes;
     int wanted;                      /* matrices requested of the running build: FMO_TERMS_... */
+    int antisymmetric;               /* it is of the antisymmetric part of its density */
+    int with_operator;               /* it is K of arrays.op */
+    double density_factor;           /* its density is multiplied by this; 1 in most builds */
     fmo_gpu_graphs graphs;           /* graphs for the plan's cutoff */
     struct fmo_gpu_hermite *hermite; /* classes with d shells (hermite/); NULL: there are none */
     fmo_gpu_lists between; /* lists for pairs of two plans (source.cu), made when first needed */
@@ -143,12 +149,30 @@ typedef struct fmo_gpu_state {
     bool separation_later;
 } fmo_gpu_state;
 
+/* Factors of an element D_pq and of D_qp in the symmetric or antisymmetric part that the running
+ * build computes with. */
+static inline double fmo_gpu_own_factor(const fmo_gpu_state *g)
+{
+    return 0.5 * g->density_factor;
+}
+static inline double fmo_gpu_other_factor(const fmo_gpu_state *g)
+{
+    return g->antisymmetric ? -0.5 * g->density_factor : 0.5 * g->density_factor;
+}
+
+/* Index of the running build's graph in fmo_gpu_graphs. */
+static inline int fmo_gpu_graph_number(const fmo_gpu_state *g)
+{
+    return g->antisymmetric ? FMO_GPU_GRAPH_ANTISYMMETRIC : g->wanted;
+}
+
 /* Returns a build from arrays.density_in to arrays.out. */
 static inline fmo_gpu_build fmo_gpu_own_build(fmo_fock_plan *plan)
 {
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    const fmo_gpu_build build = {plan, g->arrays.density_in, g->arrays.out, g->arrays.out + n * n};
+    const fmo_gpu_build build = {plan, g->arrays.density_in, g->arrays.out, g->arrays.out + n * n,
+                                 false};
     return build;
 }
 /* Returns a group of one build, on the stream of its plan. */

@@ -17,6 +17,7 @@ static cudaError_t order(fmo_fock_plan *plan, const double *density, cudaStream_
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = {&build, 1, stream};
     g->wanted = FMO_TERMS_J;
+    g->antisymmetric = 0;
     if (density)
         FMO_GPU_TRY(fmo_gpu_copy_in(plan, density, stream));
     else
@@ -52,7 +53,7 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     fmo_gpu_state *const g = plan->gpu;
     const cudaStream_t stream = g->device.stream;
     const fmo_gpu_build own = fmo_gpu_own_build(plan), of_source = fmo_gpu_own_build(source);
-    const fmo_gpu_build build = {plan, own.density, own.coulomb, NULL};
+    const fmo_gpu_build build = {plan, own.density, own.coulomb, NULL, false};
     const fmo_gpu_group group = {&build, 1, stream}, from = {&of_source, 1, stream};
     FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
     g->begun = fmo_now();

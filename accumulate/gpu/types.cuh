@@ -188,11 +188,12 @@ enum {
     FMO_GPU_FAR_J,
     FMO_GPU_FAR_K,
     FMO_GPU_LISTS,
-    /* Kernels: one for each list; one for all lists; and those for lists in which entries may have
-     * FMO_GPU_EXCHANGE_ONLY_BIT. */
+    /* Kernels: one for each list; one for all lists; those for lists in which entries may have
+     * FMO_GPU_EXCHANGE_ONLY_BIT; and one for K of an operator other than 1/r, of the first list. */
     FMO_GPU_ALL = FMO_GPU_LISTS,
     FMO_GPU_NEAR_EXCHANGE_ONLY,
     FMO_GPU_FAR_K_EXCHANGE_ONLY,
+    FMO_GPU_NEAR_OPERATOR,
     FMO_GPU_KERNELS
 };
 
@@ -292,6 +293,7 @@ typedef struct fmo_gpu_matrices {
     int nao;               /* functions, including padding */
     double exchange_least; /* strategies that sum over runs add nothing smaller to X^K */
     const fmo_boys_table *boys;
+    const fmo_operator *op;    /* for kernels of operators other than 1/r */
     const double *fixed_scale; /* for `fixed` */
     /* for `none`: one word, so that the compiler does not remove the integrals */
     unsigned long long *sink;

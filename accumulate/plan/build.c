@@ -38,15 +38,23 @@ fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
                              (int)job->symmetry);
     fmo_status status = check_operator("coulomb_operator", job->coulomb_operator, err);
     if (status == FMO_OK) status = check_operator("exchange_operator", job->exchange_operator, err);
-    if (status != FMO_OK || plan->mode->takes_requests) return status;
-    if (job->symmetry != FMO_SYMMETRIC)
+    if (status != FMO_OK) return status;
+    if (job->symmetry != FMO_SYMMETRIC && plan->options.scatter == FMO_SCATTER_TILE &&
+        plan->options.mode == FMO_MODE_FUSED)
+        return fmo_error_set(
+            err, FMO_ERR_UNSUPPORTED, "symmetry = %s with scatter = %s: use another scatter",
+            fmo_symmetry_name(job->symmetry), fmo_scatter_name(plan->options.scatter));
+    if (job->symmetry != FMO_SYMMETRIC && !plan->mode->takes_symmetries)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "symmetry = %s with a plan of mode %s: use mode cpu",
                              fmo_symmetry_name(job->symmetry), fmo_mode_name(plan->options.mode));
-    if (!fmo_operator_is_coulomb(job->coulomb_operator) ||
-        !fmo_operator_is_coulomb(job->exchange_operator))
+    const int others = (fmo_operator_is_coulomb(job->coulomb_operator) ? 0 : FMO_TERMS_J) |
+                       (fmo_operator_is_coulomb(job->exchange_operator) ? 0 : FMO_TERMS_K);
+    const int lacking = others & fmo_build_wanted(job) & ~plan->mode->takes_operators;
+    if (lacking)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "an operator other than 1/r with a plan of mode %s: use mode cpu",
+                             "%s = other than 1/r with a plan of mode %s: use mode cpu",
+                             lacking & FMO_TERMS_J ? "coulomb_operator" : "exchange_operator",
                              fmo_mode_name(plan->options.mode));
     return FMO_OK;
 }
@@ -133,6 +141,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     const size_t n = (size_t)plan->basis->function_num;
     fmo_status status = FMO_OK;
     int parts = 0;
+    if (plan->mode->start) largest *= fmax(fmo_operator_bound(jobs[0]->exchange_operator), 1.0);
     for (int d = 0; d < num; d++) parts += fmo_build_parts(jobs[d]);
     plan->begun = fmo_now();
     memset(profile->classes, 0, sizeof profile->classes);

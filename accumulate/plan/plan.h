@@ -87,8 +87,9 @@ typedef struct fmo_mode_implementation {
     fmo_status (*join)(fmo_fock_plan *plan, fmo_error *err);
 
     int needs_pairs;
-    int takes_requests; /* 1: takes densities that are not symmetric and operators other than 1/r */
-    int takes_source;   /* 1: can build J of another plan's density (fmo_fock_job.source) */
+    int takes_symmetries; /* 1: takes densities that are not symmetric */
+    int takes_operators;  /* FMO_TERMS_...: matrices that it computes of other operators too */
+    int takes_source;     /* 1: can build J of another plan's density (fmo_fock_job.source) */
     int makes_pairs; /* 1: makes the sp pairs itself; the plan has no lists of them (shell_pair.h)
                       */
     /* `prepare` for up to FMO_PLANS_TOGETHER plans on one GPU; errs[k] is the result for plan k.

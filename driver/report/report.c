@@ -442,8 +442,7 @@ void driver_report_scf_batch(const driver_options *options, const driver_scf_tot
     if (totals->restored) fprintf(stream, "; %ld more from an earlier run", totals->restored);
     fputc('\n', stream);
     if (totals->open)
-        fprintf(stream, "  spin       %ld molecule%s computed as open shells%s\n", totals->open,
-                totals->open == 1 ? "" : "s",
-                totals->open_on_cpu ? ", on the CPU: GPUs have closed shells only" : "");
+        fprintf(stream, "  spin       %ld molecule%s computed as open shells\n", totals->open,
+                totals->open == 1 ? "" : "s");
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
 }

@@ -242,10 +242,7 @@ static void count(driver_scf_totals *totals, const driver_scf_one *one)
         totals->unconverged++;
     totals->restored += one->restored;
     if (!one->result.scf) return;
-    const bool open = one->result.scf->multiplicity > 1 || one->result.scf->unrestricted;
-    totals->open += open;
-    totals->open_on_cpu +=
-        open && strcmp(one->result.profile.mode_reason, FMO_SCF_OPEN_SHELLS_REASON) == 0;
+    totals->open += one->result.scf->multiplicity > 1 || one->result.scf->unrestricted;
 }
 
 /* Reads, runs and reports a portion. *more: set to 0 after the last portion. */

@@ -36,7 +36,6 @@ typedef struct driver_scf_totals {
     long unconverged; /**< number of those that did not converge */
     long restored;    /**< number of those with the result of an earlier run */
     long open;        /**< number of those computed as open shells in this run */
-    long open_on_cpu; /**< number of those that mode auto left to the CPU for that reason */
     int ranks;        /**< number of ranks that shared them; 1: one process */
     double seconds;   /**< wall-clock time of the whole run */
 } driver_scf_totals;

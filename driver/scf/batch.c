@@ -51,19 +51,10 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
     return status;
 }
 
-/* Returns why mode auto leaves a job to the CPU whatever its size, or NULL. */
-static const char *stays_on_cpu(const batch *b, const fmo_scf_job *job)
-{
-    if (b->options->fock.mode != FMO_MODE_AUTO) return NULL;
-    return fmo_scf_cpu_reason(&job->input, b->options);
-}
-
 /* Returns why mode auto left a job to the CPU, or NULL if the job itself says it. */
 static const char *why_on_cpu(const batch *b, const fmo_scf_job *job, int concurrent)
 {
     if (b->all_quick) return fmo_scf_quick_on_cpu_reason;
-    const char *const reason = stays_on_cpu(b, job);
-    if (reason) return b->gpu ? reason : NULL;
     return concurrent && cube(job) <= b->cpu_most
                ? "many molecules of this size are faster on the CPU"
                : NULL;
@@ -170,7 +161,6 @@ static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 static int runs_in_other_mode(const batch *b, const fmo_scf_job *job)
 {
     fmo_mode mode = FMO_MODE_CPU;
-    if (stays_on_cpu(b, job)) return 0;
     (void)fmo_fock_choose_mode(job->input.basis, &b->options->fock, &mode, NULL, NULL);
     return mode != FMO_MODE_CPU;
 }
@@ -200,8 +190,7 @@ static void find_small(batch *b)
         return;
     }
     if (b->options->fock.mode != FMO_MODE_AUTO) return;
-    b->gpu = fmo_gpu_available(NULL) == FMO_OK;
-    if (!b->gpu || b->options->deal) return;
+    if (b->options->deal || fmo_gpu_available(NULL) != FMO_OK) return;
     if (small >= 2.0 * threads) b->cpu_most = most;
 }
 

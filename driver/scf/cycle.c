@@ -417,8 +417,8 @@ static int gives_up(const iteration *it)
     if (it->r->converged || done >= most || it->s->restricted) return 0;
     if (it->s->solver == FMO_SCF_SOLVER_NEWTON)
         return it->r->gradient < FMO_SCF_EDIIS_UNTIL || done >= FMO_SCF_BEFORE_NEWTON;
-    return !it->s->la->ops->on_device && (it->idle >= FMO_SCF_STUCK_MOST ||
-                                          (most >= FMO_SCF_NEWTON_FROM && done >= most - most / 4));
+    return it->idle >= FMO_SCF_STUCK_MOST ||
+           (most >= FMO_SCF_NEWTON_FROM && done >= most - most / 4);
 }
 
 /* Sets the density to that of lowest energy in the history, of those that consist of occupied

@@ -27,14 +27,6 @@ static inline int fmo_scf_channels(const fmo_scf_input *in, const fmo_scf_option
     return in->multiplicity > 1 || o->unrestricted ? 2 : 1;
 }
 
-/* Why mode auto leaves an SCF to the CPU where there is a GPU; NULL: it does not. */
-#define FMO_SCF_OPEN_SHELLS_REASON "open shells run on the CPU"
-static inline const char *fmo_scf_cpu_reason(const fmo_scf_input *in, const fmo_scf_options *o)
-{
-    if (fmo_scf_channels(in, o) > 1) return FMO_SCF_OPEN_SHELLS_REASON;
-    return o->solver == FMO_SCF_SOLVER_NEWTON ? "the Newton solver runs on the CPU" : NULL;
-}
-
 /* Energy of the nuclei with each other and with point charges, hartree; infinite if two of them
  * coincide. */
 double fmo_scf_nuclear_energy(const fmo_scf_input *in);

@@ -74,7 +74,6 @@ typedef struct batch {
     int fault;                  /* 1 after an error of the ranks' network */
     fmo_scf_options concurrent; /* options of jobs that run concurrently */
     char *rerun;                /* [count] by job: 1 if it found too little memory beside others */
-    int gpu;                    /* 1: mode auto may use a GPU */
     int all_quick;              /* 1: all jobs finish on the CPU before a GPU would have started */
     double cpu_most; /* molecules with a cube of their number of functions up to this stay on the
                         CPU; 0: none */

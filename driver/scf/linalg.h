@@ -91,8 +91,7 @@ typedef struct fmo_linalg_ops {
     /* Builds J and K of a density; all matrices are in the memory of the backend. */
     void (*fock)(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
                  double *exchange);
-    /* Builds J of one density and K of two, which stand one after the other and so do their K.
-     * NULL: the backend has no open shells. */
+    /* Builds J of one density and K of two, which stand one after the other and so do their K. */
     void (*fock_of_spins)(fmo_linalg *la, fmo_fock_plan *plan, int n, const double *total,
                           const double *spins, double *coulomb, double *exchange);
     /* Runs a function that works on host memory only and does not use the backend; returns when it

@@ -464,6 +464,24 @@ static void gpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density,
     if (exchange) gpu_upload(la, size, K, exchange);
 }
 
+static void gpu_fock_of_spins(fmo_linalg *la, fmo_fock_plan *plan, int n, const double *total,
+                              const double *spins, double *coulomb, double *exchange)
+{
+    const size_t size = (size_t)n * (size_t)n;
+    fmo_fock_job jobs[3] = {};
+    const double *const density[] = {total, spins, spins + size};
+    for (int k = 0; k < 3; k++) {
+        jobs[k].plan = plan;
+        jobs[k].density = density[k];
+    }
+    jobs[0].coulomb = coulomb;
+    jobs[1].exchange = exchange;
+    jobs[2].exchange = exchange + size;
+    if (!failed(la) && !la->host_functions) (void)fmo_fock_build_batch_device(jobs, 3, &la->error);
+    for (int k = 0; k < 3 && la->host_functions; k++)
+        gpu_fock(la, plan, jobs[k].density, jobs[k].coulomb, jobs[k].exchange);
+}
+
 static void gpu_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
 {
     (void)la;
@@ -493,7 +511,7 @@ static const fmo_linalg_ops *gpu_operations(void)
                                        fmo_linalg_purify,
                                        gpu_gaps,
                                        gpu_fock,
-                                       NULL, /* fock_of_spins */
+                                       gpu_fock_of_spins,
                                        gpu_on_host,
                                        gpu_finish};
     return &ops;

@@ -315,6 +315,15 @@ static void queue_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *densit
                 .kind = FMO_REQUEST_FOCK, .plan = plan, .A = density, .C = coulomb, .D = exchange});
 }
 
+static void queue_fock_of_spins(fmo_linalg *la, fmo_fock_plan *plan, int n, const double *total,
+                                const double *spins, double *coulomb, double *exchange)
+{
+    const size_t size = (size_t)n * (size_t)n;
+    queue_fock(la, plan, total, coulomb, NULL);
+    queue_fock(la, plan, spins, NULL, exchange);
+    queue_fock(la, plan, spins + size, NULL, exchange + size);
+}
+
 static void queue_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
 {
     enqueue(la, (fmo_request){.kind = FMO_REQUEST_HOST, .work = work, .user = user});
@@ -333,8 +342,8 @@ static void queue_finish(fmo_linalg *la)
         .add_to_diagonal = queue_add_to_diagonal, .scale_columns = queue_scale_columns,           \
         .dots = queue_dots, .combine = queue_combine, .eigen = queue_eigen,                       \
         .inverse_cholesky = queue_inverse_cholesky, .bounds = queue_bounds,                       \
-        .purify = queue_purify, .gaps = queue_gaps, .fock = queue_fock, .on_host = queue_on_host, \
-        .finish = queue_finish                                                                    \
+        .purify = queue_purify, .gaps = queue_gaps, .fock = queue_fock,                           \
+        .fock_of_spins = queue_fock_of_spins, .on_host = queue_on_host, .finish = queue_finish    \
     }
 static const fmo_linalg_ops host_ops = OPERATIONS(0), device_ops = OPERATIONS(1);
 #undef OPERATIONS

@@ -74,11 +74,6 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     fmo_fock_options fock = o->fock;
     fmo_status status = choose_mode(in, !shared->atoms, &fock, s, err);
     if (status != FMO_OK) return status;
-    const char *const cpu_reason = fmo_scf_cpu_reason(in, o);
-    if (cpu_reason && fock.mode == FMO_MODE_FUSED && o->fock.mode == FMO_MODE_AUTO) {
-        fock.mode = FMO_MODE_CPU;
-        snprintf(s->mode_reason, sizeof s->mode_reason, "%s", cpu_reason);
-    }
     fock.integrals = fmo_scf_integrals(o, fock.mode);
     if (shared->la)
         r->plan_seconds = shared->plan_seconds;
@@ -88,13 +83,6 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     s->threads = fmo_fock_threads(fock.threads);
     s->devices = fock.mode != FMO_MODE_FUSED ? 0 : fock.device_num > 1 ? fock.device_num : 1;
     if (status != FMO_OK) return status;
-    if (o->solver == FMO_SCF_SOLVER_NEWTON && s->la->ops->on_device)
-        return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "mode %s has no solver newton; use mode cpu",
-                             fmo_mode_name(fock.mode));
-    if (s->channels > 1 && !s->la->ops->fock_of_spins)
-        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "mode %s has no SCF of open shells; use mode cpu",
-                             fmo_mode_name(fock.mode));
     r->device = s->la->ops->on_device;
     s->solver = o->solver;
     if (s->solver == FMO_SCF_SOLVER_AUTO)

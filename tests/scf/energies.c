@@ -66,13 +66,10 @@ static void run(const scf_entry *entry, fmo_mode mode)
 /* Runs the molecules of a list in a mode: LIST.json MODE [NAME...]. */
 int main(int argc, char **argv)
 {
-    fmo_mode mode = FMO_MODE_COUNT;
     fmo_error err = {FMO_OK, ""};
     if (argc < 3) return 2;
-    for (int m = 0; m < FMO_MODE_COUNT; m++)
-        if (strcmp(argv[2], fmo_mode_name((fmo_mode)m)) == 0) mode = (fmo_mode)m;
-    if ((mode == FMO_MODE_FUSED || mode == FMO_MODE_SPLIT) && fmo_gpu_available(&err) != FMO_OK)
-        return check_skip(err.message);
+    const fmo_mode mode = scf_mode_of(argv[2]);
+    if (!scf_mode_runs(mode, &err)) return check_skip(err.message);
     json_t *root = scf_list_read(argv[1]);
     scf_entry entry;
     for (size_t k = 0; root && scf_list_entry(root, k, &entry); k++) {

@@ -20,6 +20,20 @@ typedef struct scf_entry {
     fmo_dataset *dataset;
 } scf_entry;
 
+/* The mode of this name; FMO_MODE_COUNT: there is none. */
+static inline fmo_mode scf_mode_of(const char *name)
+{
+    int m = 0;
+    while (m < FMO_MODE_COUNT && strcmp(name, fmo_mode_name((fmo_mode)m)) != 0) m++;
+    return (fmo_mode)m;
+}
+
+/* Returns 0, with the reason in err, if the mode needs a GPU and there is none. */
+static inline int scf_mode_runs(fmo_mode mode, fmo_error *err)
+{
+    return (mode != FMO_MODE_FUSED && mode != FMO_MODE_SPLIT) || fmo_gpu_available(err) == FMO_OK;
+}
+
 /* The file, or NULL with a failed check. */
 static inline json_t *scf_list_read(const char *path)
 {

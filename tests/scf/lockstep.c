@@ -43,7 +43,7 @@ static void make_kinds(kind *kinds)
     kinds[4].options.guess = FMO_SCF_GUESS_READ;
     kinds[5].options.max_cycles = 2;
     kinds[PROJECTED].options.solver = FMO_SCF_SOLVER_PURIFY;
-    kinds[7].options.solver = FMO_SCF_SOLVER_NEWTON; /* refused on a GPU */
+    kinds[7].options.solver = FMO_SCF_SOLVER_NEWTON;
 }
 
 typedef struct ended {

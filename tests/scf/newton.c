@@ -1,7 +1,8 @@
 /* The Newton solver: energies of PySCF for molecules whose SCF is difficult (energies_hard.json),
  * with `newton` and where DIIS was followed from a saddle point; energies that never rise; numbers
  * of builds; the same energies as DIIS where that is easy; its use where DIIS is too slow.
- * Arguments: the folder of the lists, [words that names of difficult molecules must contain]. */
+ * Arguments: the folder of the lists, the mode, [words that names of difficult molecules must
+ * contain]. */
 #include <fmo/scf.h>
 
 #include "tests/scf/list.h"
@@ -34,11 +35,13 @@ static void take_cycle(const fmo_scf_cycle *c, void *user)
     t->energy = c->newton ? c->energy : NAN;
 }
 
+static fmo_mode mode;
+
 static fmo_scf_options options_of(const scf_entry *entry, fmo_scf_solver solver, trace *t)
 {
     fmo_scf_options o;
     fmo_scf_options_init(&o);
-    o.fock.mode = FMO_MODE_CPU;
+    o.fock.mode = mode;
     o.solver = solver;
     o.energy_convergence = 1e-10;
     o.gradient_convergence = 1e-6;
@@ -170,11 +173,14 @@ int main(int argc, char **argv)
 {
     static const char *const easy[] = {"LiH", "NH3", "C2H2", "HeH+"}, *const open[] = {"NH2"},
                              *const broken[] = {"stretched"}, *const slow[] = {"LiH"};
-    if (argc < 2) return 2;
+    fmo_error err = {FMO_OK, ""};
+    if (argc < 3) return 2;
+    mode = scf_mode_of(argv[2]);
+    if (!scf_mode_runs(mode, &err)) return check_skip(err.message);
     check_list(argv[1], "energies.json", easy, 4, check_easy);
     check_list(argv[1], "energies_uhf.json", open, 1, check_easy);
     check_list(argv[1], "energies.json", slow, 1, rescue);
     check_list(argv[1], "energies_uhf.json", broken, 1, check_hard);
-    check_list(argv[1], "energies_hard.json", (const char *const *)argv + 2, argc - 2, check_hard);
+    check_list(argv[1], "energies_hard.json", (const char *const *)argv + 3, argc - 3, check_hard);
     return check_summary();
 }

@@ -17,9 +17,11 @@ typedef struct density_args {
     const int *begin, *from;
     const double *factor;
     int nao, caller_nao;
+    double own, other; /* factors of an element and of the transposed one */
 } density_args;
 
-/* Computes an element of D over internal functions: sum_pq T_pa T_qb (D_pq + D_qp)/2. */
+/* Computes an element of D over internal functions: sum_pq T_pa T_qb (D_pq + D_qp)/2, or
+ * (D_pq - D_qp)/2 of an antisymmetric part. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
@@ -33,7 +35,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int j = a.begin[column]; j < a.begin[column + 1]; j++) {
             const size_t q = a.from[j];
             sum += a.factor[i] * a.factor[j] *
-                   (0.5 * a.in[p * a.caller_nao + q] + 0.5 * a.in[q * a.caller_nao + p]);
+                   (a.own * a.in[p * a.caller_nao + q] + a.other * a.in[q * a.caller_nao + p]);
         }
     }
     a.out[(size_t)row * a.nao + column] = sum;
@@ -223,8 +225,15 @@ cudaError_t fmo_hermite_order_density(const fmo_gpu_group *group)
         group, order_density<1>, order_density<fmo_gpu_many_max<density_args>>, THREADS, 0,
         [](const fmo_gpu_build *build, density_args *a) {
             const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-            *a = {build->density, h->density, h->in_begin,  h->in_from,
-                  h->in_factor,   h->nao,     h->caller_nao};
+            *a = {build->density,
+                  h->density,
+                  h->in_begin,
+                  h->in_from,
+                  h->in_factor,
+                  h->nao,
+                  h->caller_nao,
+                  fmo_gpu_own_factor(build->plan->gpu),
+                  fmo_gpu_other_factor(build->plan->gpu)};
             return dim3(blocks_for(h->nao), (unsigned)h->nao);
         }));
     FMO_GPU_TRY(fmo_gpu_launch_group<maxima_args>(

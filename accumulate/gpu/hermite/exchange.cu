@@ -7,6 +7,7 @@
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
+#include "accumulate/gpu/hermite/matrix.cuh"
 #include "integrals/eri/eri_slice.h"
 
 #define CAT_(a, b, c, d) a##b##c##d
@@ -27,7 +28,7 @@ typedef variant::type strategy;
 /* The classes as types. */
 #define CLASS(e, name, li, lj, lk, ll, bra, ket)                                 \
     struct fmo_hermite_class_##name {                                            \
-        static constexpr int LA = li, LB = lj, LC = lk, LD = ll;                 \
+        static constexpr int id = e, LA = li, LB = lj, LC = lk, LD = ll;         \
         static constexpr int N0 = FMO_CARTESIAN(li), N1 = FMO_CARTESIAN(lj),     \
                              N2 = FMO_CARTESIAN(lk), N3 = FMO_CARTESIAN(ll);     \
         static constexpr fmo_hermite_form form = fmo_hermite_form_of(e);         \
@@ -128,10 +129,10 @@ template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
     }
 }
 
-/* Computes v[rows][N1][N2][N3], with stride C::stride: the integrals of one quartet and C::rows
- * functions of the first shell, from number FIRST on, on turned axes. Returns the number of
- * primitive quartets. */
-template <class C, int FIRST>
+/* Computes v[rows][N1][N2][N3], with stride C::stride, over a.matrices.op if OPERATOR: the
+ * integrals of one quartet and C::rows functions of the first shell, from number FIRST on, on
+ * turned axes. Returns the number of primitive quartets. */
+template <class C, int FIRST, bool OPERATOR>
 __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a, int2 quartet,
                                               int turn, double *v)
 {
@@ -164,7 +165,9 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
             const fmo_prim_pair q = load_prim<C>(a.ket, kets, n, turn, &other);
             if (bound * other < cutoff) break;
             double r[FMO_HERMITE_COUNT(C::order)];
-            fmo_prim_quartet z = fmo_prim_quartet_make(a.boys, C::order, &p, &q, AC);
+            fmo_prim_quartet z =
+                OPERATOR ? fmo_prim_quartet_make_of(a.matrices.op, a.boys, C::order, &p, &q, AC)
+                         : fmo_prim_quartet_make(a.boys, C::order, &p, &q, AC);
             FMO_UNROLL
             for (int x = 0; x < 3; x++) {
                 z.AB[x] = AB[x];
@@ -300,7 +303,7 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
 /* Computes and digests a quartet, in one pass or in several. Where several planes of the grid (y)
  * share the quartet, each takes every a.planes-th pass. Rows of the second shell are summed over
  * the passes and added once at the end. */
-template <class C>
+template <class C, bool OPERATOR>
 __device__ __forceinline__ unsigned work(const strategy &scatter,
                                          const fmo_hermite_exchange_args &a, int2 quartet,
                                          unsigned mask, unsigned *prims)
@@ -321,11 +324,11 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
         unsigned computed;
         if (C::rows == 1 && pass >= 3) { /* functions xy, yz and xz */
             constexpr int second = C::rows == 1 ? 1 : 0;
-            computed = integrals<C, second>(a, quartet, turn, v);
+            computed = integrals<C, second, OPERATOR>(a, quartet, turn, v);
             at = find_place<C>(a, quartet, mask);
             issued += digest<C, second>(scatter, m, at, turn, v, jk, jl);
         } else {
-            computed = integrals<C, 0>(a, quartet, turn, v);
+            computed = integrals<C, 0, OPERATOR>(a, quartet, turn, v);
             at = find_place<C>(a, quartet, mask);
             issued += digest<C, 0>(scatter, m, at, turn, v, jk, jl);
         }
@@ -351,7 +354,7 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
 
 /* Computes the quartets of the list, one for each thread, or for one thread of each plane; N
  * builds. */
-template <class C, int N>
+template <class C, int N, bool OPERATOR>
 __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     exchange(const __grid_constant__ fmo_gpu_many<fmo_hermite_exchange_args, N> many)
 {
@@ -364,7 +367,7 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
                               [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
                                   unsigned computed = 0;
                                   read_on();
-                                  issued += work<C>(scatter, a, quartet, mask, &computed);
+                                  issued += work<C, OPERATOR>(scatter, a, quartet, mask, &computed);
                                   if (active) prims += computed;
                               });
     fmo_scatter_finish(scatter);
@@ -384,28 +387,58 @@ constexpr bool all_classes = true;
 
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-    if constexpr (all_classes && C::form.segment == FMO_PART)
-        return exchange<C, 1>;
-    else
+    if constexpr (!all_classes || C::form.segment != FMO_PART)
         return NULL;
+    else if constexpr (C::form.matrix)
+        return fmo_matrix_exchange<C, strategy, 1, false>;
+    else
+        return exchange<C, 1, false>;
+}
+
+template <class C> constexpr fmo_hermite_block block(void)
+{
+    if constexpr (!all_classes || C::form.segment != FMO_PART)
+        return {};
+    else if constexpr (C::form.matrix)
+        return {fmo_matrix_form<C>::threads, (int)fmo_matrix_form<C>::bytes, 1};
+    else
+        return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
+}
+template <class C> constexpr fmo_hermite_exchange_kernel *operator_kernel(void)
+{
+    if constexpr (!all_classes || C::form.segment != FMO_PART ||
+                  !fmo_gpu_has_operators(variant::strategy, variant::form))
+        return NULL;
+    else if constexpr (C::form.matrix)
+        return fmo_matrix_exchange<C, strategy, 1, true>;
+    else
+        return exchange<C, 1, true>;
 }
 
 template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
-    if constexpr (all_classes && C::form.segment == FMO_PART &&
-                  fmo_gpu_builds_groups(variant::strategy, variant::form))
-        return exchange<C, fmo_gpu_many_max<fmo_hermite_exchange_args>>;
-    else
+    constexpr int most = fmo_gpu_many_max<fmo_hermite_exchange_args>;
+    if constexpr (!all_classes || C::form.segment != FMO_PART ||
+                  !fmo_gpu_builds_groups(variant::strategy, variant::form))
         return NULL;
+    else if constexpr (C::form.matrix)
+        return fmo_matrix_exchange<C, strategy, most, false>;
+    else
+        return exchange<C, most, false>;
 }
 
 } // namespace
 
 #define LOW_L(e, ...)         NULL,
+#define LOW_B(e, ...)         {},
+#define HIGH_B(e, name, ...)  block<fmo_hermite_class_##name>(),
 #define HIGH_L(e, name, ...)  kernel<fmo_hermite_class_##name>(),
+#define HIGH_LO(e, name, ...) operator_kernel<fmo_hermite_class_##name>(),
 #define HIGH_LS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
+    {FMO_ERI_LOW_L_TABLE(LOW_B) FMO_ERI_HIGH_L_TABLE(HIGH_B)},
     {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_L)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LO)},
     {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LS)},
 };

@@ -90,20 +90,22 @@ const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_CLASS_COUNT] = {
 
 typedef struct finish_args {
     const double *coulomb, *exchange;
-    double *J, *K;       /* NULL: not requested */
-    const double *scale; /* fixed-point scale of `exchange`; NULL: doubles */
+    double *J, *K;           /* NULL: not requested */
+    const double *scale;     /* fixed-point scale of `exchange`; NULL: doubles */
+    bool antisymmetric, add; /* K = X - X^T; K is added to what is there */
     const int *begin, *from, *low_l;
     const double *factor;
     int nao, caller_nao;
     fmo_gpu_density_limit limit;
 } finish_args;
 
-/* Returns an element of X^K plus its transpose. */
+/* Returns an element of X^K plus its transpose, or minus it of an antisymmetric density. */
 __device__ double element(const finish_args &a, size_t row, size_t column)
 {
     const double x = a.exchange[row * a.nao + column], y = a.exchange[column * a.nao + row];
-    if (!a.scale) return x + y;
-    return (double)(__double_as_longlong(x) + __double_as_longlong(y)) / *a.scale;
+    if (!a.scale) return a.antisymmetric ? x - y : x + y;
+    const long long X = __double_as_longlong(x), Y = __double_as_longlong(y);
+    return (double)(a.antisymmetric ? X - Y : X + Y) / *a.scale;
 }
 
 /* Computes an element in the caller's order: sum_ab T_pa T_qb J_ab, and the same of X^K plus its
@@ -128,7 +130,7 @@ __global__ void __launch_bounds__(THREADS)
     const size_t to = (size_t)p * a.caller_nao + q;
     const bool written = a.low_l[p] && a.low_l[q];
     if (a.J) a.J[to] = written ? a.J[to] + J : J;
-    if (a.K) a.K[to] = written ? a.K[to] + K : K;
+    if (a.K) a.K[to] = written || a.add ? a.K[to] + K : K;
 }
 
 /* The arguments of bound_elements; m_j is shell_bound[j]. */
@@ -206,6 +208,7 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.matrices.nao = h->nao;
     a.matrices.exchange_least = fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE);
     a.matrices.copies = 1;
+    a.matrices.op = g->arrays.op;
     a.matrices.fixed_scale = &h->counters->fixed_scale;
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
@@ -217,10 +220,13 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
 cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *variant, int pass,
                       int c)
 {
-    const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
     const bool alone = group->num == 1;
     const fmo_hermite_kernels *const own = variant->segment[fmo_hermite_form_of(c).segment];
-    const void *const kernel = alone ? (const void *)own->kernel[c] : (const void *)own->group[c];
+    const fmo_hermite_block block = own->block[c];
+    const int threads = block.threads, shared = block.shared;
+    fmo_hermite_exchange_kernel *const one =
+        group->build->plan->gpu->with_operator ? own->of_operator[c] : own->kernel[c];
+    const void *const kernel = alone ? (const void *)one : (const void *)own->group[c];
     int resident = 0;
     size_t all = 0;
     for (int k = 0; k < group->num; k++) {
@@ -236,12 +242,12 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
     const size_t blocks = (size_t)resident * group->build->plan->gpu->device.processors *
                           (alone ? fmo_tuning_gpu_waves_large : fmo_tuning_gpu_group_waves);
     return fmo_gpu_launch_group<fmo_hermite_exchange_args>(
-        group, own->kernel[c], own->group[c], threads, shared,
+        group, one, own->group[c], threads, shared,
         [&](const fmo_gpu_build *build, fmo_hermite_exchange_args *a) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (!task) return dim3(0);
             *a = exchange_arguments(build->plan, task);
-            const size_t most = (task->candidates + threads - 1) / threads;
+            const size_t most = (task->candidates + block.quartets - 1) / block.quartets;
             const size_t own = (blocks * task->candidates + all - 1) / all;
             return dim3((unsigned)(own < most ? own : most), (unsigned)a->planes);
         });
@@ -410,6 +416,8 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
                   g->wanted & FMO_TERMS_J ? build->coulomb : NULL,
                   g->wanted & FMO_TERMS_K ? build->exchange : NULL,
                   fixed ? &h->counters->fixed_scale : NULL,
+                  g->antisymmetric != 0,
+                  build->add_exchange,
                   h->out_begin,
                   h->out_from,
                   h->out_low_l,

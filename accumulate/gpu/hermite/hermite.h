@@ -140,34 +140,36 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *   forget   1: expansions of the pairs are recomputed for each row
  *   segment  the object file of exchange.cu that contains the class; all take about equally long to
  *            compile
+ *   matrix   1: the warps of a block compute a quartet together (matrix.cuh); rows is then the
+ *            number of functions of the first shell, and the other columns are 0
  *
  * Measurements: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
-    X(DSSS, 6, 0, 16, 0, 4)           \
-    X(DSPS, 6, 0, 16, 0, 4)           \
-    X(DSPP, 6, 1, 8, 0, 4)            \
-    X(DSDS, 6, 1, 12, 1, 4)           \
-    X(DPSS, 6, 1, 12, 1, 4)           \
-    X(DPPS, 6, 1, 12, 1, 4)           \
-    X(DPPP, 2, 1, 8, 1, 3)            \
-    X(DPDS, 2, 1, 12, 1, 4)           \
-    X(DPDP, 2, 1, 8, 1, 3)            \
-    X(DDSS, 6, 1, 8, 1, 4)            \
-    X(DDPS, 2, 1, 8, 1, 3)            \
-    X(DDPP, 2, 1, 8, 1, 2)            \
-    X(DDDS, 2, 1, 8, 1, 2)            \
-    X(DDDP, 1, 1, 8, 1, 1)            \
-    X(DDDD, 1, 1, 8, 1, 0)
+    X(DSSS, 6, 0, 16, 0, 4, 0)        \
+    X(DSPS, 6, 0, 16, 0, 4, 0)        \
+    X(DSPP, 6, 1, 8, 0, 4, 0)         \
+    X(DSDS, 6, 1, 12, 1, 4, 0)        \
+    X(DPSS, 6, 1, 12, 1, 4, 0)        \
+    X(DPPS, 6, 1, 12, 1, 4, 0)        \
+    X(DPPP, 2, 1, 8, 1, 3, 0)         \
+    X(DPDS, 2, 1, 12, 1, 4, 0)        \
+    X(DPDP, 2, 1, 8, 1, 3, 0)         \
+    X(DDSS, 6, 1, 8, 1, 4, 0)         \
+    X(DDPS, 2, 1, 8, 1, 3, 0)         \
+    X(DDPP, 2, 1, 8, 1, 2, 0)         \
+    X(DDDS, 2, 1, 8, 1, 2, 0)         \
+    X(DDDP, 1, 1, 8, 1, 1, 0)         \
+    X(DDDD, 1, 1, 8, 1, 0, 0)
 enum { FMO_HERMITE_PARTS = 5 };
 typedef struct fmo_hermite_form {
-    int rows, shared, warps, forget, segment;
+    int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
 static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int eri_class)
 {
     switch (eri_class) {
-#define ROW(e, rows, shared, warps, forget, segment) \
-    case FMO_ERI_##e:                                \
-        return fmo_hermite_form{rows, shared, warps, forget, segment};
+#define ROW(e, rows, shared, warps, forget, segment, matrix) \
+    case FMO_ERI_##e:                                        \
+        return fmo_hermite_form{rows, shared, warps, forget, segment, matrix};
         FMO_HERMITE_EXCHANGE_TABLE(ROW)
 #undef ROW
     default:
@@ -223,9 +225,17 @@ typedef struct fmo_hermite_exchange_args {
 typedef void fmo_hermite_exchange_kernel(fmo_gpu_one<fmo_hermite_exchange_args>);
 typedef void fmo_hermite_group_kernel(fmo_gpu_most<fmo_hermite_exchange_args>);
 
-/* The kernels of one object file of exchange.cu, by class; NULL: in another one. */
+/* Threads of a block, its bytes of shared memory, and quartets that it computes at a time. */
+typedef struct fmo_hermite_block {
+    int threads, shared, quartets;
+} fmo_hermite_block;
+
+/* The kernels of one object file of exchange.cu, by class; NULL: in another one, or there is none.
+ * of_operator: K of an operator other than 1/r, for one build. */
 typedef struct fmo_hermite_kernels {
+    fmo_hermite_block block[FMO_ERI_CLASS_COUNT];
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_exchange_kernel *of_operator[FMO_ERI_CLASS_COUNT];
     fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
 } fmo_hermite_kernels;
 

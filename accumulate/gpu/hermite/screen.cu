@@ -25,6 +25,7 @@ typedef struct screen_pairs {
 typedef struct screen_args {
     screen_pairs bra, ket;
     bool same;
+    bool by_distance; /* the bound that depends on distance is used: that of 1/r */
     int bra_begin, bras, share, shares; /* bras share, share + shares, ... are screened */
     int tiles;                          /* examined together by a warp, up to 32 */
     int shells;
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(THREADS)
                 const float D = fmaxf(fmaxf(a.block_max[i + k], a.block_max[j + k]),
                                       fmaxf(a.block_max[i + l], a.block_max[j + l]));
                 stays = bound * a.ket.bound[ket] * D >= a.cutoff;
-                if (stays && a.cutoff > 0.0f) stays = near_enough(a, own, ket, D);
+                if (stays && a.by_distance) stays = near_enough(a, own, ket, D);
                 code = factor_code(D) | (unsigned)ket;
                 quartets += stays && to.w && at.w;
             }
@@ -189,6 +190,7 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
             *a = {pairs_to_screen(h->pairs[bra]),
                   pairs_to_screen(h->pairs[ket]),
                   bra == ket,
+                  build->plan->cutoff > 0.0 && !build->plan->gpu->with_operator,
                   task->bra_begin,
                   task->bra_end - task->bra_begin,
                   h->share,

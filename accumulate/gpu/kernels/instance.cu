@@ -44,10 +44,14 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || is_f
     fmo_gpu_prepare(scatter, m);
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     unsigned issued = 0;
+    constexpr fmo_gpu_in_coulomb coulomb =
+        is_exchange_only(LIST) ? FMO_GPU_COULOMB_SOME : FMO_GPU_COULOMB_ALL;
     if constexpr (LIST == FMO_GPU_NEAR || LIST == FMO_GPU_NEAR_EXCHANGE_ONLY || LIST == FMO_GPU_ALL)
-        issued += fmo_gpu_build_near<C, is_exchange_only(LIST)>(scatter, view, m, copy);
+        issued += fmo_gpu_build_near<C, coulomb, false>(scatter, view, m, copy);
+    if constexpr (LIST == FMO_GPU_NEAR_OPERATOR)
+        issued += fmo_gpu_build_near<C, FMO_GPU_COULOMB_NONE, true>(scatter, view, m, copy);
     if constexpr (is_far_K(LIST) || (LIST == FMO_GPU_ALL && fmo_gpu_far_exchanges(C::id)))
-        issued += fmo_gpu_build_far_K<C, is_exchange_only(LIST)>(scatter, view, m, copy);
+        issued += fmo_gpu_build_far_K<C, coulomb>(scatter, view, m, copy);
     if constexpr (LIST == FMO_GPU_FAR_J || LIST == FMO_GPU_ALL)
         issued += fmo_gpu_build_far_J<C>(scatter, view, copy);
     fmo_scatter_finish(scatter);
@@ -71,7 +75,9 @@ template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
 {
     if constexpr (!wanted(C::id) || (is_far_K(LIST) && !fmo_gpu_far_exchanges(C::id)) ||
                   (is_exchange_only(LIST) &&
-                   !fmo_gpu_has_exchange_only(variant::strategy, variant::form)))
+                   !fmo_gpu_has_exchange_only(variant::strategy, variant::form)) ||
+                  (LIST == FMO_GPU_NEAR_OPERATOR &&
+                   !fmo_gpu_has_operators(variant::strategy, variant::form)))
         return NULL;
     else
         return fmo_gpu_fused<C, LIST, 1>;
@@ -101,6 +107,7 @@ template <class C> static constexpr fmo_gpu_stored_kernel *stored_kernel(void)
 #define ALL(e, name, ...)                 kernel<CLASS(name), FMO_GPU_ALL>(),
 #define NEAR_EXCHANGE_ONLY(e, name, ...)  kernel<CLASS(name), FMO_GPU_NEAR_EXCHANGE_ONLY>(),
 #define FAR_K_EXCHANGE_ONLY(e, name, ...) kernel<CLASS(name), FMO_GPU_FAR_K_EXCHANGE_ONLY>(),
+#define NEAR_OPERATOR(e, name, ...)       kernel<CLASS(name), FMO_GPU_NEAR_OPERATOR>(),
 #define NEARS(e, name, ...)               group_kernel<CLASS(name), FMO_GPU_NEAR>(),
 #define FARS_J(e, name, ...)              group_kernel<CLASS(name), FMO_GPU_FAR_J>(),
 #define FARS_K(e, name, ...)              group_kernel<CLASS(name), FMO_GPU_FAR_K>(),
@@ -117,7 +124,8 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
      {FMO_ERI_LOW_L_TABLE(FAR_K)},
      {FMO_ERI_LOW_L_TABLE(ALL)},
      {FMO_ERI_LOW_L_TABLE(NEAR_EXCHANGE_ONLY)},
-     {FMO_ERI_LOW_L_TABLE(FAR_K_EXCHANGE_ONLY)}},
+     {FMO_ERI_LOW_L_TABLE(FAR_K_EXCHANGE_ONLY)},
+     {FMO_ERI_LOW_L_TABLE(NEAR_OPERATOR)}},
     {{FMO_ERI_LOW_L_TABLE(NEARS)}, {FMO_ERI_LOW_L_TABLE(FARS_J)}, {FMO_ERI_LOW_L_TABLE(FARS_K)}},
     {FMO_ERI_LOW_L_TABLE(STORED)},
 };

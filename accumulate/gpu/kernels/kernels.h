@@ -38,6 +38,13 @@ static constexpr bool fmo_gpu_has_exchange_only(fmo_scatter scatter, fmo_commit 
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].all_shells;
 }
 
+/* True if the variant has kernels for K of operators other than 1/r. */
+static constexpr bool fmo_gpu_has_operators(fmo_scatter scatter, fmo_commit commit)
+{
+    return commit == FMO_COMMIT_NATIVE &&
+           (scatter == FMO_SCATTER_NATIVE || scatter == FMO_SCATTER_FIXED);
+}
+
 /* The kernels of a variant, by list and class. NULL if a list has no quartets of the class, or if
  * there is no such kernel. */
 typedef struct fmo_gpu_variant {

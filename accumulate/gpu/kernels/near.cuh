@@ -196,29 +196,37 @@ static __device__ __forceinline__ fmo_gpu_copy fmo_gpu_copy_of_block(const fmo_g
     return copy;
 }
 
+/* Which quartets of a list are added to J: all; those for which `counts` is true; none. */
+typedef enum fmo_gpu_in_coulomb {
+    FMO_GPU_COULOMB_ALL,
+    FMO_GPU_COULOMB_SOME,
+    FMO_GPU_COULOMB_NONE
+} fmo_gpu_in_coulomb;
+
 /* Digests one quartet in each active lane of `mask`: all rows of the digestion table. Returns the
- * number of atomics issued. quartet: the entry of the list, without FMO_GPU_EXCHANGE_ONLY_BIT.
- * EXCHANGE_ONLY: quartets for which `counts` is false are not added to J. All lanes of the mask
- * must call; with strategies that need all threads (fmo_gpu_together), all threads. */
-template <class C, bool EXCHANGE_ONLY, class S>
+ * number of atomics issued. quartet: the entry of the list, without FMO_GPU_EXCHANGE_ONLY_BIT. All
+ * lanes of the mask must call; with strategies that need all threads (fmo_gpu_together), all
+ * threads. */
+template <class C, fmo_gpu_in_coulomb COULOMB, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                fmo_gpu_copy copy, const fmo_gpu_shells &at, int2 quartet, unsigned mask,
                bool active, bool counts, const double *eri)
 {
     unsigned issued = 0;
+    constexpr bool some = COULOMB == FMO_GPU_COULOMB_SOME, none = COULOMB == FMO_GPU_COULOMB_NONE;
     const unsigned callers = fmo_gpu_together<S> ? 0xffffffffu : mask;
     __syncwarp(callers);
     const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet, mask, m.nao);
     const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
     const unsigned exchanging = __ballot_sync(callers, exchanges);
-    const unsigned counting = EXCHANGE_ONLY ? __ballot_sync(callers, counts) : mask;
+    const unsigned counting = some ? __ballot_sync(callers, counts) : mask;
 #define TERM(matrix, row, column, den_row, den_column) \
     TERM_##matrix(row, column, den_row, den_column)
-#define TERM_J(row, column, den_row, den_column)                                \
-    if (!EXCHANGE_ONLY || S::block_wide || (S::takes_runs ? counting : counts)) \
-        issued += fmo_gpu_digest_coulomb<C, S, row / 2>(                        \
-            scatter, counting, EXCHANGE_ONLY ? counts : active, view, copy.J, place, eri);
+#define TERM_J(row, column, den_row, den_column)                                                   \
+    if (!none && (!some || S::block_wide || (S::takes_runs ? counting : counts)))                  \
+        issued += fmo_gpu_digest_coulomb<C, S, row / 2>(scatter, counting, some ? counts : active, \
+                                                        view, copy.J, place, eri);
 #define TERM_K(row, column, den_row, den_column)                                   \
     if (S::block_wide || (S::takes_runs ? exchanging : exchanges))                 \
         issued += fmo_gpu_digest_exchange<C, S, row, column, den_row, den_column>( \
@@ -255,9 +263,9 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
 }
 
 /* Digests a list of quartets of which some or all count in K. integrals(quartet, eri) computes the
- * integrals of a quartet and returns the positions of its shells. EXCHANGE_ONLY: there may be
- * quartets that do not count in J. Returns the number of atomics issued. */
-template <class C, bool EXCHANGE_ONLY, class S, class Integrals>
+ * integrals of a quartet and returns the positions of its shells. Returns the number of atomics
+ * issued. */
+template <class C, fmo_gpu_in_coulomb COULOMB, class S, class Integrals>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
@@ -266,27 +274,28 @@ fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_
     fmo_gpu_walk<S, 1>(
         list, count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
             double eri[C::size];
-            const bool counts =
-                active && !(EXCHANGE_ONLY && (quartet.x & FMO_GPU_EXCHANGE_ONLY_BIT));
-            if (EXCHANGE_ONLY) quartet.x &= ~FMO_GPU_EXCHANGE_ONLY_BIT;
+            constexpr bool some = COULOMB == FMO_GPU_COULOMB_SOME;
+            const bool counts = active && !(some && (quartet.x & FMO_GPU_EXCHANGE_ONLY_BIT));
+            if (some) quartet.x &= ~FMO_GPU_EXCHANGE_ONLY_BIT;
             const fmo_gpu_shells at = integrals(quartet, eri);
             read_on();
-            issued += fmo_gpu_digest<C, EXCHANGE_ONLY>(scatter, view, m, copy, at, quartet, mask,
-                                                       active, counts, eri);
+            issued += fmo_gpu_digest<C, COULOMB>(scatter, view, m, copy, at, quartet, mask, active,
+                                                 counts, eri);
         });
     return issued;
 }
 
-/* Processes the list of quartets whose charge distributions may overlap. */
-template <class C, bool EXCHANGE_ONLY, class S>
+/* Processes the list of quartets whose charge distributions may overlap. OPERATOR: integrals of
+ * m.op. */
+template <class C, fmo_gpu_in_coulomb COULOMB, bool OPERATOR, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                    fmo_gpu_copy copy)
 {
-    return fmo_gpu_digest_list<C, EXCHANGE_ONLY>(
+    return fmo_gpu_digest_list<C, COULOMB>(
         scatter, view, m, copy, view.list, *view.count[FMO_GPU_NEAR],
         [&](int2 quartet, double *eri) {
-            return fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
+            return fmo_gpu_quartet<C, OPERATOR>(view, m.boys->row[C::order][0], quartet, eri, m.op);
         });
 }
 

@@ -92,12 +92,13 @@ static __device__ __forceinline__ int2 fmo_gpu_load_once(const int2 *from)
 }
 
 /* Computes the integrals eri[C::size] of a quartet, degeneracy factor included. boys: the table for
- * order C::order. Primitive quartets below the threshold are left out. Returns the first functions
- * of the four shells. */
-template <class C>
+ * order C::order; OPERATOR: of `op`, otherwise of 1/r. Primitive quartets below the threshold are
+ * left out. Returns the first functions of the four shells. */
+template <class C, bool OPERATOR = false>
 static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_class_view &view,
                                                                  const double *boys, int2 quartet,
-                                                                 double *eri)
+                                                                 double *eri,
+                                                                 const fmo_operator *op = NULL)
 {
     constexpr bool sp_bra = C::sp_bra, sp_ket = C::sp_ket;
     const int bra_at = quartet.x, ket_at = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
@@ -131,7 +132,9 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
             const fmo_prim_pair b =
                 fmo_gpu_prim(__ldg(record), __ldg(record + 1), __ldg(record + 2));
             tail = __ldg(record + FMO_GPU_PAIR_TWOS + 3);
-            const fmo_prim_quartet z = fmo_prim_quartet_make(boys, C::order, &b, &k, AC);
+            const fmo_prim_quartet z =
+                OPERATOR ? fmo_prim_quartet_make_of(op, boys, C::order, &b, &k, AC)
+                         : fmo_prim_quartet_make(boys, C::order, &b, &k, AC);
             C::prim(&z, sp_bra ? now.x : 0.0, sp_ket ? ket_tail.x : 0.0, acc);
         }
     }

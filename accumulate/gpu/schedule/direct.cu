@@ -26,9 +26,12 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
     static const int lists[] = {FMO_GPU_NEAR, FMO_GPU_FAR_J, FMO_GPU_FAR_K};
     static const int exchange_only[] = {FMO_GPU_NEAR_EXCHANGE_ONLY, FMO_GPU_FAR_J,
                                         FMO_GPU_FAR_K_EXCHANGE_ONLY};
-    static const int whole[] = {FMO_GPU_ALL};
+    static const int whole[] = {FMO_GPU_ALL}, of_operator[] = {FMO_GPU_NEAR_OPERATOR};
     const bool all = g->far && !g->boxes && g->primitives < fmo_tuning_gpu_lists_work;
-    const int *const kernels = all ? whole : g->boxes ? exchange_only : lists;
+    const int *const kernels = g->with_operator ? of_operator
+                               : all            ? whole
+                               : g->boxes       ? exchange_only
+                                                : lists;
     const int num = all || !g->far ? 1 : FMO_GPU_LISTS;
     for (int k = 0; k < num; k++) {
         fmo_gpu_kernel *const kernel = variant->kernel[kernels[k]][c];

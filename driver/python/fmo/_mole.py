@@ -28,8 +28,8 @@ def _periodic(mol: Any) -> bool:
     return hasattr(type(mol), "lattice_vectors")  # asking mol itself makes PySCF import all of PySCF
 
 
-def _cannot(mol: Any, dm: Any, hermi: int = 1, omega: float | None = 0.0) -> str | None:
-    """Why libfmo cannot do this in every mode, or None."""
+def _cannot(mol: Any, dm: Any) -> str | None:
+    """Why libfmo cannot do this in any mode, or None."""
     if _periodic(mol):
         return "the system is periodic"
     if mol.nbas == 0:
@@ -39,10 +39,6 @@ def _cannot(mol: Any, dm: Any, hermi: int = 1, omega: float | None = 0.0) -> str
         return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p and d"
     if np.iscomplexobj(dm):
         return "the density is complex"
-    if hermi != 1:
-        return f"hermi = {hermi}, libfmo does that on the CPU"
-    if omega if omega is not None else getattr(mol, "omega", None):
-        return "omega is given, libfmo does that on the CPU"
     return None
 
 
@@ -94,17 +90,21 @@ def _plan_for(mol: Any, options: dict[str, Any]) -> Plan:
         return plan
 
 
-def _for_request(mol: Any, hermi: int, omega: float | None, options: dict[str, Any], on_gpu: bool = False
-                 ) -> tuple[int, float | None, dict[str, Any], str | None]:
-    """hermi, omega, and the options of a plan for them, on the CPU where a GPU cannot; or why there is none.
-    on_gpu: the densities are in GPU memory and should stay there."""
+def _for_request(mol: Any, request: tuple[int, float | None, bool], options: dict[str, Any], on_gpu: bool = False
+                 ) -> tuple[float | None, dict[str, Any], str | None]:
+    """omega, and the options of a plan, on the CPU where a GPU cannot; or why there is none.
+    request: hermi, omega, with_j. on_gpu: the densities are in GPU memory and should stay there."""
+    hermi, omega, with_j = request
     omega = omega if omega is not None else getattr(mol, "omega", None)
     mode = options.get("mode") or "auto"
-    if Request(hermi, omega).plain or mode in ("cpu", "reference"):
-        return hermi, omega, options, None
+    if mode in ("cpu", "reference") or Request(hermi, omega).plain:
+        return omega, options, None
+    if mode != "split" and not (omega and with_j):
+        return omega, options, None
     if mode == "auto" and not on_gpu:
-        return hermi, omega, {**options, "mode": "cpu"}, None
-    return hermi, omega, options, _cannot(mol, None, hermi, omega)
+        return omega, {**options, "mode": "cpu"}, None
+    what = "J with omega is wanted" if omega and with_j else "omega is given" if omega else f"hermi = {hermi}"
+    return omega, options, f"{what}, libfmo does that on the CPU"
 
 
 def _on_device_of(dm: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
     of CuPy, tensors of PyTorch) give arrays of CuPy on the same GPU.
 
     Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
-    molecule. What a GPU does not do yet, hermi other than 1 and omega, mode auto does on the CPU. What libfmo
+    molecule. What a GPU does not do yet, J with omega, mode auto does on the CPU. What libfmo
     cannot do (f shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule
     of PySCF.
 
@@ -142,7 +142,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
         dm = as_array(dm)
     reason = _cannot(mol, dm)
     if reason is None:
-        hermi, omega, options, reason = _for_request(mol, hermi, omega, options)
+        omega, options, reason = _for_request(mol, (hermi, omega, with_j), options)
     if reason is None:
         return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)
     if isinstance(mol, Molecule):

@@ -127,7 +127,7 @@ class _PatchedSCF(Front, _Behind):
             options = _scf_options(self)
             if there:
                 options = _on_device_of(dm, options)
-            hermi, omega, options, reason = _for_request(mol, hermi, omega, options, there)
+            omega, options, reason = _for_request(mol, (hermi, omega, with_j), options, there)
         if reason is None:
             try:
                 return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)

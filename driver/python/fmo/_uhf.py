@@ -133,8 +133,7 @@ def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = 
               method: str = "uhf", progress: bool | None = None, forces: bool = False, **settings: Any) -> list[RHF]:
     """SCFs of many molecules of any spin in one call: RHF of closed shells; of open ones UHF or, with method="rohf", ROHF.
 
-    Settings, options, callback, forces and errors as of rhf_batch. In mode fused open shells fail with
-    UnsupportedError in their object's error: mode="cpu" has them.
+    Settings, options, callback, forces and errors as of rhf_batch.
     """
     restricted = METHODS[index_of("method", method, METHODS)] == "rohf"
     own = {name: settings.pop(name, None) for name in (*SETTINGS, *CHOICES)}

@@ -1,0 +1,169 @@
+/* Densities of each symmetry and operators of K in mode fused, from the host and in GPU memory,
+ * against mode reference. */
+#include "tests/gpu/call.h"
+#include "tests/support/system.h"
+
+static unsigned long long seed = 515;
+
+/* A matrix with elements in (-1, 1) of the given symmetry. */
+static void fill_density(double *D, int n, fmo_symmetry symmetry)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) D[i * n + j] = 2.0 * check_random(&seed) - 1.0;
+    for (int i = 0; i < n && symmetry != FMO_GENERAL; i++)
+        for (int j = 0; j <= i; j++)
+            D[i * n + j] = symmetry == FMO_SYMMETRIC ? D[j * n + i] : i == j ? 0.0 : -D[j * n + i];
+}
+
+/* Builds a job for each symmetry, and J alone and K alone of the last. */
+enum { JOBS = FMO_SYMMETRY_COUNT + 2 };
+
+static void set_jobs(fmo_fock_job *jobs, fmo_fock_plan *plan, fmo_operator of, const double *D,
+                     double *out, int n)
+{
+    const size_t size = (size_t)n * n;
+    memset(jobs, 0, JOBS * sizeof *jobs);
+    for (int k = 0; k < JOBS; k++) {
+        jobs[k].plan = plan;
+        jobs[k].symmetry = (fmo_symmetry)(k < FMO_SYMMETRY_COUNT ? k : FMO_GENERAL);
+        jobs[k].density = D + (size_t)k * size;
+        jobs[k].exchange_operator = of;
+        if (k != FMO_SYMMETRY_COUNT) jobs[k].coulomb = out + 2 * (size_t)k * size;
+        if (k != FMO_SYMMETRY_COUNT + 1) jobs[k].exchange = out + (2 * (size_t)k + 1) * size;
+    }
+}
+
+/* Makes a plan, or NULL. */
+static fmo_fock_plan *make_plan(const fmo_basis *basis, const fmo_fock_options *o)
+{
+    fmo_fock_plan *plan = NULL;
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_fock_plan_create(basis, o, &plan, &err) == FMO_OK, "%s", err.message);
+    return plan;
+}
+
+static void compare(const char *label, const double *got, const double *want, int n, double within)
+{
+    const size_t size = (size_t)n * n;
+    static const char *const names[] = {"symmetric", "antisymmetric", "general", "general, K",
+                                        "general, J"};
+    for (int k = 0; k < JOBS; k++) {
+        char text[160];
+        snprintf(text, sizeof text, "%s, %s", label, names[k]);
+        if (k != FMO_SYMMETRY_COUNT)
+            check_close(text, got + 2 * k * size, want + 2 * k * size, size, (size_t)n, within,
+                        0.0);
+        if (k != FMO_SYMMETRY_COUNT + 1)
+            check_close(text, got + (2 * k + 1) * size, want + (2 * k + 1) * size, size, (size_t)n,
+                        within, 0.0);
+    }
+}
+
+/* Compares builds of random densities with these options with mode reference, from the host and
+ * from GPU memory, and repeats them, since the first builds capture graphs. */
+static void check(const char *label, const test_system *s, const fmo_fock_options *options,
+                  fmo_operator of, double within)
+{
+    fmo_basis *const basis = system_basis(s);
+    const int n = s->aos;
+    const size_t size = (size_t)n * n, bytes = JOBS * size * sizeof(double);
+    double *const D = (double *)malloc(bytes), *const want = (double *)calloc(2, bytes),
+                  *const got = (double *)calloc(2, bytes), *in = NULL, *out = NULL;
+    fmo_fock_options exact;
+    fmo_fock_job jobs[JOBS];
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options_init(&exact);
+    exact.mode = FMO_MODE_REFERENCE;
+    exact.cutoff = 0.0;
+    for (int k = 0; k < JOBS; k++)
+        fill_density(D + (size_t)k * size, n,
+                     (fmo_symmetry)(k < FMO_SYMMETRY_COUNT ? k : FMO_GENERAL));
+    fmo_fock_plan *const reference = make_plan(basis, &exact), *const plan =
+                                                                   make_plan(basis, options);
+    set_jobs(jobs, reference, of, D, want, n);
+    if (reference && plan)
+        CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s", err.message);
+    for (int again = 0; again < 2 && reference && plan; again++) {
+        memset(got, 0xff, 2 * bytes);
+        set_jobs(jobs, plan, of, D, got, n);
+        CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s: %s", label, err.message);
+        compare(label, got, want, n, within);
+    }
+    if (reference && plan && options->device_num < 2) {
+        CUDA(cudaMalloc((void **)&in, bytes));
+        CUDA(cudaMalloc((void **)&out, 2 * bytes));
+        CUDA(cudaMemcpy(in, D, bytes, cudaMemcpyHostToDevice));
+        CUDA(cudaMemset(out, 0xff, 2 * bytes));
+        set_jobs(jobs, plan, of, in, out, n);
+        CHECK(fmo_fock_build_batch_device(jobs, JOBS, &err) == FMO_OK, "%s: %s", label,
+              err.message);
+        CUDA(cudaDeviceSynchronize());
+        CUDA(cudaMemcpy(got, out, 2 * bytes, cudaMemcpyDeviceToHost));
+        compare(label, got, want, n, within);
+        CUDA(cudaFree(in));
+        CUDA(cudaFree(out));
+    }
+    fmo_fock_plan_destroy(plan);
+    fmo_fock_plan_destroy(reference);
+    fmo_basis_destroy(basis);
+    free(D);
+    free(want);
+    free(got);
+}
+
+static int has_d_kernels(fmo_scatter scatter)
+{
+    return scatter == FMO_SCATTER_AUTO || scatter == FMO_SCATTER_NATIVE ||
+           scatter == FMO_SCATTER_SEGMENTED || scatter == FMO_SCATTER_FIXED ||
+           scatter == FMO_SCATTER_REPLICATED;
+}
+
+/* Every strategy, stored integrals and two GPUs, for s and p shells and with d shells. */
+int main(void)
+{
+    static const int shells[3] = {4, 3, 3};
+    static const fmo_operator coulomb = {0.0, 0.0, 0.0};
+    static test_system p, d;
+    int code = 0;
+    if (!system_has_gpu(&code)) return code;
+    system_random(&p, 5, 7, 6, 3, 6.0, &seed);
+    system_random_d(&d, 0, 3, shells, 3, 5.0, &seed);
+    system_shuffle_functions(&p, &seed);
+    fmo_fock_options o;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_FUSED;
+    o.cutoff = 0.0;
+    for (int scatter = 0; scatter < FMO_SCATTER_COUNT; scatter++) {
+        o.scatter = (fmo_scatter)scatter;
+        if (!fmo_scatter_is_built(o.scatter, FMO_COMMIT_NATIVE)) continue;
+        if (o.scatter == FMO_SCATTER_TILE) continue; /* refused (accumulate/requests.c) */
+        check(fmo_scatter_name(o.scatter), &p, &o, coulomb, 1e-10);
+        if (has_d_kernels(o.scatter)) check(fmo_scatter_name(o.scatter), &d, &o, coulomb, 1e-10);
+    }
+    static const fmo_operator operators[] = {
+        {0.0, 1.0, 0.3}, {1.0, -1.0, 0.3}, {0.19, 0.46, 0.33}, {1.0, -1.0, 10.0}, {-0.5, 2.0, 0.1}};
+    static const fmo_scatter of_operators[] = {FMO_SCATTER_AUTO, FMO_SCATTER_SEGMENTED,
+                                               FMO_SCATTER_FIXED};
+    for (const fmo_operator &of : operators)
+        for (const fmo_scatter scatter : of_operators) {
+            o.scatter = scatter;
+            o.cutoff = 0.0;
+            check("operator", &p, &o, of, scatter == FMO_SCATTER_FIXED ? 1e-9 : 1e-10);
+            check("operator", &d, &o, of, scatter == FMO_SCATTER_FIXED ? 1e-9 : 1e-10);
+            o.cutoff = 1e-10;
+            check("operator, cutoff", &p, &o, of, 1e-8);
+            check("operator, cutoff", &d, &o, of, 1e-8);
+        }
+    o.cutoff = 0.0;
+    o.scatter = FMO_SCATTER_AUTO;
+    o.integrals = FMO_INTEGRALS_STORED;
+    check("stored", &p, &o, coulomb, 1e-10);
+    o.integrals = FMO_INTEGRALS_DIRECT;
+    if (fmo_gpu_num() > 1) {
+        o.device_num = 2;
+        o.devices[1] = 1;
+        check("two GPUs", &p, &o, coulomb, 1e-10);
+        check("two GPUs", &d, &o, coulomb, 1e-10);
+    }
+    return check_summary();
+}
