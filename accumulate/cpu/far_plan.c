@@ -76,7 +76,7 @@ static void add_moments(int c, const double *PA, const double *AB, double half, 
 {
     const int li = fmo_pair_ang_mom(c, 0), lj = fmo_pair_ang_mom(c, 1);
     fmo_hermite_product E;
-    if (c < FMO_PAIR_GPU_COUNT)
+    if (c < FMO_PAIR_UNROLLED_COUNT)
         for (int x = 0; x < 3; x++) fmo_hermite_expand(li, lj, PA[x], PA[x] + AB[x], half, E[x]);
     switch (c) {
 #define ROW(P, name, la, lb, partner) \

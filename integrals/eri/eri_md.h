@@ -103,7 +103,7 @@ FMO_HD void fmo_md_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 FMO_HD void fmo_md_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                          double odd, fmo_real *term)
 {
-    enum { POWERS = FMO_GPU_ANG_MOM_MAX + 1 }; /* d shells at most: the array is initialised */
+    enum { POWERS = FMO_UNROLLED_ANG_MOM_MAX + 1 }; /* d shells at most: the array is initialised */
     fmo_real E[3][POWERS][POWERS][2 * POWERS - 1];
     memset(E, 0, sizeof E); /* unused elements; avoids compiler warnings */
     FMO_MD_UNROLL
