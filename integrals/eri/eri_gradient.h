@@ -137,28 +137,19 @@ FMO_HD_ONCE void fmo_gradient_integrals(int L, const double *start, const double
     }
 }
 
-/* Computes F[0..L] for L up to one order more than the tables: F_L then follows from the next two
- * lower orders, upwards from T = 1 on, where that loses one digit at most, and by its Taylor series
- * below. */
+/* Computes F[0..L] from the table of all orders. */
 FMO_HD void fmo_gradient_boys(const double *boys, int L, double T, double *F)
 {
-    const int most = L < (int)FMO_BOYS_ORDER_MAX ? L : (int)FMO_BOYS_ORDER_MAX;
-    fmo_boys_eval(boys + (size_t)most * FMO_BOYS_ROWS * FMO_BOYS_ROW_SIZE, T, most, F);
-    if (L == most) return;
-    if (T >= 1.0) {
-        F[L] = ((2 * L - 1) * F[L - 1] - ((2 * L - 3) * F[L - 2] - 2.0 * T * F[L - 1])) / (2.0 * T);
-    } else {
-        double series = 0.0;
-        for (int k = 18; k > 0; k--) series = 1.0 / (2 * L + 2 * k - 1) - series * T * (1.0 / k);
-        F[L] = series;
-    }
+    fmo_boys_eval(boys + (size_t)L * FMO_BOYS_ROWS * FMO_BOYS_ROW_SIZE, T, L, F);
 }
+FMO_STATIC_ASSERT(FMO_GRADIENT_ORDER_MAX <= FMO_BOYS_ORDER_MAX,
+                  "eri_gradient.h: orders of the Boys function")
 
 /* Computes start[m] = factor (-2 rho)^m F_m of an operator, m <= L (operator_rules.h). */
 FMO_HD_ONCE void fmo_gradient_start(const double *boys, fmo_operator of, int L, double rho,
                                     double R2, double factor, double *start)
 {
-    double F[FMO_GRADIENT_ORDER_MAX + 1], power = factor;
+    double F[FMO_BOYS_ORDER_MAX + 1], power = factor;
     fmo_gradient_boys(boys, L, rho * R2, F);
     FMO_UNROLL
     for (int m = 0; m <= L; m++) {
