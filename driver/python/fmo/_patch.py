@@ -178,7 +178,7 @@ class _PatchedSCF(Front, _Behind):
 
     def _fmo_gradient(self, mol: Any, terms: Sequence[GradientTerm]) -> Any:
         """Their gradient by libfmo, [natm, 3], or None where it cannot, which has been said."""
-        reason = _cannot(mol, terms[0].density, omega=0.0)
+        reason = _cannot(mol, terms[0].density)
         options = _scf_options(self)
         modes = [options.get("mode")]
         if not of_gpu4pyscf(type(self)):
