@@ -142,7 +142,7 @@ FMO_HD void fmo_gradient_boys(const double *boys, int L, double T, double *F)
 {
     fmo_boys_eval(boys + (size_t)L * FMO_BOYS_ROWS * FMO_BOYS_ROW_SIZE, T, L, F);
 }
-FMO_STATIC_ASSERT(FMO_GRADIENT_ORDER_MAX <= FMO_BOYS_ORDER_MAX,
+FMO_STATIC_ASSERT((int)FMO_GRADIENT_ORDER_MAX <= (int)FMO_BOYS_ORDER_MAX,
                   "eri_gradient.h: orders of the Boys function")
 
 /* Computes start[m] = factor (-2 rho)^m F_m of an operator, m <= L (operator_rules.h). */
