@@ -41,6 +41,11 @@ typedef variant::type strategy;
 FMO_ERI_HIGH_L_TABLE(CLASS)
 #undef CLASS
 
+template <int E> struct fmo_hermite_matrix_class {
+    static constexpr int id = E;
+    static constexpr fmo_hermite_form form = fmo_hermite_form_of(E);
+};
+
 namespace {
 
 /* Calls each(number<0>()) to each(number<N - 1>()): a loop that is unrolled whatever its size. */
@@ -391,23 +396,17 @@ template <class F> struct matrix_kernels {
     static constexpr fmo_hermite_exchange_kernel *one = fmo_matrix_exchange<F, strategy, 1>;
     static constexpr fmo_hermite_group_kernel *group = fmo_matrix_exchange<F, strategy, most>;
 };
-template <int E> struct matrix_class {
-    static constexpr int id = E;
-    static constexpr fmo_hermite_form form = fmo_hermite_form_of(E);
-    template <class F> static constexpr fmo_matrix_sizes sizes(void)
-    {
-        constexpr int bra = fmo_eri_class_bra(E), ket = fmo_eri_class_ket(E);
-        return fmo_matrix_sizes_of(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
-                                   fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1), F::rows);
-    }
-    template <class F> static constexpr bool fits = F::fits(sizes<F>());
-};
+template <class C, class F> constexpr fmo_matrix_sizes matrix_sizes(void)
+{
+    constexpr int bra = fmo_eri_class_bra(C::id), ket = fmo_eri_class_ket(C::id);
+    return fmo_matrix_sizes_of(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
+                               fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1), F::rows);
+}
 template <class C> constexpr auto matrix_form_of(void)
 {
-    typedef matrix_class<C::id> M;
-    if constexpr (M::template fits<fmo_matrix_small>)
+    if constexpr (fmo_matrix_small::fits(matrix_sizes<C, fmo_matrix_small>()))
         return fmo_matrix_small();
-    else if constexpr (M::template fits<fmo_matrix_middle>)
+    else if constexpr (fmo_matrix_middle::fits(matrix_sizes<C, fmo_matrix_middle>()))
         return fmo_matrix_middle();
     else
         return fmo_matrix_large();
@@ -430,7 +429,7 @@ template <class C> constexpr fmo_hermite_block block(void)
         return {};
     else if constexpr (C::form.matrix) {
         typedef matrix_form<C> F;
-        return {F::threads, F::bytes(matrix_class<C::id>::template sizes<F>()), F::teams};
+        return {F::threads, F::bytes(matrix_sizes<C, F>()), F::teams};
     } else
         return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
 }
@@ -465,10 +464,10 @@ template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 #define HIGH_L(e, name, ...)  kernel<fmo_hermite_class_##name>(),
 #define HIGH_LO(e, name, ...) operator_kernel<fmo_hermite_class_##name>(),
 #define HIGH_LS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
-#define ANY_B(e, ...)         block<matrix_class<e>>(),
-#define ANY(e, ...)           kernel<matrix_class<e>>(),
-#define ANY_O(e, ...)         operator_kernel<matrix_class<e>>(),
-#define ANY_S(e, ...)         group_kernel<matrix_class<e>>(),
+#define ANY_B(e, ...)         block<fmo_hermite_matrix_class<e>>(),
+#define ANY(e, ...)           kernel<fmo_hermite_matrix_class<e>>(),
+#define ANY_O(e, ...)         operator_kernel<fmo_hermite_matrix_class<e>>(),
+#define ANY_S(e, ...)         group_kernel<fmo_hermite_matrix_class<e>>(),
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
     {FMO_ERI_LOW_L_TABLE(LOW_B) FMO_ERI_HIGH_L_TABLE(HIGH_B) FMO_ERI_ANY_TABLE(ANY_B)},
