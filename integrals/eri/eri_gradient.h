@@ -199,10 +199,20 @@ FMO_HD double *fmo_gradient_derivatives(const fmo_gradient_tables *t, int L, con
 
 /* ---- shells as monomials about P ------------------------------------------------------------ */
 
+/* 1 for a shell that may have an sp partner; 1 for shells of d and higher. */
+FMO_HD int fmo_gradient_has_partner(int l)
+{
+    return l + 1 == FMO_SHELL_LOW_L_COUNT;
+}
+FMO_HD int fmo_gradient_is_high(int l)
+{
+    return l >= FMO_SHELL_LOW_L_COUNT;
+}
+
 /* Functions of a shell, with its sp partner, and the number of the first one's monomial. */
 FMO_HD int fmo_gradient_first(int l)
 {
-    return l > 1 ? FMO_HERMITE_COUNT(l - 1) : 0;
+    return fmo_gradient_is_high(l) ? FMO_HERMITE_COUNT(l - 1) : 0;
 }
 FMO_HD int fmo_gradient_functions_of(int l)
 {
@@ -210,7 +220,7 @@ FMO_HD int fmo_gradient_functions_of(int l)
 }
 FMO_HD int fmo_gradient_function(fmo_gradient_functions f, int l, int n)
 {
-    return l == 0 ? f.s : l > 1 ? f.high + n : n ? f.high + n - 1 : f.s;
+    return l == 0 ? f.s : fmo_gradient_is_high(l) ? f.high + n : n ? f.high + n - 1 : f.s;
 }
 
 /* The coefficient of monomial m, in units of 1/2p, in function n of a shell at distance PA from its
@@ -219,7 +229,7 @@ FMO_HD double fmo_gradient_shift(const fmo_gradient_tables *t, int l, int m, int
                                  const double *PA, double half, double ratio)
 {
     const int a = fmo_gradient_first(l) + n;
-    double value = l == 1 && n == 0 ? ratio : 1.0;
+    double value = fmo_gradient_has_partner(l) && n == 0 ? ratio : 1.0;
     for (int x = 0; x < 3; x++) {
         const int of = t->power[a][x], kept = t->power[m][x];
         if (kept > of) return 0.0;

@@ -93,7 +93,8 @@ FMO_HD int fmo_gradient_square(int m)
     int factor = 0;
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
-        if (fmo_gradient_low_power(m, x) > 1) factor = fmo_gradient_low_power(m, x) > 2 ? 3 : 1;
+        const int power = fmo_gradient_low_power(m, x);
+        if (power > 1) factor = power > 2 ? power : 1;
     }
     return factor;
 }
@@ -112,7 +113,7 @@ FMO_HD int fmo_gradient_without_square(int m)
 FMO_HD double fmo_gradient_low_shift(int l, int m, int n, const fmo_gradient_low_shell *s)
 {
     const int a = fmo_gradient_first(l) + n;
-    double value = l == 1 && n == 0 ? s->ratio : 1.0;
+    double value = fmo_gradient_has_partner(l) && n == 0 ? s->ratio : 1.0;
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
         const int of = fmo_gradient_low_power(a, x), kept = fmo_gradient_low_power(m, x);

@@ -29,8 +29,8 @@ __device__ float largest_of(const double *D, int nao, const fmo_gradient_set &i,
     float largest = 0.0f;
     for (int a = 0; a < fmo_gradient_functions_of(i.ang_mom); a++)
         for (int b = 0; b < fmo_gradient_functions_of(j.ang_mom); b++) {
-            if (i.ang_mom == 1 && a == 0 && i.partner < 0) continue;
-            if (j.ang_mom == 1 && b == 0 && j.partner < 0) continue;
+            if (fmo_gradient_has_partner(i.ang_mom) && a == 0 && i.partner < 0) continue;
+            if (fmo_gradient_has_partner(j.ang_mom) && b == 0 && j.partner < 0) continue;
             const size_t row = fmo_gradient_function(i.functions, i.ang_mom, a);
             const size_t column = fmo_gradient_function(j.functions, j.ang_mom, b);
             largest = fmaxf(largest, __double2float_ru(fabs(D[row * nao + column])));

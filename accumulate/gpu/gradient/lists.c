@@ -29,7 +29,7 @@ static int make_sets(const fmo_basis *basis, fmo_gradient_lists *lists)
         *set = (fmo_gradient_set){shell->ang_mom, shell->nucleus, s, -1, {0, shell->ao_begin}, {0}};
         memcpy(set->centre, shell->center, sizeof set->centre);
         if (shell->ang_mom == 0) set->functions.s = shell->ao_begin;
-        if (shell->ang_mom != 1 || partner[s] < 0) continue;
+        if (!fmo_gradient_has_partner(shell->ang_mom) || partner[s] < 0) continue;
         set->partner = partner[s];
         set->functions.s = basis->shell[partner[s]].ao_begin;
     }
