@@ -27,10 +27,10 @@ typedef struct fmo_gradient_term {
 } fmo_gradient_term;
 
 /** Computes the derivative of the sum of the terms with respect to the nuclei, at fixed densities:
- *  the centres of the basis functions move. Mode cpu only. Quartets are left out if their bound is
- *  below a quarter of the cutoff of the plan's builds; J of far pairs is not approximated by boxes,
- * and stored integrals are not used. The result does not depend on the number of threads. A plan
- * with `ranks` computes it on rank 0 alone.
+ *  the centres of the basis functions move. Modes cpu and fused (s, p and d shells; on one GPU).
+ *  Quartets are left out if their bound is below a quarter of the cutoff of the plan's builds;
+ * boxes and stored integrals are not used. In each mode the bits of the result are always the same.
+ * A plan with `ranks` computes it on rank 0 alone.
  *  @param[in] terms [term_num]
  *  @param[out] gradient [nucleus_num][3] hartree/bohr, nuclei in the order of the basis; untouched
  *          on error

@@ -22,6 +22,16 @@ static inline size_t fmo_free_memory(void)
     return kib ? (size_t)kib * 1024 : SIZE_MAX;
 }
 
+/* Returns 1 if so many bytes could be mapped now. Unlike malloc and free, which the sanitizers
+ * follow byte by byte, it takes the same short time for any number of them. */
+static inline int fmo_memory_to_map(size_t bytes, int protection, int flags)
+{
+    void *const memory = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    munmap(memory, bytes);
+    return 1;
+}
+
 /* Returns 1 if there is enough address space for the buffers of OpenBLAS: up to 128 MB for each
  * computing thread and one more. Without it (ulimit -v) OpenBLAS retries the allocation forever. */
 static inline int fmo_memory_for_blas(int threads)
@@ -29,11 +39,7 @@ static inline int fmo_memory_for_blas(int threads)
     const size_t bytes = (size_t)(threads + 1) << 27;
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 1;
-    void *const memory =
-        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return 0;
-    munmap(memory, bytes);
-    return 1;
+    return fmo_memory_to_map(bytes, PROT_NONE, MAP_NORESERVE);
 }
 
 /* As fmo_memory_for_blas, but returns FMO_OK or FMO_ERR_MEMORY. */

@@ -22,6 +22,7 @@ option(FMO_WERROR "Treat warnings as errors" OFF)
 set(FMO_SANITIZE OFF CACHE STRING
     "ON: AddressSanitizer and UndefinedBehaviorSanitizer; thread: ThreadSanitizer")
 set_property(CACHE FMO_SANITIZE PROPERTY STRINGS OFF ON thread)
+option(FMO_CUDA_QUICK "Compile GPU code in a fraction of the time, into slow code: to see that it compiles" OFF)
 set(FMO_CUDA AUTO CACHE STRING "GPU code: AUTO (if nvcc is found), ON or OFF")
 set_property(CACHE FMO_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(FMO_MPI AUTO CACHE STRING "libfmo_mpi, messages between processes: AUTO (if MPI is found), ON or OFF")

@@ -56,8 +56,8 @@ def of_pyscf(name: str, symbol: str) -> Functions | None:
 
 def counts(functions: Functions) -> str:
     """Contracted functions as "3s 2p 1d"."""
-    kinds = [sum(f[0] == l for f in functions) for l in range(3)]
-    return " ".join(f"{n}{letter}" for n, letter in zip(kinds, "spd") if n)
+    kinds = [sum(f[0] == l for f in functions) for l in range(4)]
+    return " ".join(f"{n}{letter}" for n, letter in zip(kinds, "spdf") if n)
 
 
 def difference(ours: Functions, theirs: Functions) -> str:

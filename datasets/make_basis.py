@@ -3,8 +3,8 @@
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment in the user's cache from
 requirements-basis.txt on first use and runs itself there (fmodata/venvrun.py); the data come with
-that package. The table SETS below is the one list of shipped sets. Same version, same bytes. Three
-things are changed on the way, all described in SOURCE.md: SPHERICAL, OPTIMIZED and LEFT_OUT.
+that package. The table SETS below is the one list of shipped sets. Same version, same bytes. Four
+things are changed on the way, all described in SOURCE.md: SPHERICAL, OPTIMIZED, LEFT_OUT and OF_OTHER.
 """
 
 from __future__ import annotations
@@ -20,27 +20,32 @@ from fmodata import DatasetError, lists, venvrun
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE / "basis"
 ELEMENTS = range(1, 37)
-LARGEST = 2  # angular momentum
+LARGEST = 3  # angular momentum
 SETS = ("sto-3g", "sto-6g", "mini", "midi", "3-21g", "4-31g", "6-21g", "6-31g", "6-31+g", "6-31++g",
         "6-31g(d)", "6-31g(d,p)", "6-31+g(d)", "6-31+g(d,p)", "6-31++g(d,p)", "6-311g", "6-311+g",
-        "6-311++g", "6-311g(d)", "6-311g(d,p)", "cc-pvdz", "def2-svp", "pc-0", "pcseg-0")
+        "6-311++g", "6-311g(d)", "6-311g(d,p)", "6-311+g(d,p)", "6-31g(2df,p)", "6-311g(2df,2pd)",
+        "cc-pvdz", "cc-pvtz", "aug-cc-pvdz", "def2-svp", "def2-svpd", "def2-tzvp", "def2-tzvpp",
+        "pc-0", "pcseg-0")
 # The exchange calls the d shells of Na to Ar Cartesian there and those of all others spherical;
 # Gaussian, whose set it is, has 5 of them everywhere.
-SPHERICAL = ("6-311g(d)", "6-311g(d,p)")
+SPHERICAL = ("6-311g(d)", "6-311g(d,p)", "6-311+g(d,p)")
 # A primitive that is a function of its own, too, is taken out of the contractions: the same space
 # from fewer primitives, and what Gaussian, PySCF and others have under this name (E. R. Davidson,
 # Chem. Phys. Lett. 260, 514 (1996)).
-OPTIMIZED = ("cc-pvdz",)
+OPTIMIZED = ("cc-pvdz", "cc-pvtz", "aug-cc-pvdz")
 # Elements whose data are wrong at the exchange (SOURCE.md says how; check_basis.py finds them).
 LEFT_OUT = {"6-21g": (10,)}
+# Elements that have what another set has: the exchange has those of 6-311G(2df,2p).
+OF_OTHER = {"6-31g(2df,p)": ([1, 2], "6-31g**")}
 BEGIN = "<!-- sets begin: made by the script, do not edit -->"
 END = "<!-- sets end -->"
 
 
 def can_be_used(element: dict[str, Any]) -> bool:
-    """Shells there are, none above d, and no effective core potential."""
+    """Shells there are, none above f, of one form from d on, and no effective core potential."""
     shells = element.get("electron_shells", [])
-    return bool(shells) and "ecp_potentials" not in element and \
+    forms = {shell["function_type"] for shell in shells if max(shell["angular_momentum"]) > 1}
+    return bool(shells) and "ecp_potentials" not in element and len(forms) < 2 and \
         max(l for shell in shells for l in shell["angular_momentum"]) <= LARGEST
 
 
@@ -88,7 +93,7 @@ def compact(document: dict[str, Any]) -> str:
 
 def write_set(exchange: Any, name: str) -> str:
     """Write one set; returns its row of the table."""
-    theirs = name.replace("(d,p)", "**").replace("(d)", "*")
+    theirs = name.replace("g(d,p)", "g**").replace("(d)", "*")
     everything = exchange.get_basis(theirs, elements=None)
     elements = [z for z in ELEMENTS if z not in LEFT_OUT.get(name, ())
                 and can_be_used(everything["elements"].get(str(z), {}))]
@@ -99,6 +104,10 @@ def write_set(exchange: Any, name: str) -> str:
     document["source"] = f"Basis Set Exchange, https://www.basissetexchange.org, Python package " \
                          f"basis_set_exchange {exchange.version()}"
     document["citations"] = citations(exchange, theirs, elements)
+    if name in OF_OTHER:
+        replaced, other = OF_OTHER[name]
+        document["elements"].update(exchange.get_basis(other, elements=replaced)["elements"])
+        document["citations"] = list(dict.fromkeys(document["citations"] + citations(exchange, other, replaced)))
     if json.loads(compact(document)) != json.loads(json.dumps(document)):
         raise DatasetError(f"{name}: lost something while writing")
     path = FOLDER / f"{name}.json"

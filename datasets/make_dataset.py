@@ -71,6 +71,9 @@ COMMITTED = (
             "ao_normalization in one shell", seed=7),
     DataSet("h2o", "water001", "def2-svp", "spherical d functions shuffled in the same way",
             cartesian=False, seed=11),
+    DataSet("h2o", "water001", "6-31g(2df,p)", "f functions, Cartesian"),
+    DataSet("h2o", "water001", "def2-tzvp", "spherical f functions shuffled in the same way",
+            cartesian=False, seed=13),
 )
 
 BENCHMARK = tuple(
@@ -116,7 +119,7 @@ def command_line() -> argparse.ArgumentParser:
                       f"{' '.join(item.file_name for item in BENCHMARK)}) in {MADE.name}/; "
                       "those already there stay")
     parser.add_argument("--basis", metavar="NAME",
-                        help="basis name as PySCF knows it, without f shells")
+                        help="basis name as PySCF knows it, without g shells")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--cart", dest="cartesian", action="store_true", default=True,
                       help="Cartesian functions: x y z, xx xy xz yy yz zz (default)")

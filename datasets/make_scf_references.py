@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write tests/scf/energies.json, energies_d.json of molecules with d shells, energies_uhf.json and
-energies_rohf.json of open shells, and energies_hard.json of molecules whose SCF is difficult: RHF, UHF and ROHF
-energies of PySCF, for the tests of the SCF.
+"""Write tests/scf/energies.json, energies_d.json and energies_f.json of molecules with d and f shells,
+energies_uhf.json and energies_rohf.json of open shells, and energies_hard.json of molecules whose SCF is difficult:
+RHF, UHF and ROHF energies of PySCF, for the tests of the SCF.
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
 user's cache on first use and runs itself there (fmodata/venvrun.py). The tables
@@ -255,6 +255,33 @@ MOLECULES_ROHF = tuple(item for item in MOLECULES_UHF if item.multiplicity > 1) 
 )
 
 
+# f shells.
+MOLECULES_F = (
+    Molecule("H2O", "def2-TZVP", "segmented", xyz="water001"),
+    Molecule("H2O cc", "cc-pVTZ", "general contraction", xyz="water001"),
+    Molecule("H2O Cartesian", "cc-pVTZ", "a spherical set with Cartesian functions", xyz="water001", cartesian=True),
+    Molecule("NH3", "def2-TZVPP", "segmented", xyz="nh3"),
+    Molecule("CO", "def2-TZVP", "segmented", line("C", 2.132, "O")),
+    Molecule("CO cc", "cc-pVTZ", "general contraction", line("C", 2.132, "O")),
+    Molecule("N2", "cc-pVTZ", "general contraction", line("N", 2.074, "N")),
+    Molecule("F2", "6-311G(2df,2pd)", "two sets of d functions", line("F", 2.668, "F")),
+    Molecule("HF", "def2-TZVP", "segmented", line("F", 1.733, "H")),
+    Molecule("HF cc", "cc-pVTZ", "general contraction", line("F", 1.733, "H")),
+    Molecule("BH3", "def2-TZVP", "empty p orbital", [("B", (0.0, 0.0, 0.0)), *ring("H", 3, 2.25)]),
+    Molecule("LiF", "cc-pVTZ", "ionic", line("Li", 2.955, "F")),
+    Molecule("CO2", "6-31G(2df,p)", "two sets of d functions", line("O", 2.196, "C", 2.196, "O")),
+    Molecule("Ne", "cc-pVTZ", "atom", line("Ne")),
+    Molecule("HCl", "def2-TZVP", "third row", line("Cl", 2.409, "H")),
+    Molecule("HCl cc", "cc-pVTZ", "third row, general contraction", line("Cl", 2.409, "H")),
+    Molecule("SiH4", "def2-TZVP", "third row", tetrahedron("Si", "H", 2.79)),
+    Molecule("HBr", "def2-TZVP", "fourth row", xyz="hbr"),
+    Molecule("H2Se", "cc-pVTZ", "fourth row, general contraction", bent("Se", "H", 2.759, 90.6)),
+    Molecule("ZnH2", "def2-SVP", "transition metal", line("H", 2.9, "Zn", 2.9, "H")),
+    Molecule("CH3", "def2-TZVP", "UHF, radical", planar("C", "H", 2.039), multiplicity=2),
+    Molecule("O2", "cc-pVTZ", "UHF, triplet", line("O", 2.282, "O"), multiplicity=3),
+)
+
+
 def octahedron(distance: float) -> list[tuple[float, float, float]]:
     """Directions of six ligands times a distance."""
     return [(sign * x, sign * y, sign * z) for x, y, z in ((distance, 0.0, 0.0), (0.0, distance, 0.0),
@@ -411,6 +438,7 @@ def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
 
 
 LISTS = {"energies.json": ("RHF", MOLECULES), "energies_d.json": ("RHF", MOLECULES_D),
+         "energies_f.json": ("RHF, and UHF where there is a multiplicity", MOLECULES_F),
          "energies_uhf.json": ("UHF", MOLECULES_UHF), "energies_rohf.json": ("ROHF", MOLECULES_ROHF),
          "energies_hard.json": ("RHF and UHF", MOLECULES_HARD)}
 

@@ -76,7 +76,7 @@ static fmo_status check_ang_mom(const fmo_basis_input *in, int s, fmo_error *err
     if (l > FMO_ANG_MOM_MAX && l < (int)sizeof letters - 1)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "basis/shell_ang_mom[%d] = %d (%c): this build supports %s; "
-                             "use a basis such as 6-31G*, cc-pVDZ or def2-SVP",
+                             "use a basis such as 6-31G*, cc-pVTZ or def2-TZVP",
                              s, l, letters[l], kinds_text(0, text, sizeof text));
     if (l < 0 || l > FMO_ANG_MOM_MAX)
         return fmo_error_set(err, FMO_ERR_INPUT, "basis/shell_ang_mom[%d] = %d: expected %s", s, l,

@@ -30,13 +30,16 @@ typedef struct fmo_basis_input {
     const int *prim_shell;    /**< [prim_num] shell of each primitive, any order */
     const double *prim_exponent;    /**< [prim_num] > 0, bohr^-2 */
     const double *prim_coefficient; /**< [prim_num] all shell and primitive factors included */
-    int ao_num; /**< number of functions: 1 per s shell, 3 per p shell, 5 or 6 per d shell */
+    int ao_num; /**< number of functions: 1 per s shell, 3 per p shell, 5 or 6 per d shell, 7 or 10
+                   per f shell */
     const int *ao_shell;     /**< [ao_num] shell of each function, any order */
     const int *ao_component; /**< [ao_num] 0 in an s shell; 0, 1, 2 = x, y, z in a p shell; in a d
                                   shell 0 .. 5 = xx xy xz yy yz zz if `cartesian`, else
-                                  0 .. 4 = m = 0, +1, -1, +2, -2 */
+                                  0 .. 4 = m = 0, +1, -1, +2, -2; in an f shell xxx xxy xxz
+                                  xyy xyz xzz yyy yyz yzz zzz, or m = 0, +1, -1, ... -3 */
     const double *ao_factor; /**< [ao_num] factor of each function (TREXIO ao_normalization) */
-    int cartesian; /**< 1: d shells have 6 Cartesian functions; 0: 5 spherical functions */
+    int cartesian; /**< 1: d (f) shells have 6 (10) Cartesian functions; 0: 5 (7) spherical
+                      functions */
 } fmo_basis_input;
 
 /** A basis that has been checked; made by fmo_basis_create. */
@@ -53,8 +56,9 @@ FMO_API void fmo_basis_destroy(fmo_basis *basis); /**< NULL is allowed */
 /* Sizes of a basis; 0 if basis is NULL. */
 FMO_API int fmo_basis_ao_num(const fmo_basis *basis);      /**< number of functions */
 FMO_API int fmo_basis_nucleus_num(const fmo_basis *basis); /**< number of nuclei */
-FMO_API int fmo_basis_shell_num(const fmo_basis *basis,
-                                int ang_mom); /**< shells of s (0), p (1), d (2); 0 for others */
+FMO_API int
+fmo_basis_shell_num(const fmo_basis *basis,
+                    int ang_mom); /**< shells of s (0), p (1), d (2), f (3); 0 for others */
 FMO_API int
 fmo_basis_prim_num(const fmo_basis *basis); /**< primitives with a nonzero coefficient */
 
@@ -80,9 +84,9 @@ FMO_API const double *fmo_basis_ao_norm(const fmo_basis *basis);
 FMO_API fmo_status fmo_basis_normalised(const fmo_basis *basis, fmo_basis **normalised,
                                         fmo_error *err);
 
-/** Makes a basis of one nucleus with its shells. Its functions are ordered by shell, s before p
- *  before d, then by ao_component, with a factor of 1: function ao[i] of `basis` is factor[i] times
- *  its function i, to rounding.
+/** Makes a basis of one nucleus with its shells. Its functions are ordered by shell, by angular
+ * momentum, then by ao_component, with a factor of 1: function ao[i] of `basis` is factor[i] times
+ * its function i, to rounding.
  *  @param[out] atom free with fmo_basis_destroy; NULL on error and for a nucleus without shells
  *  @param[out] ao [fmo_basis_ao_num(*atom)], at most the number of functions of `basis`
  *  @param[out] factor the same size

@@ -9,18 +9,34 @@
 static inline double fmo_shell_harmonic(int ang_mom, int m, int c)
 {
 #define FMO_HALF_ROOT_3 0.86602540378443864676
+    /* sqrt(3/8), sqrt(5/8), sqrt(15)/2 */
+#define FMO_ROOT_3_8     0.61237243569579452455
+#define FMO_ROOT_5_8     0.79056941504209483300
+#define FMO_HALF_ROOT_15 1.93649167310370844259
     static const double d[][6] = {{-0.5, 0, 0, -0.5, 0, 1},
                                   {0, 0, 2 * FMO_HALF_ROOT_3, 0, 0, 0},
                                   {0, 0, 0, 0, 2 * FMO_HALF_ROOT_3, 0},
                                   {FMO_HALF_ROOT_3, 0, 0, -FMO_HALF_ROOT_3, 0, 0},
                                   {0, 2 * FMO_HALF_ROOT_3, 0, 0, 0, 0}};
+    /* xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz */
+    static const double f[][10] = {
+        {0, 0, -1.5, 0, 0, 0, 0, -1.5, 0, 1},
+        {-FMO_ROOT_3_8, 0, 0, -FMO_ROOT_3_8, 0, 4 * FMO_ROOT_3_8, 0, 0, 0, 0},
+        {0, -FMO_ROOT_3_8, 0, 0, 0, 0, -FMO_ROOT_3_8, 0, 4 * FMO_ROOT_3_8, 0},
+        {0, 0, FMO_HALF_ROOT_15, 0, 0, 0, 0, -FMO_HALF_ROOT_15, 0, 0},
+        {0, 0, 0, 0, 2 * FMO_HALF_ROOT_15, 0, 0, 0, 0, 0},
+        {FMO_ROOT_5_8, 0, 0, -3 * FMO_ROOT_5_8, 0, 0, 0, 0, 0, 0},
+        {0, 3 * FMO_ROOT_5_8, 0, 0, 0, 0, -FMO_ROOT_5_8, 0, 0, 0}};
 #undef FMO_HALF_ROOT_3
-    FMO_STATIC_ASSERT(sizeof d / sizeof *d == 2 * FMO_ANG_MOM_MAX + 1 &&
-                          sizeof *d / sizeof **d == (size_t)FMO_SHELL_FUNCTIONS_MAX,
+#undef FMO_ROOT_3_8
+#undef FMO_ROOT_5_8
+#undef FMO_HALF_ROOT_15
+    FMO_STATIC_ASSERT(sizeof f / sizeof *f == 2 * FMO_ANG_MOM_MAX + 1 &&
+                          sizeof *f / sizeof **f == (size_t)FMO_SHELL_FUNCTIONS_MAX,
                       "harmonics.h lacks the transformation of functions of the highest kind of "
                       "shell between Cartesian and spherical")
     if (fmo_shell_spherical(ang_mom) == fmo_shell_functions(ang_mom)) return m == c;
-    return d[m][c];
+    return fmo_shell_spherical(ang_mom) == (int)(sizeof d / sizeof *d) ? d[m][c] : f[m][c];
 }
 
 /* Coefficient of internal function c in the caller's function m of a shell, without its factor. */

@@ -15,7 +15,8 @@ extern "C" {
 #define FMO_SHELL_TABLE(X) \
     X(S, s, 0, 1, 1)       \
     X(P, p, 1, 3, 3)       \
-    X(D, d, 2, 6, 5)
+    X(D, d, 2, 6, 5)       \
+    X(F, f, 3, 10, 7)
 
 /* Pairs: X(name in upper and in lower case, angular momenta of the two shells l_i >= l_j, partner),
  * by increasing angular momenta. A pair (ij) with a partner may include (carry) the pair with the
@@ -27,6 +28,10 @@ extern "C" {
 #define FMO_PAIR_ROW_DS DS, ds, 2, 0, NONE
 #define FMO_PAIR_ROW_DP DP, dp, 2, 1, NONE
 #define FMO_PAIR_ROW_DD DD, dd, 2, 2, NONE
+#define FMO_PAIR_ROW_FS FS, fs, 3, 0, NONE
+#define FMO_PAIR_ROW_FP FP, fp, 3, 1, NONE
+#define FMO_PAIR_ROW_FD FD, fd, 3, 2, NONE
+#define FMO_PAIR_ROW_FF FF, ff, 3, 3, NONE
 
 /* Pairs of s and p shells (low l): their classes have their own arithmetic (eri/eri_psss.h and so
  * on) on the CPU, and their own kernels on the GPU. */
@@ -34,15 +39,24 @@ extern "C" {
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
-/* Pairs with a d shell (high l): their classes use the McMurchie-Davidson recursion, on the CPU
- * (eri/eri_md.h) and on the GPU (eri/eri_slice.h, accumulate/gpu/hermite). */
+/* Pairs of d shells with shells up to d (high l): their classes use the McMurchie-Davidson
+ * recursion, compiled for each class, on the CPU (eri/eri_md.h) and on the GPU (eri/eri_slice.h,
+ * accumulate/gpu/hermite). */
 #define FMO_PAIR_HIGH_L_TABLE(X)     \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DD)
-/* All pairs. */
-#define FMO_PAIR_TABLE(X)    FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
-#define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
+/* Pairs with an f shell: their classes share code whose angular momenta are known at run time, on
+ * the CPU (eri/eri_any.h) and on the GPU (accumulate/gpu/hermite/matrix.cuh). */
+#define FMO_PAIR_ANY_TABLE(X)        \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_FS) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_FP) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_FD) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_FF)
+/* The pairs whose code is compiled for each class, and all pairs, which begin with them. */
+#define FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
+#define FMO_PAIR_TABLE(X)          FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_TABLE(X)
+#define FMO_PAIR_ROW(X, ...)       X(__VA_ARGS__)
 
 /* The kets that are combined with a bra (the further arguments): all pairs up to the bra's class.
  */
@@ -57,6 +71,14 @@ extern "C" {
     FMO_PAIR_KETS_DS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DP)
 #define FMO_PAIR_KETS_DD(X, ...) \
     FMO_PAIR_KETS_DP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DD)
+#define FMO_PAIR_KETS_FS(X, ...) \
+    FMO_PAIR_KETS_DD(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_FS)
+#define FMO_PAIR_KETS_FP(X, ...) \
+    FMO_PAIR_KETS_FS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_FP)
+#define FMO_PAIR_KETS_FD(X, ...) \
+    FMO_PAIR_KETS_FP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_FD)
+#define FMO_PAIR_KETS_FF(X, ...) \
+    FMO_PAIR_KETS_FD(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_FF)
 
 /* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, by bra
  * in the order of the pairs; the names are OpenFMO's. First the classes of s and p shells only. */
@@ -64,14 +86,21 @@ extern "C" {
     FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
-/* The classes with a d shell, which then the bra contains. */
+/* The other classes without f shells, whose bra has a d shell. */
 #define FMO_ERI_HIGH_L_TABLE(X)          \
     FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_KETS_DD(X, FMO_PAIR_ROW_DD)
-/* All classes. */
-#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
-#define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
+/* The classes with an f shell, which then the bra contains. */
+#define FMO_ERI_ANY_TABLE(X)             \
+    FMO_PAIR_KETS_FS(X, FMO_PAIR_ROW_FS) \
+    FMO_PAIR_KETS_FP(X, FMO_PAIR_ROW_FP) \
+    FMO_PAIR_KETS_FD(X, FMO_PAIR_ROW_FD) \
+    FMO_PAIR_KETS_FF(X, FMO_PAIR_ROW_FF)
+/* The classes whose code is compiled for each, and all classes, which begin with them. */
+#define FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
+#define FMO_ERI_CLASS_TABLE(X)    FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_TABLE(X)
+#define FMO_ERI_ROW(X, ...)       FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
     X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)
 

@@ -190,12 +190,14 @@ enum {
 };
 
 /* Pairs and classes of s and p shells come first in the tables; their GPU kernels use these sizes.
- * Pairs and classes with d shells have kernels in accumulate/gpu/hermite, which use the sizes of
- * all pairs above. */
+ * Those with d shells follow; code that is compiled for each class uses the sizes of both
+ * ("unrolled"). Those with f shells, whose code takes angular momenta at run time, come last. */
 #define ROW(...) +1
 enum {
     FMO_PAIR_LOW_L_COUNT = 0 FMO_PAIR_LOW_L_TABLE(ROW),
-    FMO_ERI_LOW_L_COUNT = 0 FMO_ERI_LOW_L_TABLE(ROW)
+    FMO_ERI_LOW_L_COUNT = 0 FMO_ERI_LOW_L_TABLE(ROW),
+    FMO_PAIR_UNROLLED_COUNT = 0 FMO_PAIR_UNROLLED_TABLE(ROW),
+    FMO_ERI_UNROLLED_COUNT = 0 FMO_ERI_UNROLLED_TABLE(ROW)
 };
 #undef ROW
 union fmo_low_l_orders {
@@ -208,12 +210,21 @@ union fmo_low_l_sizes {
     FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 };
+union fmo_unrolled_orders {
+#define ROW(P, name, li, lj, partner) char name[(li) + (lj) + 1];
+    FMO_PAIR_UNROLLED_TABLE(ROW)
+#undef ROW
+};
 enum {
     FMO_PAIR_LOW_L_ORDER_MAX = sizeof(union fmo_low_l_orders) - 1,
     FMO_PAIR_LOW_L_PRODUCTS_MAX = sizeof(union fmo_low_l_sizes),
     FMO_ERI_LOW_L_ORDER_MAX = 2 * FMO_PAIR_LOW_L_ORDER_MAX,
     /* kinds of shells with low l: s and p */
-    FMO_SHELL_LOW_L_COUNT = FMO_PAIR_LOW_L_ORDER_MAX / 2 + 1
+    FMO_SHELL_LOW_L_COUNT = FMO_PAIR_LOW_L_ORDER_MAX / 2 + 1,
+    FMO_PAIR_UNROLLED_ORDER_MAX = sizeof(union fmo_unrolled_orders) - 1,
+    FMO_ERI_UNROLLED_ORDER_MAX = 2 * FMO_PAIR_UNROLLED_ORDER_MAX,
+    FMO_UNROLLED_ANG_MOM_MAX = FMO_PAIR_UNROLLED_ORDER_MAX / 2,
+    FMO_UNROLLED_FUNCTIONS_MAX = FMO_CARTESIAN(FMO_UNROLLED_ANG_MOM_MAX)
 };
 
 /* ---- what a row has to be ------------------------------------------------------------------- */

@@ -101,19 +101,27 @@ FMO_HD void to_derivatives(int L, const double (*c)[FMO_FAR_TERMS], const fmo_re
     }
 }
 
+/* The expansion of the primitives in the lanes by eri_any.h. */
+FMO_HD void expand_any(int la, int lb, const lanes *at, fmo_any_expansion *e)
+{
+    const fmo_real PA[3] = {fmo_load(at->PA[0]), fmo_load(at->PA[1]), fmo_load(at->PA[2])};
+    const fmo_real AB[3] = {fmo_load(at->AB[0]), fmo_load(at->AB[1]), fmo_load(at->AB[2])};
+    fmo_any_expand(la, lb, PA, AB, fmo_load(at->half), 1.0, e);
+}
+
+/* In the next two functions `any` is a compile-time constant; if it is 0, so are la and lb. */
+
 /* Adds the multipoles of a leaf's pairs with one density. */
-FMO_HD void collect(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *density,
-                    double *multipole)
+FMO_HD void collect(int any, int la, int lb, int stride, const fmo_far_leaf *leaf,
+                    const double *density, double *multipole)
 {
     const int L = la + lb, products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
     const int size = 2 * FMO_HARMONIC_TERMS(leaf->order);
     fmo_real sums[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS], KD[FMO_PAIR_PRODUCTS_MAX];
-    fmo_hermite_product E;
     cursor at = {0, 0};
     lanes in;
     memset(sums, 0, (size_t)size * sizeof *sums);
     while (take(leaf, &at, &in)) {
-        expand(la, lb, &in, E);
         for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) H[n] = fmo_set(0.0);
         for (int ab = 0; ab < products; ab++) {
             double of_lane[W];
@@ -121,9 +129,17 @@ FMO_HD void collect(int la, int lb, int stride, const fmo_far_leaf *leaf, const 
                 of_lane[l] = in.K[l] * density[in.pair[l] * (size_t)stride + (size_t)ab];
             KD[ab] = fmo_load(of_lane);
         }
+        if (any) {
+            fmo_any_expansion e;
+            expand_any(la, lb, &in, &e);
+            fmo_any_collect(&e, KD, fmo_set(1.0), H);
+        } else {
+            fmo_hermite_product E;
+            expand(la, lb, &in, E);
 #define ADD(ab, k, e) H[k] += KD[ab] * (e);
-        FMO_HERMITE_TERMS(la, lb, E, ADD)
+            FMO_HERMITE_TERMS(la, lb, E, ADD)
 #undef ADD
+        }
         from_derivatives(L, leaf->derivative, H, q);
         fmo_harmonics_regular(leaf->order, fmo_load(in.P[0]), fmo_load(in.P[1]), fmo_load(in.P[2]),
                               R);
@@ -133,27 +149,33 @@ FMO_HD void collect(int la, int lb, int stride, const fmo_far_leaf *leaf, const 
 }
 
 /* Converts the potential of a leaf to X^J of its pairs, for one density. */
-FMO_HD void give(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *potential,
-                 double *coulomb)
+FMO_HD void give(int any, int la, int lb, int stride, const fmo_far_leaf *leaf,
+                 const double *potential, double *coulomb)
 {
     const int L = la + lb, products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
     const int size = 2 * FMO_HARMONIC_TERMS(leaf->order);
     fmo_real V[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS], X[FMO_PAIR_PRODUCTS_MAX];
-    fmo_hermite_product E;
     cursor at = {0, 0};
     lanes in;
     for (int t = 0; t < size; t++) V[t] = fmo_set(potential[t]);
     while (take(leaf, &at, &in)) {
-        expand(la, lb, &in, E);
         fmo_harmonics_regular(leaf->order, fmo_load(in.P[0]), fmo_load(in.P[1]), fmo_load(in.P[2]),
                               R);
         for (int t = 0; t < 2 * FMO_HARMONIC_TERMS(L); t++) q[t] = fmo_set(0.0);
         shift_down(leaf->order, V, L, R, q);
         to_derivatives(L, leaf->twice, q, H);
         for (int ab = 0; ab < products; ab++) X[ab] = fmo_set(0.0);
+        if (any) {
+            fmo_any_expansion e;
+            expand_any(la, lb, &in, &e);
+            fmo_any_give(&e, H, fmo_set(1.0), X);
+        } else {
+            fmo_hermite_product E;
+            expand(la, lb, &in, E);
 #define ADD(ab, k, e) X[ab] += H[k] * (e);
-        FMO_HERMITE_TERMS(la, lb, E, ADD)
+            FMO_HERMITE_TERMS(la, lb, E, ADD)
 #undef ADD
+        }
         for (int ab = 0; ab < products; ab++) {
             double of_lane[W];
             const fmo_real KX = fmo_load(in.K) * X[ab];
@@ -164,16 +186,36 @@ FMO_HD void give(int la, int lb, int stride, const fmo_far_leaf *leaf, const dou
     }
 }
 
+#define ANY(what, from, to)                                                                   \
+    __attribute__((noinline)) static void what##_any(                                         \
+        int la, int lb, int stride, const fmo_far_leaf *leaf, const double *from, double *to) \
+    {                                                                                         \
+        what(1, la, lb, stride, leaf, from, to);                                              \
+    }
+ANY(collect, density, multipole)
+ANY(give, potential, coulomb)
+#undef ANY
+
 #define KERNELS(P, name, la, lb, partner)                                                   \
     static void collect_##name(const fmo_far_leaf *leaf, const double *density, double *to) \
     {                                                                                       \
-        collect(la, lb, fmo_cpu_stride(FMO_PAIR_##P), leaf, density, to);                   \
+        COLLECT(la, lb, fmo_cpu_stride(FMO_PAIR_##P), leaf, density, to);                   \
     }                                                                                       \
     static void give_##name(const fmo_far_leaf *leaf, const double *potential, double *to)  \
     {                                                                                       \
-        give(la, lb, fmo_cpu_stride(FMO_PAIR_##P), leaf, potential, to);                    \
+        GIVE(la, lb, fmo_cpu_stride(FMO_PAIR_##P), leaf, potential, to);                    \
     }
-FMO_PAIR_TABLE(KERNELS)
+#define COLLECT(...) collect(0, __VA_ARGS__)
+#define GIVE(...)    give(0, __VA_ARGS__)
+FMO_PAIR_LOW_L_TABLE(KERNELS)
+FMO_PAIR_HIGH_L_TABLE(KERNELS)
+#undef COLLECT
+#undef GIVE
+#define COLLECT collect_any
+#define GIVE    give_any
+FMO_PAIR_ANY_TABLE(KERNELS)
+#undef COLLECT
+#undef GIVE
 #undef KERNELS
 
 const fmo_far_kernels FMO_FAR_KERNELS = {

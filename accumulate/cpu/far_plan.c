@@ -60,16 +60,34 @@ FMO_HD void add_terms(int la, int lb, fmo_hermite_product E, double K,
 #undef ADD
 }
 
-static void add_moments(int c, fmo_hermite_product E, double K, double sum[][FMO_HERMITE_MAX])
+/* The same from the expansion of eri_any.h, for pairs with f shells. */
+static void add_any(int la, int lb, const double *PA, const double *AB, double half, double K,
+                    double sum[][FMO_HERMITE_MAX])
 {
+    fmo_any_expansion e;
+    fmo_any_expand(la, lb, PA, AB, half, 1.0, &e);
+    for (int ab = 0, at = 0; ab < e.products; ab++)
+        for (int end = at + e.terms[ab]; at < end; at++) sum[ab][e.place[at]] += K * e.term[at];
+}
+
+/* Adds the moments of a primitive pair of class c; half: 1/(2p). */
+static void add_moments(int c, const double *PA, const double *AB, double half, double K,
+                        double sum[][FMO_HERMITE_MAX])
+{
+    const int li = fmo_pair_ang_mom(c, 0), lj = fmo_pair_ang_mom(c, 1);
+    fmo_hermite_product E;
+    if (c < FMO_PAIR_UNROLLED_COUNT)
+        for (int x = 0; x < 3; x++) fmo_hermite_expand(li, lj, PA[x], PA[x] + AB[x], half, E[x]);
     switch (c) {
 #define ROW(P, name, la, lb, partner) \
     case FMO_PAIR_##P:                \
         add_terms(la, lb, E, K, sum); \
         break;
-        FMO_PAIR_TABLE(ROW)
+        FMO_PAIR_LOW_L_TABLE(ROW)
+        FMO_PAIR_HIGH_L_TABLE(ROW)
 #undef ROW
     default:
+        add_any(li, lj, PA, AB, half, K, sum);
         break;
     }
 }
@@ -96,11 +114,11 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     const int products = fmo_pair_products(c, 0);
     const fmo_cpu_family *family = &list->family[list->family_of[q]];
     const double *prim = list->prim + list->prim_begin[q] * FMO_CPU_PRIM_FIELDS;
-    double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}};
+    double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX];
     double powers[FMO_PAIR_PRODUCTS_MAX] = {0.0}; /* distances to the power FMO_BOX_POWER,
                                                    * weighted with charges */
-    fmo_hermite_product E;
     memset(item, 0, sizeof *item);
+    memset(sum, 0, (size_t)products * sizeof *sum);
     for (int x = 0; x < 3; x++) item->centre[x] = list->middle[x][q];
     for (int m = 0; m < list->count[q]; m++)
         if (prim[m * FMO_CPU_PRIM_FIELDS + FMO_CPU_PRIM_K] != 0.0)
@@ -108,15 +126,16 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     const double d = la + lb > 0 ? 0.5 * sqrt(item->spread) : 0.0;
     for (int m = 0; m < list->count[q]; m++, prim += FMO_CPU_PRIM_FIELDS) {
         const double p = list->exponent[family->exponent + m];
-        double own[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}}, away = 0.0;
+        double own[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX], away = 0.0;
         if (prim[FMO_CPU_PRIM_K] == 0.0) continue;
+        memset(own, 0, (size_t)products * sizeof *own);
         for (int x = 0; x < 3; x++) {
-            const double PA = prim[FMO_CPU_PRIM_X + x];
-            const double far = list->centre[4 * (size_t)q + (size_t)x] + PA - item->centre[x];
+            const double far = list->centre[4 * (size_t)q + (size_t)x] + prim[FMO_CPU_PRIM_X + x] -
+                               item->centre[x];
             away += far * far;
-            fmo_hermite_expand(la, lb, PA, PA + list->AB[4 * (size_t)q + (size_t)x], 0.5 / p, E[x]);
         }
-        add_moments(c, E, FMO_FAR_CHARGE * prim[FMO_CPU_PRIM_K], own);
+        add_moments(c, prim + FMO_CPU_PRIM_X, list->AB + 4 * (size_t)q, 0.5 / p,
+                    FMO_FAR_CHARGE * prim[FMO_CPU_PRIM_K], own);
         item->extent = fmax(item->extent, sqrt(away));
         const double power = pow(away, 0.5 * FMO_BOX_POWER);
         for (int ab = 0; ab < products; ab++) {

@@ -11,10 +11,6 @@
 #include "base/threads.h"
 #include "base/vector.h"
 
-/* The cutoff of derivatives as a share of that of builds, so that with the default cutoff the
- * largest error of a component stays below 1e-7 hartree/bohr: docs/explanation/gradients.md. */
-#define CUTOFF_SHARE 0.25
-
 /* Sums over all bras are integers, so that they do not depend on which thread adds what. */
 __extension__ typedef __int128 wide;
 
@@ -230,7 +226,7 @@ static fmo_status run_passes(fmo_fock_plan *plan, const fmo_gradient_term *terms
         if (seen || !weights_of(terms, term_num, of, own)) continue;
         g->of = fmo_operator_given(of);
         g->is_coulomb = fmo_operator_is_coulomb(of);
-        g->cutoff = CUTOFF_SHARE * plan->cutoff / fmo_operator_bound(of);
+        g->cutoff = FMO_GRADIENT_CUTOFF_SHARE * plan->cutoff / fmo_operator_bound(of);
         bound_densities(plan, g);
         j->scale = scale_of(own, term_num, n * n);
         memset(j->sums, 0, size * sizeof *j->sums);

@@ -10,8 +10,7 @@
 
 enum {
     /* Hermite terms of all products of a pair, at most */
-    FMO_GRADIENT_TERMS_MAX = FMO_PAIR_PRODUCTS_MAX * (FMO_PAIR_ORDER_MAX / 3 + 1) *
-                             ((FMO_PAIR_ORDER_MAX + 1) / 3 + 1) * ((FMO_PAIR_ORDER_MAX + 2) / 3 + 1)
+    FMO_GRADIENT_TERMS_MAX = FMO_MD_TERMS(FMO_ANG_MOM_MAX, FMO_ANG_MOM_MAX)
 };
 
 /* A term of one pass, its density in internal order. A weight is 0 if the pass is not for that

@@ -3,7 +3,7 @@
 #ifndef FMO_CPU_HERMITE_TERMS_H
 #define FMO_CPU_HERMITE_TERMS_H
 
-#include "integrals/eri/eri_md.h"
+#include "integrals/eri/eri_any.h"
 #include "integrals/one_electron/hermite.h"
 
 /* Expansion coefficients E of a primitive pair in x, y and z (fmo_hermite_expand). */

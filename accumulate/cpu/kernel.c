@@ -32,9 +32,9 @@
 FMO_ERI_CLASS_TABLE(TASK)
 #undef TASK
 
-/* Classes with d shells share one copy of the code, which GCC would clone; Clang does not. Those of
- * s and p shells share one for operators other than 1/r, which would otherwise take as long to
- * compile as all others. */
+/* Classes with d and f shells share one copy of the code, which GCC would clone; Clang does not.
+ * Those of s and p shells share one for operators other than 1/r, which would otherwise take as
+ * long to compile as all others. */
 #ifdef __clang__
 #define ONE_COPY __attribute__((noinline))
 #else
@@ -83,6 +83,7 @@ ONE_COPY static void replay_rule(const bra_task *t)
 #define OTHER(t)  build_md(t)
 #define REPLAY(t) replay_rule(t)
 FMO_ERI_HIGH_L_TABLE(KERNEL)
+FMO_ERI_ANY_TABLE(KERNEL)
 #undef BUILD
 #undef OTHER
 #undef REPLAY

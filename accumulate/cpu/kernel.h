@@ -24,7 +24,7 @@ FMO_TABLE_FUNCTION int fmo_cpu_stride(int pair_class)
 
 /* Columns of the rows of D and X^K that a bra works with: at most the functions of its two
  * shells. */
-enum { FMO_CPU_STRIDE_MAX = (FMO_PAIR_PRODUCTS_MAX + 3) / 4 * 4, FMO_CPU_ROW_MAX = 12 };
+enum { FMO_CPU_STRIDE_MAX = (FMO_PAIR_PRODUCTS_MAX + 3) / 4 * 4, FMO_CPU_ROW_MAX = 20 };
 FMO_STATIC_ASSERT(
     2 * FMO_SHELL_FUNCTIONS_MAX <= FMO_CPU_ROW_MAX,
     "cpu/kernel_digest.inc: rows of D and X^K have too few columns for two such shells")
@@ -97,14 +97,15 @@ typedef struct fmo_cpu_worker {
                                            * and X^K, by function */
     double *shell_max;                    /* [nshell] max(|D_ik|, |D_jk|); 0 without K */
     int *ket, *ordered, *left, *key, *key_count;
-    double *packed;  /* primitives of the ket pairs in the lanes */
-    double *table;   /* see FMO_CPU_RHO */
-    double *hermite; /* working memory of cpu/coulomb_kernel.c */
-    int *table_of;   /* [ket family] the bra family that its section of the table belongs to, or
-                      * -1 */
-    double *near;    /* [leaf] 1 if it is near leaf near_of, else 0 */
-    int near_of;     /* -1: none, and `near` is all 0 */
-    size_t vector;   /* index in the store of the next vector */
+    double *packed;    /* primitives of the ket pairs in the lanes */
+    double *table;     /* see FMO_CPU_RHO */
+    double *hermite;   /* working memory of cpu/coulomb_kernel.c; H(p|cd) of cpu/kernel.c */
+    double *integrals; /* of one vector of quartets; for classes with d or f shells */
+    int *table_of;     /* [ket family] the bra family that its section of the table belongs to, or
+                        * -1 */
+    double *near;      /* [leaf] 1 if it is near leaf near_of, else 0 */
+    int near_of;       /* -1: none, and `near` is all 0 */
+    size_t vector;     /* index in the store of the next vector */
     int64_t quartets, prim_quartets;
 } fmo_cpu_worker;
 

@@ -34,7 +34,7 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
     const fmo_cpu_state *state = s->plan->state;
     const size_t leaves = state->goes_far ? (size_t)state->far.boxes.leaf_num : 0;
-    size_t kets = 0, prims = 1, table = 1, families = 0, hermite = 1, used = 0;
+    size_t kets = 0, prims = 1, table = 1, families = 0, hermite = 1, half = 0, eri = 0, used = 0;
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
         kets = size_max(kets, (size_t)list->num);
@@ -47,6 +47,11 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
         const fmo_cpu_pair_list *bra = &sides[c % 2]->list[fmo_eri_class_bra(c / 2)];
         const fmo_cpu_pair_list *ket = &sides[1 - c % 2]->list[fmo_eri_class_ket(c / 2)];
         table = size_max(table, (size_t)bra->count_max * (size_t)ket->exponent_num);
+        if (c / 2 < FMO_ERI_LOW_L_COUNT || !bra->num || !ket->num) continue;
+        eri = size_max(eri, (size_t)fmo_eri_class_integrals(c / 2, 0));
+        half =
+            size_max(half, (size_t)fmo_pair_products(fmo_eri_class_ket(c / 2), 0) *
+                               (size_t)FMO_HERMITE_COUNT(fmo_pair_order(fmo_eri_class_bra(c / 2))));
     }
     kets += FMO_CPU_WIDTH_MAX; /* whole vectors are stored */
     w->density_rows = take(memory, &used, FMO_CPU_ROW_MAX * n, sizeof *w->density_rows);
@@ -61,9 +66,11 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
         take(memory, &used, prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX, sizeof *w->packed);
     w->table = take(memory, &used, table * FMO_CPU_TABLE_FIELDS, sizeof *w->table);
     w->hermite = take(memory, &used,
-                      prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX +
-                          s->densities * hermite * (3 * FMO_CPU_WIDTH_MAX + 1),
+                      size_max(half * FMO_CPU_WIDTH_MAX,
+                               prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX +
+                                   s->densities * hermite * (3 * FMO_CPU_WIDTH_MAX + 1)),
                       sizeof *w->hermite);
+    w->integrals = take(memory, &used, eri * FMO_CPU_WIDTH_MAX, sizeof *w->integrals);
     w->table_of = take(memory, &used, families, sizeof *w->table_of);
     w->near = take(memory, &used, leaves, sizeof *w->near);
     w->near_of = -1;

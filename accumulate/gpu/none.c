@@ -2,6 +2,7 @@
 #include <fmo/eri_matrix.h>
 
 #include "accumulate/gpu/gpu.h"
+#include "accumulate/plan/gradient.h"
 #include "accumulate/potential/points.h"
 #include "integrals/eri/eri_matrix_body.inc"
 
@@ -23,6 +24,13 @@ int64_t fmo_gpu_identity(void)
 
 const fmo_mode_implementation fmo_mode_fused = {0};
 const fmo_mode_implementation fmo_mode_split = {0};
+
+fmo_status fmo_fused_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
+                              double *gradient, fmo_error *err)
+{
+    (void)plan, (void)terms, (void)term_num, (void)gradient;
+    return fmo_gpu_probe(NULL, err);
+}
 
 fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
                               const fmo_distribution *const *own, double **V, double least,

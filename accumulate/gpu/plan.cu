@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "accumulate/gpu/boxes/boxes.h"
+#include "accumulate/gpu/gradient/gradient.h"
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/rules/digest.h"
 #include "accumulate/rules/screen.h"
@@ -262,6 +263,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_gpu_forget_graphs(g);
         fmo_gpu_forget_boxes(g);
         fmo_hermite_free(g);
+        if (plan->options.mode == FMO_MODE_FUSED) fmo_gpu_gradient_free(plan);
         fmo_gpu_device_close(&g->device);
     }
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) free(g->pair_ao[c]);

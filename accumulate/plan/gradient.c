@@ -8,10 +8,11 @@
 #include "accumulate/plan/gradient.h"
 #include "accumulate/plan/plan.h"
 #include "base/arguments.h"
+#include "integrals/shell_from.h"
 
 /* The modes that compute derivatives. */
-static fmo_plan_gradient *const mode_gradient[FMO_MODE_COUNT] = {[FMO_MODE_CPU] =
-                                                                     fmo_cpu_build_gradient};
+static fmo_plan_gradient *const mode_gradient[FMO_MODE_COUNT] = {
+    [FMO_MODE_CPU] = fmo_cpu_build_gradient, [FMO_MODE_FUSED] = fmo_fused_gradient};
 
 /* Checks weight, operators and density of term t; *largest becomes the largest density element so
  * far. */
@@ -83,8 +84,14 @@ fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms
                              "fmo_fock_gradient: term_num = %d: expected at least 1", term_num);
     if (!mode_gradient[plan->options.mode])
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "fmo_fock_gradient with a plan of mode %s: use mode cpu",
+                             "fmo_fock_gradient with a plan of mode %s: use mode cpu or fused",
                              fmo_mode_name(plan->options.mode));
+    const int high_l = fmo_basis_shell_from(plan->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    if (plan->options.mode == FMO_MODE_FUSED && high_l > 0)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "fmo_fock_gradient: mode fused has no derivatives of %c shells, which "
+                             "the basis has: use a plan of mode cpu",
+                             fmo_shell_letter(high_l));
     if (plan->shares > 1)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "fmo_fock_gradient with a plan that does a share of the work: use a "
@@ -98,7 +105,11 @@ fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms
         status = check_term(plan, &terms[t], t, gradient, &largest, err);
     if (status == FMO_OK && largest > plan->density_limit)
         status = fmo_plan_make_pairs(plan, largest, err);
-    if (status == FMO_OK) status = run(plan, terms, term_num, gradient, err);
+    plan->density_largest = largest;
+    if (status == FMO_OK && plan->options.mode == FMO_MODE_FUSED)
+        status = fmo_fused_gradient(plan, terms, term_num, gradient, err);
+    else if (status == FMO_OK)
+        status = run(plan, terms, term_num, gradient, err);
     plan->built = built;
     fmo_plan_leave(plan);
     return status;

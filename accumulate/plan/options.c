@@ -8,7 +8,7 @@
 #include "accumulate/plan/ranks.h"
 #include "base/arguments.h"
 #include "base/names.h"
-#include "integrals/tables.h"
+#include "integrals/shell_from.h"
 
 FMO_NAMES(fmo_mode, fmo_mode, FMO_MODE_TABLE)
 FMO_NAMES(fmo_reduce, fmo_reduce, FMO_REDUCE_TABLE)
@@ -110,9 +110,7 @@ int fmo_gpu_num(void)
 
 int fmo_plan_high_l_shell(const fmo_basis *basis)
 {
-    for (int l = FMO_SHELL_LOW_L_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
-        if (fmo_basis_shell_num(basis, l) > 0) return l;
-    return -1;
+    return fmo_basis_shell_from(basis, FMO_SHELL_LOW_L_COUNT);
 }
 
 /* Lists the strategies that support all shells, such as "auto, native or fixed". */
@@ -134,7 +132,8 @@ static const char *high_l_strategies(char *text, size_t size)
     return text;
 }
 
-/* Checks that a GPU can do what the options request if the basis has d shells. */
+/* Checks that a GPU can do what the options request if the basis has d or f shells.
+ */
 static fmo_status check_high_l(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
 {
     const int high_l = fmo_plan_high_l_shell(basis);

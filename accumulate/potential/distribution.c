@@ -52,7 +52,7 @@ static void expand(const fmo_products *p, const double *D, double *block, double
             fmo_blocks_collect(cs->use, &cs->prim[z->prim_a], &cs->prim[z->prim_b], B->functions,
                                block, d);
 #define CALL(la, lb) fmo_blocks_expand(la, lb, z, d, to);
-            FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+            FMO_WITH_ANY_ANG_MOM
 #undef CALL
         }
     }
@@ -333,6 +333,23 @@ fmo_status fmo_distribution_create(const fmo_products *products, const double *d
     return status == FMO_OK ? create(call, &job, 0, distribution, err) : status;
 }
 
+fmo_status fmo_potential_check_shells(const char *call, const fmo_potential_options *o,
+                                      const fmo_products *products,
+                                      const fmo_distribution *distribution, fmo_error *err)
+{
+    int highest = products ? products->ang_mom : 0;
+    if (o->mode != FMO_MODE_FUSED) return FMO_OK;
+    if (distribution && distribution->origin.products) products = distribution->origin.products;
+    if (products && products->ang_mom > highest) highest = products->ang_mom;
+    for (int N = FMO_GPU_POINT_ORDERS; distribution && N < FMO_POINT_ORDERS; N++)
+        if (distribution->list[N].used && N > 2 * highest) highest = (N + 1) / 2;
+    if (highest <= FMO_UNROLLED_ANG_MOM_MAX) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                         "%s: mode fused: %c shells are computed in mode cpu, and the basis has "
+                         "them; use mode cpu",
+                         call, fmo_shell_letter(highest));
+}
+
 /* Makes the distributions in parallel; on error destroys them all and reports the first error. */
 fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
                                     const fmo_potential_options *options, fmo_error *err)
@@ -348,8 +365,9 @@ fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
         fmo_error why = {FMO_OK, ""};
         char job[64];
         (void)snprintf(job, sizeof job, "%s: jobs[%zu]", call, k);
-        const fmo_status one =
-            create(job, &jobs[k], o.mode == FMO_MODE_FUSED, &jobs[k].distribution, &why);
+        fmo_status one = fmo_potential_check_shells(job, &o, jobs[k].products, NULL, &why);
+        if (one == FMO_OK)
+            one = create(job, &jobs[k], o.mode == FMO_MODE_FUSED, &jobs[k].distribution, &why);
         if (one == FMO_OK) continue;
 #pragma omp critical(fmo_distributions)
         if (k < first) {

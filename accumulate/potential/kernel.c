@@ -19,9 +19,9 @@ static int end_of(const fmo_point_list *list, double least)
     return (end + W - 1) / W * W;
 }
 
-/* Adds to V the potential of some lists at a point. NB, NK: orders of the point and of the lists.
- */
-FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_source *source,
+/* Adds to V the potential of some lists at a point. NB, NK: orders of the point and of the lists,
+ * constants unless `any`, which is one. */
+FMO_HD void potential(int any, int NB, int NK, const fmo_point *at, const fmo_point_source *source,
                       int lists, double least, double *V)
 {
     const int L = NB + NK, own = FMO_HERMITE_COUNT(NB), others = FMO_HERMITE_COUNT(NK);
@@ -43,36 +43,59 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_sourc
                 R2 += PQ[x] * PQ[x];
             }
             const quartet_exponents e = exponents_of_lanes(at->p, fmo_load(from->at + 3 * num + q));
-            start_of(L, e.rho, e.near, R2, S);
-            fmo_md_derivatives(L, S, PQ, r);
+            if (any) {
+                derivatives_any(L, e.rho, e.near, R2, PQ, r);
+            } else {
+                start_of(L, e.rho, e.near, R2, S);
+                fmo_md_derivatives(L, S, PQ, r);
+            }
             COULOMB_UNROLL
             for (int k = 0; k < others; k++) {
                 const fmo_real h = fmo_load(from->H + (size_t)k * num + q);
                 H[k] = (FMO_HERMITE_DEGREE(k) % 2 ? odd : even) * h;
             }
-            interact_all((interaction){NB, NK, .to_bra = 1, .to_ket = 0}, r, NULL, H, sum, NULL);
+            interact_of(any, (interaction){NB, NK, .to_bra = 1, .to_ket = 0}, r, NULL, H, sum,
+                        NULL);
         }
     }
     COULOMB_UNROLL
     for (int k = 0; k < own; k++) V[k] += fmo_sum_lanes(sum[k]);
 }
 
-/* All combinations of the two orders. */
-#define FMO_POINT_ORDER_TABLE(X, a) X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4)
-#define ALL(X)                  \
-    FMO_POINT_ORDER_TABLE(X, 0) \
-    FMO_POINT_ORDER_TABLE(X, 1) \
-    FMO_POINT_ORDER_TABLE(X, 2) FMO_POINT_ORDER_TABLE(X, 3) FMO_POINT_ORDER_TABLE(X, 4)
-FMO_STATIC_ASSERT(FMO_POINT_ORDERS == 5, "potential/kernel.c: a row and a column for each order");
+/* All combinations of the two orders: those of shells up to d, and the others, which share one copy
+ * of the code. */
+#define LOW(X, a)  X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4)
+#define HIGH(X, a) X(a, 5) X(a, 6)
+#define ALL_LOW(X) LOW(X, 0) LOW(X, 1) LOW(X, 2) LOW(X, 3) LOW(X, 4)
+#define ALL_HIGH(X) \
+    HIGH(X, 0)      \
+    HIGH(X, 1)      \
+    HIGH(X, 2)      \
+    HIGH(X, 3)      \
+    HIGH(X, 4)      \
+    LOW(X, 5) HIGH(X, 5) LOW(X, 6) HIGH(X, 6)
+FMO_STATIC_ASSERT(FMO_POINT_ORDERS == 7, "potential/kernel.c: a row and a column for each order")
+
+__attribute__((noinline)) static void potential_any(int NB, int NK, const fmo_point *at,
+                                                    const fmo_point_source *source, int lists,
+                                                    double least, double *V)
+{
+    potential(1, NB, NK, at, source, lists, least, V);
+}
 
 #define KERNEL(NB, NK)                                                                             \
     static void potential_##NB##NK(const fmo_point *at, const fmo_point_source *source, int lists, \
                                    double least, double *V)                                        \
     {                                                                                              \
-        potential(NB, NK, at, source, lists, least, V);                                            \
+        POTENTIAL(NB, NK, at, source, lists, least, V);                                            \
     }
-ALL(KERNEL)
+#define POTENTIAL(...) potential(0, __VA_ARGS__)
+ALL_LOW(KERNEL)
+#undef POTENTIAL
+#define POTENTIAL potential_any
+ALL_HIGH(KERNEL)
+#undef POTENTIAL
 #undef KERNEL
 
 #define ENTRY(NB, NK) [NB][NK] = potential_##NB##NK,
-const fmo_point_kernels FMO_POINT_KERNELS = {{ALL(ENTRY)}};
+const fmo_point_kernels FMO_POINT_KERNELS = {{ALL_LOW(ENTRY) ALL_HIGH(ENTRY)}};

@@ -152,6 +152,8 @@ static fmo_status make(const fmo_basis *basis, const unsigned *group, fmo_produc
     if (g.good) p->pair[p->pair_num].begin = p->product_num;
     if (g.good) g.good = settle(p, g.points);
     p->users = 1;
+    for (int s = 0; s < basis->shell_num; s++)
+        if (basis->shell[s].ang_mom > p->ang_mom) p->ang_mom = basis->shell[s].ang_mom;
     if (g.good) {
         p->centres.basis = NULL; /* the caller may destroy the basis */
         *products = p;

@@ -15,7 +15,11 @@ extern "C" {
 #endif
 
 /* Number of orders: a point has Hermite functions up to an order; group: padding of lists. */
-enum { FMO_POINT_ORDERS = FMO_PAIR_ORDER_MAX + 1, FMO_POINT_GROUP = 8 };
+enum {
+    FMO_POINT_ORDERS = FMO_PAIR_ORDER_MAX + 1,
+    FMO_GPU_POINT_ORDERS = FMO_PAIR_UNROLLED_ORDER_MAX + 1, /* those without f shells */
+    FMO_POINT_GROUP = 8
+};
 
 /* Exponent of a point charge: so large that any other is negligible beside it. */
 #define FMO_POINT_CHARGE 1e30
@@ -51,6 +55,7 @@ struct fmo_products {
     int users; /* reference count: the caller, and distributions still to be made from it; atomic */
     struct fmo_gpu_cache *on_gpu; /* changed atomically */
     fmo_centres centres;
+    int ang_mom; /* the highest of the basis */
     int pair_num, product_num;
     fmo_point_pair *pair; /* [pair_num + 1] */
     fmo_product *product; /* [product_num] */
@@ -114,6 +119,12 @@ fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distributio
 fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
                                const fmo_potential_options *options, fmo_potential_options *o,
                                fmo_error *err);
+
+/* Returns FMO_ERR_UNSUPPORTED if a GPU is asked for and products (NULL: none) or the points of a
+ * distribution (NULL: none) are of shells that it does not compute. */
+fmo_status fmo_potential_check_shells(const char *call, const fmo_potential_options *o,
+                                      const fmo_products *products,
+                                      const fmo_distribution *distribution, fmo_error *err);
 
 /* Converts potentials at the points of products to a matrix. block: workspace for two centres
  * (fmo_centres_largest, squared). */

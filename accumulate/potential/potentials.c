@@ -268,6 +268,11 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
     fmo_status status = fmo_potential_begin(call, jobs, count, options, &o, err);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         status = check_job(call, k, &jobs[k], err);
+    for (size_t k = 0; k < count && status == FMO_OK; k++) {
+        status = fmo_potential_check_shells(call, &o, jobs[k].products, NULL, err);
+        for (size_t s = 0; s < jobs[k].source_num && status == FMO_OK; s++)
+            status = fmo_potential_check_shells(call, &o, NULL, jobs[k].source[s], err);
+    }
     if (status != FMO_OK || !count) return status;
     const int threads = fmo_threads(o.threads);
     running *const all = calloc(count, sizeof *all);
@@ -336,6 +341,9 @@ fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
         if (!jobs[k].a || !jobs[k].b)
             status = fmo_error_set(err, FMO_ERR_ARGUMENT,
                                    "%s: jobs[%zu]: expected two distributions", call, k);
+        else if (fmo_potential_check_shells(call, &o, NULL, jobs[k].a, err) != FMO_OK ||
+                 fmo_potential_check_shells(call, &o, NULL, jobs[k].b, err) != FMO_OK)
+            status = FMO_ERR_UNSUPPORTED;
     if (status != FMO_OK || !count) return status;
     if (o.mode == FMO_MODE_FUSED) return run_on_gpus(count, &o, energies_on_gpu, jobs, err);
     for (size_t k = 0; k < count && status == FMO_OK; k++) {

@@ -1,11 +1,11 @@
-"""A Gaussian basis of s, p and d shells as TREXIO stores it, its analytic overlap, and shuffling.
+"""A Gaussian basis of s, p, d and f shells as TREXIO stores it, its analytic overlap, and shuffling.
 
 chi_i(r) = ao_normalization_i P_i(r) R(r)
 R(r) = shell_factor sum_k prim_factor_k coefficient_k exp(-exponent_k r^2)
 
 with nothing renormalised behind the file's back. P is 1 for s; in a Cartesian file x y z for p and
-xx xy xz yy yz zz for d; in a spherical one z x y (m = 0, +1, -1) and the real solid harmonics of
-m = 0, +1, -1, +2, -2, sqrt(4 pi / 5) r^2 Y_2m. Which function of its shell an AO is follows from
+xx xy xz yy yz zz for d, xxx xxy ... zzz for f; in a spherical one z x y (m = 0, +1, -1) and the real
+solid harmonics of m = 0, +1, -1, +2, -2, ..., sqrt(4 pi / (2 l + 1)) r^l Y_lm. Which function of its shell an AO is follows from
 the order in which the AOs of that shell appear, the only thing the format says about it.
 """
 
@@ -19,35 +19,44 @@ import numpy as np
 from . import DatasetError
 
 SHELL_LETTERS = "spdfghi"
-LARGEST_ANG_MOM = 2
+LARGEST_ANG_MOM = 3
 _X, _Y, _Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 _XX, _XY, _XZ, _YY, _YZ, _ZZ = (2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2)
-_ROOT_3 = 3.0 ** 0.5
+_XXX, _XXY, _XXZ, _XYY, _XYZ = (3, 0, 0), (2, 1, 0), (2, 0, 1), (1, 2, 0), (1, 1, 1)
+_XZZ, _YYY, _YYZ, _YZZ, _ZZZ = (1, 0, 2), (0, 3, 0), (0, 2, 1), (0, 1, 2), (0, 0, 3)
+_ROOT_3, _ROOT_3_8, _ROOT_5_8, _ROOT_15 = 3.0 ** 0.5, 0.375 ** 0.5, 0.625 ** 0.5, 15.0 ** 0.5
 # P by "cartesian" and angular momentum: functions as sums of factor x^i y^j z^k.
 FUNCTIONS = {
     True: tuple(tuple(((1.0, power),) for power in powers) for powers in (
-        ((0, 0, 0),), (_X, _Y, _Z), (_XX, _XY, _XZ, _YY, _YZ, _ZZ))),
+        ((0, 0, 0),), (_X, _Y, _Z), (_XX, _XY, _XZ, _YY, _YZ, _ZZ),
+        (_XXX, _XXY, _XXZ, _XYY, _XYZ, _XZZ, _YYY, _YYZ, _YZZ, _ZZZ))),
     False: ((((1.0, (0, 0, 0)),),),
             (((1.0, _Z),), ((1.0, _X),), ((1.0, _Y),)),
             (((1.0, _ZZ), (-0.5, _XX), (-0.5, _YY)), ((_ROOT_3, _XZ),), ((_ROOT_3, _YZ),),
-             ((0.5 * _ROOT_3, _XX), (-0.5 * _ROOT_3, _YY)), ((_ROOT_3, _XY),)))}
-# Where they stand in libcint and PySCF, which have p as x y z always and d as m = -2 ... 2.
-LIBCINT_PLACE = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
-                 False: ((0,), (2, 0, 1), (2, 3, 1, 4, 0))}
+             ((0.5 * _ROOT_3, _XX), (-0.5 * _ROOT_3, _YY)), ((_ROOT_3, _XY),)),
+            (((1.0, _ZZZ), (-1.5, _XXZ), (-1.5, _YYZ)),
+             ((4.0 * _ROOT_3_8, _XZZ), (-_ROOT_3_8, _XXX), (-_ROOT_3_8, _XYY)),
+             ((4.0 * _ROOT_3_8, _YZZ), (-_ROOT_3_8, _XXY), (-_ROOT_3_8, _YYY)),
+             ((0.5 * _ROOT_15, _XXZ), (-0.5 * _ROOT_15, _YYZ)), ((_ROOT_15, _XYZ),),
+             ((_ROOT_5_8, _XXX), (-3.0 * _ROOT_5_8, _XYY)),
+             ((3.0 * _ROOT_5_8, _XXY), (-_ROOT_5_8, _YYY))))}
+# Where they stand in libcint and PySCF, which have p as x y z always, d as m = -2 ... 2 and f as m = -3 ... 3.
+LIBCINT_PLACE = {True: ((0,), (0, 1, 2), tuple(range(6)), tuple(range(10))),
+                 False: ((0,), (2, 0, 1), (2, 3, 1, 4, 0), (3, 4, 2, 5, 1, 6, 0))}
 
 
 def libcint_factor(l: int, cartesian: bool) -> float:
-    """What libcint multiplies P by: normalised spherical harmonics, and Cartesian d as they are."""
+    """What libcint multiplies P by: normalised spherical harmonics, and Cartesian d and f as they are."""
     return 1.0 if cartesian and l > 1 else float(np.sqrt((2 * l + 1) / (4 * np.pi)))
 
 
 def check_supported(ang_mom: Iterable[int], what: str) -> None:
-    """Refuse shells above d by name."""
+    """Refuse shells above f by name."""
     for shell, l in enumerate(ang_mom):
         if l > LARGEST_ANG_MOM:
             raise DatasetError(
-                f"{what}: shell {shell} is a{'n' if l == 3 else ''} {SHELL_LETTERS[l]} shell: only "
-                "s, p and d shells are supported; choose a smaller basis")
+                f"{what}: shell {shell} is a{'n' if l in (5, 6) else ''} {SHELL_LETTERS[l]} shell: only "
+                "s, p, d and f shells are supported; choose a smaller basis")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 /* forces: the derivative of the two-electron RHF energy with respect to the nuclei, compared with J
- * and K of the same plan, for the systems of `fock` on the CPU. Next: fock.c. */
+ * and K of the same plan, for the systems of `fock` on the GPU or, without one, on the CPU. Next:
+ * fock.c. */
 #include "fock.h"
 #include "driver/base/clock.h"
 #include "driver/base/spread.h"
@@ -10,8 +11,8 @@
 #include <fmo/basis_set.h>
 #include <fmo/gradient.h>
 
-/* Largest number of functions of systems that were not selected by --systems; most builds that are
- * timed. */
+/* Largest number of functions of systems that were not selected by --systems on the CPU, and of
+ * those whose derivative is compared with the CPU's; most builds that are timed. */
 enum { FORCES_NAO = 160, BUILDS_MAX = 1000 };
 
 /* Cutoff of the derivative with which the result is compared, as a share of that of the plan, and
@@ -25,7 +26,9 @@ typedef struct forces_case {
     fmo_fock_options options;
     fmo_dataset *dataset;
     fmo_fock_plan *plan;
-    int nao, nuclei, derivative; /* derivative: whether the runs compute it, or J and K */
+    int nao, nuclei;
+    int derivative;    /* whether the runs compute it, or J and K */
+    double of_J, of_K; /* weights of the two parts of the derivative */
     double *density, *coulomb, *exchange, *gradient, error;
 } forces_case;
 
@@ -39,7 +42,7 @@ static bool failed(const forces_case *c, fmo_status status, const fmo_error *err
 static fmo_gradient_term term_of(const forces_case *c)
 {
     return (fmo_gradient_term){
-        .density = c->density, .coulomb_weight = 1.0, .exchange_weight = 1.0};
+        .density = c->density, .coulomb_weight = c->of_J, .exchange_weight = c->of_K};
 }
 
 static double run_once(void *user, int64_t n)
@@ -56,7 +59,7 @@ static double run_once(void *user, int64_t n)
     return failed(c, status, &err) ? -1.0 : seconds;
 }
 
-/* Compares the derivative with that of a much smaller cutoff. */
+/* Compares the derivative with that of a much smaller cutoff, of small systems on the CPU. */
 static void check(void *user, int64_t n, bench_check *result)
 {
     forces_case *const c = user;
@@ -69,6 +72,7 @@ static void check(void *user, int64_t n, bench_check *result)
     (void)n;
     if (!exact) return;
     options.cutoff *= exact_share;
+    if (c->nao <= FORCES_NAO) options.mode = FMO_MODE_CPU;
     fmo_status status = fmo_fock_plan_create(fmo_dataset_basis(c->dataset), &options, &plan, &err);
     if (status == FMO_OK) status = fmo_fock_gradient(plan, &term, 1, exact, &err);
     fmo_fock_plan_destroy(plan);
@@ -82,14 +86,16 @@ static void check(void *user, int64_t n, bench_check *result)
     free(exact);
 }
 
-/* Returns the median time of builds, as many as the options say after one more; negative after an
- * error. */
-static double time_builds(forces_case *c)
+/* Returns the median time of builds (derivative 0) or derivatives, as many as the options say after
+ * one more; negative after an error. */
+static double time_runs(forces_case *c, int derivative, double of_J, double of_K)
 {
     const bench_options *const o = c->run->options;
     double seconds[BUILDS_MAX], sum = 0.0;
     size_t num = 0;
-    c->derivative = 0;
+    c->derivative = derivative;
+    c->of_J = of_J;
+    c->of_K = of_K;
     if (run_once(c, 1) < 0.0) return -1.0;
     while (num < BUILDS_MAX && (int64_t)num < o->repeat && (num == 0 || sum < o->seconds)) {
         seconds[num] = run_once(c, 1);
@@ -104,23 +110,29 @@ static void measure(forces_case *c)
 {
     bench_run *const run = c->run;
     const bench_task task = {c, 1, 1, 1, NULL, run_once, check};
-    bench_cell cell = bench_cell_make(run, BENCH_ON_CPU, "cpu", NULL, "gradients");
-    const double build = time_builds(c);
-    if (build < 0.0) return;
+    const char *const mode = fmo_mode_name(c->options.mode);
+    bench_cell cell =
+        bench_cell_make(run, run->gpu ? BENCH_ON_GPU : BENCH_ON_CPU, mode, NULL, "gradients");
+    const double build = time_runs(c, 0, 1.0, 1.0), of_J = time_runs(c, 1, 1.0, 0.0);
+    const double of_K = time_runs(c, 1, 0.0, 1.0);
+    if (build < 0.0 || of_J < 0.0 || of_K < 0.0) return;
     snprintf(cell.table, sizeof cell.table, "systems");
     snprintf(cell.row, sizeof cell.row, "%s", c->name);
-    snprintf(cell.column, sizeof cell.column, "cpu");
-    c->derivative = 1;
+    snprintf(cell.column, sizeof cell.column, "%s", mode);
+    c->of_J = 1.0;
     bench_measure(run, &cell, &task);
     if (run->err.status != FMO_OK) return;
     bench_cell *const kept = &run->cell[run->cell_num - 1];
     bench_cell_number(kept, "nao", c->nao);
     bench_cell_number(kept, "cutoff", c->options.cutoff);
     bench_cell_number(kept, "build_seconds", build);
+    bench_cell_number(kept, "of_J_seconds", of_J);
+    bench_cell_number(kept, "of_K_seconds", of_K);
     bench_cell_number(kept, "error_gradient", c->error);
     if (run->options->quiet) return;
-    printf("  %-22s %5d %12.4g %12.4g %8.2f %9.1e%s\n", c->name, c->nao, 1e3 * build,
-           1e3 * kept->median, kept->median / build, c->error, kept->check.wrong ? " WRONG" : "");
+    printf("  %-22s %5d %12.4g %12.4g %8.2f %9.1e %10.4g %10.4g%s\n", c->name, c->nao, 1e3 * build,
+           1e3 * kept->median, kept->median / build, c->error, 1e3 * of_J, 1e3 * of_K,
+           kept->check.wrong ? " WRONG" : "");
     fflush(stdout);
 }
 
@@ -161,18 +173,18 @@ static void run_system(bench_run *run, const char *name, const char *geometry, c
     char path[4096];
     bench_geometry_path(o, geometry, sizeof path, path);
     fmo_fock_options_init(&c.options);
-    c.options.mode = FMO_MODE_CPU;
+    c.options.mode = run->gpu ? FMO_MODE_FUSED : FMO_MODE_CPU;
     c.options.threads = run->threads;
     c.options.cutoff = o->cutoff;
-    if (prepare(&c, path, basis, o->systems ? INT32_MAX : FORCES_NAO)) measure(&c);
+    if (prepare(&c, path, basis, o->systems || run->gpu ? INT32_MAX : FORCES_NAO)) measure(&c);
     fmo_fock_plan_destroy(c.plan);
     fmo_dataset_destroy(c.dataset);
     free(c.density);
     free(c.gradient);
 }
 
-/* Measures the single molecules among the systems of `fock`, the small ones if --systems selects
- * none. */
+/* Measures the single molecules among the systems of `fock`; on the CPU the small ones if --systems
+ * selects none. */
 void bench_forces(bench_run *run)
 {
     const bench_options *const o = run->options;
@@ -186,11 +198,12 @@ void bench_forces(bench_run *run)
 #undef ROW
     };
     if (!o->quiet) {
-        printf("\nforces: J and K, and the derivative of their energy, mode cpu, cutoff %g; times "
+        printf("\nforces: J and K, and the derivative of their energy, mode %s, cutoff %g; times "
                "in ms; errors in hartree/bohr, against cutoff %g\n",
-               o->cutoff, exact_share * o->cutoff);
-        printf("  %-22s %5s %12s %12s %8s %9s\n", "system", "nao", "J and K", "gradient", "ratio",
-               "error");
+               fmo_mode_name(run->gpu ? FMO_MODE_FUSED : FMO_MODE_CPU), o->cutoff,
+               exact_share * o->cutoff);
+        printf("  %-22s %5s %12s %12s %8s %9s %10s %10s\n", "system", "nao", "J and K", "gradient",
+               "ratio", "error", "of J", "of K");
     }
     for (size_t s = 0; s < sizeof systems / sizeof *systems && run->err.status == FMO_OK; s++)
         if (systems[s].fragments == 1 && bench_listed(o->systems, systems[s].name))

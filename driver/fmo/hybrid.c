@@ -52,8 +52,6 @@ typedef struct atom_functions {
     int *ao;
     double *factor;
 } atom_functions;
-FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2,
-                  "hybrid.c: hybrid orbitals are turned as s, p and d functions")
 
 /* Coefficient of element (i, j) of the matrix M in a d function r^T M r. Spherical functions have
  * traceless matrices, on which those of a shell are orthogonal; Cartesian functions span all
@@ -140,6 +138,15 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_subsystem *subsystem,
     atom.p_num = fmo_basis_shell_num(basis, 1);
     atom.d_num = fmo_basis_shell_num(basis, 2);
     atom.count = fmo_basis_ao_num(basis);
+    for (int l = 3; status == FMO_OK && l < FMO_SHELL_KIND_COUNT; l++)
+        if (fmo_basis_shell_num(basis, l) > 0)
+            status =
+                fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                              "a bond is cut at %s, which has %c shells in basis set %s: hybrid "
+                              "orbitals have s, p and d functions; use a basis set without %c "
+                              "shells, or do not cut at this atom",
+                              fmo_element_symbol(s->number[bda]), fmo_shell_letter(l),
+                              fmo_basis_set_name(f->set), fmo_shell_letter(l));
     if (atom.d_num) atom.d_size = (atom.count - atom.s_num - 3 * atom.p_num) / atom.d_num;
     if (status == FMO_OK && (h->function_num != atom.count || h->function_num > FUNCTIONS_MOST))
         status = fmo_error_set(err, FMO_ERR_INPUT,

@@ -12,6 +12,7 @@
 #include "driver/base/tuning.h"
 #include "driver/scf/input.h"
 #include "driver/scf/lockstep.h"
+#include "integrals/shell_from.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -205,6 +206,18 @@ static fmo_status choose_functions(fmo_fragments *f, fmo_error *err)
     return FMO_OK;
 }
 
+/* Leaves a basis with f shells, whose potentials no GPU computes, to the CPU under mode auto. */
+static void leave_f_to_cpu(const fmo_basis *basis, fmo_mode wanted, fmo_fragments *f)
+{
+    fmo_fock_options *fock = &f->o.scf.fock;
+    if (!basis || wanted != FMO_MODE_AUTO || fock->mode != FMO_MODE_FUSED) return;
+    const int high_l = fmo_basis_shell_from(basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    if (high_l < 0) return;
+    fock->mode = FMO_MODE_CPU;
+    snprintf(f->result->mode_reason, sizeof f->result->mode_reason,
+             "potentials of %c shells are computed on the CPU", fmo_shell_letter(high_l));
+}
+
 /* Chooses mode and threads for all fragments; rank 0 chooses the mode for all ranks. */
 static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 {
@@ -216,9 +229,11 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
     fmo_status status = FMO_OK;
     for (int a = 0; a < s->atom_num; a++) electrons += s->number[a];
     (void)fmo_dataset_create(&whole, f->set, -(electrons % 2), &all, NULL);
+    const fmo_mode wanted = fock->mode;
     if (fmo_fragment_is_first(f))
         status = fmo_fock_choose_mode(fmo_dataset_basis(all), fock, &fock->mode,
                                       f->result->mode_reason, err);
+    if (status == FMO_OK) leave_f_to_cpu(fmo_dataset_basis(all), wanted, f);
     fmo_dataset_destroy(all);
     status = fmo_fragment_agree(f, status, err);
     f->threads = f->threads_cpu = f->threads_first = threads_of_all(f);

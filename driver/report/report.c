@@ -268,7 +268,9 @@ static void print_forces(const driver_options *options, const driver_result *res
         fprintf(stream, "  %5d %-4s %16.10f %16.10f %16.10f\n", i + 1,
                 fmo_element_symbol(ghost ? 0 : number), -g[0], -g[1], -g[2]);
     }
-    if (scf->mode != FMO_MODE_CPU)
+    if (scf->mode == FMO_MODE_FUSED)
+        fprintf(stream, "  forces: two-electron part on the GPU, the rest on the CPU\n");
+    else if (scf->mode != FMO_MODE_CPU)
         fprintf(stream, "  forces were computed on the CPU, which mode %s uses for them\n",
                 fmo_mode_name(scf->mode));
 }

@@ -369,7 +369,7 @@ static uint64_t call_digest(const fmo_scf_job *jobs, size_t count, const fmo_scf
     driver_hash(&sum, &count, sizeof count);
     for (size_t k = 0; k < count; k++) {
         const int64_t one[] = {(int64_t)fmo_scf_job_functions(&jobs[k]), jobs[k].input.electron_num,
-                               jobs[k].input.multiplicity};
+                               jobs[k].input.multiplicity, (int64_t)jobs[k].input.charge_num};
         driver_hash(&sum, one, sizeof one);
     }
     return sum;

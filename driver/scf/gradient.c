@@ -15,6 +15,7 @@
 #include "driver/base/clock.h"
 #include "driver/scf/input.h"
 #include "driver/scf/scf_internal.h"
+#include "integrals/shell_from.h"
 
 /* A core Hamiltonian of the caller's is taken for that of the basis if it differs by at most this
  * much, relative to its largest element: files have it to about ten digits. */
@@ -89,14 +90,21 @@ static fmo_status make_weighted(const fmo_scf_options *o, const fmo_scf_result *
     return status;
 }
 
-/* Computes the two-electron part on the CPU, with a plan of its own that keeps no integrals. */
+/* Computes the two-electron part in mode fused if that is the result's and the basis has no f
+ * shells, else on the CPU, with a plan of its own that keeps no integrals. */
 static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o,
                                const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
 {
     fmo_fock_plan *plan = NULL;
     fmo_fock_options fock;
     fmo_fock_options_init(&fock);
-    fock.mode = FMO_MODE_CPU;
+    const int high_l = fmo_basis_shell_from(in->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    fock.mode = r->mode == FMO_MODE_FUSED && high_l < 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    fock.coulomb = FMO_COULOMB_DIRECT;
+    if (fock.mode == FMO_MODE_FUSED) {
+        fock.device = o->fock.device_num ? o->fock.devices[0] : o->fock.device;
+        fock.stream = o->fock.stream;
+    }
     fock.cutoff = o->fock.cutoff;
     fock.threads = o->fock.threads;
     fock.memory = o->fock.memory;
@@ -120,7 +128,8 @@ static int spins_of(const fmo_scf_result *r)
 
 /* Checks the result, and adds up the parts. */
 fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *options,
-                            const fmo_scf_result *result, double *gradient, fmo_error *err)
+                            const fmo_scf_result *result, double *gradient, double *charge_gradient,
+                            fmo_error *err)
 {
     static const char call[] = "fmo_scf_gradient";
     fmo_scf_options defaults;
@@ -148,7 +157,8 @@ fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *o
     const size_t components = 3 * (size_t)fmo_basis_nucleus_num(input->basis);
     gradient_work w = {.size = (size_t)result->nao * (size_t)result->nao,
                        .spins = spins_of(result)};
-    double *const memory = malloc((4 * w.size + 2 * components) * sizeof *memory);
+    const size_t of_charges = 3 * input->charge_num;
+    double *const memory = malloc((4 * w.size + 3 * components + of_charges) * sizeof *memory);
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
     w.spin[0] = memory;
     w.spin[1] = memory + w.size;
@@ -156,13 +166,21 @@ fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *o
     w.product = memory + 3 * w.size;
     w.two_electron = memory + 4 * w.size;
     double *const one_electron = w.two_electron + components;
+    double *const attraction = one_electron + components, *const charges = attraction + components;
+    memset(attraction, 0, components * sizeof *attraction);
     status = make_weighted(o, result, &w, err);
     if (status == FMO_OK)
         status =
             fmo_one_electron_gradient(input->basis, result->density, w.weighted, one_electron, err);
+    if (status == FMO_OK && input->charge_num)
+        status = fmo_charge_attraction_gradient(input->basis, result->density, input->charge_num,
+                                                input->charge, input->charge_coord, attraction,
+                                                charges, err);
     if (status == FMO_OK) status = two_electron(input, o, result, &w, err);
     for (size_t k = 0; status == FMO_OK && k < components; k++)
-        gradient[k] = one_electron[k] + w.two_electron[k];
+        gradient[k] = one_electron[k] + attraction[k] + w.two_electron[k];
+    if (status == FMO_OK && charge_gradient)
+        memcpy(charge_gradient, charges, of_charges * sizeof *charges);
     free(memory);
     return status;
 }
@@ -177,9 +195,13 @@ fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
     const double start = driver_seconds();
     const size_t nuclei = (size_t)fmo_basis_nucleus_num(in->basis);
     double *const gradient = malloc(3 * nuclei * sizeof *gradient);
-    if (!gradient) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
-    const fmo_status status = fmo_scf_gradient(in, o, r, gradient, err);
+    double *const charges = in->charge_num ? malloc(3 * in->charge_num * sizeof *charges) : NULL;
+    const fmo_status status = gradient && (charges || !in->charge_num)
+                                  ? fmo_scf_gradient(in, o, r, gradient, charges, err)
+                                  : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
     if (status == FMO_OK) {
+        r->charge_num = in->charge_num;
+        r->charge_gradient = charges;
         r->nucleus_num = (int)nuclei;
         r->nuclear_gradient = gradient;
         r->forces_seconds = driver_seconds() - start;
@@ -187,6 +209,7 @@ fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
         return FMO_OK;
     }
     free(gradient);
+    free(charges);
     fmo_scf_result_destroy(r);
     *result = NULL;
     return status;

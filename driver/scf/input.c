@@ -1,5 +1,7 @@
 /* The input of an SCF: names, defaults, checks and hash of its options, checks of the molecule,
  * functions of norm 1, and the notice about a loose cutoff. */
+#include <fmo/one_electron.h>
+
 #include "base/names.h"
 #include "driver/base/hash.h"
 #include "driver/scf/input.h"
@@ -169,7 +171,14 @@ static fmo_status check_spin(const fmo_scf_input *in, const fmo_scf_options *o, 
     return FMO_OK;
 }
 
-/* Checks options, number of electrons, nuclear repulsion, field and projector of an input. */
+double fmo_scf_nuclear_energy(const fmo_scf_input *in)
+{
+    return in->nuclear_repulsion +
+           fmo_charge_repulsion(in->basis, in->charge_num, in->charge, in->charge_coord);
+}
+
+/* Checks options, number of electrons, nuclear repulsion, point charges, field and projector of an
+ * input. */
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err)
 {
     const int n = fmo_basis_ao_num(in->basis);
@@ -193,6 +202,15 @@ fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o
     if (!isfinite(in->nuclear_repulsion))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "no finite nuclear repulsion: do two nuclei coincide?");
+    if (in->charge_num && (!in->charge || !in->charge_coord))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%zu point charges without values or places: charge and charge_coord "
+                             "must not be NULL",
+                             in->charge_num);
+    if (!isfinite(fmo_scf_nuclear_energy(in)))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "no finite energy of nuclei and point charges: is a charge on a "
+                             "nucleus?");
     const fmo_status status = check_matrix("field", in->field, (size_t)n, err);
     return status == FMO_OK ? check_matrix("projector", in->projector, (size_t)n, err) : status;
 }

@@ -27,6 +27,10 @@ static inline int fmo_scf_channels(const fmo_scf_input *in, const fmo_scf_option
     return in->multiplicity > 1 || o->unrestricted ? 2 : 1;
 }
 
+/* Energy of the nuclei with each other and with point charges, hartree; infinite if two of them
+ * coincide. */
+double fmo_scf_nuclear_energy(const fmo_scf_input *in);
+
 /* ---- functions of norm 1 ----
  * SCFs use functions of norm 1, whatever the norms of the caller's functions, so that thresholds do
  * not depend on the normalisation: chi_i = norm_i times the normalised function i. */

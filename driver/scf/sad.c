@@ -1,7 +1,7 @@
 /* Superposition of atomic densities. Each distinct atom has an SCF of its own in its own shells;
  * the functions of each angular momentum are treated separately, and the electrons of the neutral
  * ground state are spread evenly over the functions of a shell, so that density and Fock matrix
- * stay spherical. In a basis with Cartesian d functions the atom uses the five spherical ones of
+ * stay spherical. In a basis with Cartesian d and f functions the atom uses the spherical ones of
  * each shell: xx + yy + zz stays empty. Source: Van Lenthe et al., J. Comput. Chem. 27, 926
  * (2006). */
 #include <fmo/one_electron.h>
@@ -23,19 +23,20 @@ static const double atom_gradient = 1e-6; /* sufficient for a guess */
 
 /* Distributes the electrons of a neutral atom over angular momenta, in the order in which shells
  * fill (electrons in shells of unsupported kinds are dropped), with the exceptions in which d
- * shells take electrons from the s shell above. Ground states: A. Kramida, Yu. Ralchenko, J.
- * Reader, NIST ASD Team, Atomic Spectra Database. */
+ * shells take electrons from the s shell above or from the f shell. Ground states: A. Kramida, Yu.
+ * Ralchenko, J. Reader, NIST ASD Team, Atomic Spectra Database. */
 static void ground_state(double charge, double electrons[CHANNELS])
 {
     static const struct {
         int l, capacity;
     } filling[] = {{0, 2}, {0, 2},  {1, 6}, {0, 2}, {1, 6},  {0, 2},  {2, 10}, {1, 6},
                    {0, 2}, {2, 10}, {1, 6}, {0, 2}, {3, 14}, {2, 10}, {1, 6},  {0, 2}};
+    enum { S = 0, D = 2, F = 3 };
     static const struct {
-        int charge, from_s_to_d;
-    } irregular[] = {{24, 1}, {29, 1}, {41, 1}, {42, 1}, {44, 1},
-                     {45, 1}, {46, 2}, {47, 1}, {78, 1}, {79, 1}};
-    enum { S = 0, D = 2 };
+        int charge, from, to_d;
+    } irregular[] = {{24, S, 1}, {29, S, 1}, {41, S, 1}, {42, S, 1}, {44, S, 1},
+                     {45, S, 1}, {46, S, 2}, {47, S, 1}, {57, F, 1}, {58, F, 1},
+                     {64, F, 1}, {78, S, 1}, {79, S, 1}};
     double left = fmax(0.0, charge);
     for (int l = 0; l < CHANNELS; l++) electrons[l] = 0.0;
     for (size_t k = 0; k < sizeof filling / sizeof filling[0]; k++) {
@@ -44,9 +45,9 @@ static void ground_state(double charge, double electrons[CHANNELS])
         left -= here;
     }
     for (size_t k = 0; k < sizeof irregular / sizeof irregular[0]; k++) {
-        const int moved = charge == irregular[k].charge ? irregular[k].from_s_to_d : 0;
-        electrons[S] -= moved;
-        electrons[D] += moved;
+        if (charge != irregular[k].charge) continue;
+        electrons[irregular[k].from] -= irregular[k].to_d;
+        electrons[D] += irregular[k].to_d;
     }
 }
 

@@ -29,6 +29,7 @@ void fmo_scf_result_destroy(fmo_scf_result *r)
     free(r->spin_density);
     free(r->fock_beta);
     free(r->nuclear_gradient);
+    free(r->charge_gradient);
     free(r);
 }
 
@@ -299,7 +300,7 @@ static fmo_status begin(running *c, fmo_error *err)
     s->occupied[1] = c->input->electron_num - s->occupied[0];
     c->r->occupied_num = s->occupied[0];
     c->r->occupied_beta_num = s->channels > 1 ? s->occupied[1] : 0;
-    s->nuclear_repulsion = c->input->nuclear_repulsion;
+    s->nuclear_repulsion = fmo_scf_nuclear_energy(c->input);
     fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, s->n, o->energy_convergence,
                         c->r->notice, sizeof c->r->notice);
     const fmo_status status = fmo_scf_open(c->input, o, c->shared, s, c->r, err);

@@ -138,8 +138,9 @@ typedef struct fmo_scf_options {
                        to the cutoff, so it differs from 1/2 Tr D (H + F) in the last digits. 0, the
                        default: both are accurate to the cutoff. No effect on SCFs that run in one
                        thread block of a GPU, which keep all integrals */
-    int forces; /**< 1: also compute the derivative of the energy with respect to the nuclei, on the
-                   CPU in every mode; the orbital gradient is then reduced to 1e-6 hartree unless
+    int forces; /**< 1: also compute the derivative of the energy with respect to the nuclei, its
+                   two-electron part on the GPU in mode fused and all else on the CPU in every mode;
+                   the orbital gradient is then reduced to 1e-6 hartree unless
                    gradient_aim is set, and loose_fock has no effect. 0, the default: not. Not with
                    a field, a projector or a core Hamiltonian other than the basis':
                    FMO_ERR_UNSUPPORTED */
@@ -189,6 +190,11 @@ typedef struct fmo_scf_input {
     const double
         *spin_density; /**< open shells with FMO_SCF_GUESS_READ: D_alpha - D_beta, [nao][nao];
                           NULL: the density is divided among the spins in proportion */
+    /** Point charges in whose field the molecule is, not of its nuclei: their energy with electrons
+     * and nuclei is part of the energy, that among themselves is not. */
+    size_t charge_num;          /**< number of charges; 0: none */
+    const double *charge;       /**< [charge_num] e */
+    const double *charge_coord; /**< [charge_num][3] bohr */
 } fmo_scf_input;
 
 /** The last state, converged or not. Matrices are row-major, in the caller's AO order, in
@@ -227,7 +233,7 @@ typedef struct fmo_scf_result {
     double *density;          /**< [nao][nao], the density to which the energy belongs */
     double *fock;             /**< [nao][nao], the Fock matrix of that density */
     double *overlap;          /**< [nao][nao] */
-    double *core_hamiltonian; /**< [nao][nao], including field and projector */
+    double *core_hamiltonian; /**< [nao][nao], including field, projector and point charges */
     /** UHF: 1, and then the arrays above are those of alpha orbitals, fock is that of alpha
      * electrons, and those below belong to beta; density is the sum. Otherwise 0 and NULL. */
     int unrestricted;
@@ -245,6 +251,9 @@ typedef struct fmo_scf_result {
     int nucleus_num;             /**< number of nuclei of nuclear_gradient; 0 without forces */
     double *nuclear_gradient; /**< [nucleus_num][3] hartree/bohr, with options.forces if the SCF has
                                  converged; otherwise NULL. Forces are its negative */
+    size_t charge_num;        /**< number of point charges of charge_gradient; 0 without forces */
+    double *charge_gradient; /**< [charge_num][3] hartree/bohr, likewise, with respect to the places
+                                of the point charges; NULL without any */
     /** Lowest eigenvalue of the real orbital Hessian (A + B), hartree: of RHF that of singlets, of
      * UHF that of rotations of both spins. NaN if the stability was not checked or there are no
      * virtual orbitals. */
@@ -290,13 +299,17 @@ FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowe
 
 /** Computes the derivative of the energy of a converged SCF with respect to the nuclei, as with
  * options.forces, from the result's density and Fock matrix (of UHF those of both spins). Its error
- * is proportional to the orbital gradient of the result. The two-electron part runs on the CPU.
- * @param[in] options cutoff, threads and memory count; NULL: defaults
+ * is proportional to the orbital gradient of the result. The two-electron part runs on
+ * the GPU if the result's mode is fused.
+ * @param[in] options cutoff, threads, memory, device and stream count; NULL: defaults
  * @param[out] gradient [nucleus_num of the basis][3] hartree/bohr; untouched on error
+ * @param[out] charge_gradient [charge_num of the input][3], with respect to the places of the point
+ *   charges, likewise; NULL: not returned
  * @return FMO_OK, FMO_ERR_CHECK (the SCF has not converged), FMO_ERR_UNSUPPORTED (a field, a
  *   projector or a core Hamiltonian other than the basis'), FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *options,
-                                    const fmo_scf_result *result, double *gradient, fmo_error *err);
+                                    const fmo_scf_result *result, double *gradient,
+                                    double *charge_gradient, fmo_error *err);
 
 /** One molecule of a batch and its result. Zero it before setting fields. */
 typedef struct fmo_scf_job {
@@ -335,7 +348,7 @@ FMO_API fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count,
                                      const fmo_scf_options *options, fmo_error *err);
 
 /** Computes the superposition of atomic densities: each distinct atom has a spherically averaged,
- * fractionally occupied SCF of its own (s, p and d shells filled as in the neutral ground state).
+ * fractionally occupied SCF of its own (shells filled as in the neutral ground state).
  * @param[out] density  [nao][nao], block-diagonal, caller's AO order
  * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY
  * Source: Almlof, Faegri and Korsell (1982); Van Lenthe et al., J. Comput. Chem. 27, 926 (2006) */

@@ -161,6 +161,18 @@ void fmo_scf_add_matrix(size_t n, const double *M, double *H)
         for (size_t j = 0; j < n; j++) H[i * n + j] += 0.5 * (M[i * n + j] + M[j * n + i]);
 }
 
+/* Adds the potential of the point charges. */
+static fmo_status add_charges(const fmo_scf_input *in, size_t n, double *H, fmo_error *err)
+{
+    double *V = malloc(n * n * sizeof *V);
+    if (!V) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the field of point charges");
+    const fmo_status status =
+        fmo_charge_attraction(in->basis, in->charge_num, in->charge, in->charge_coord, V, err);
+    if (status == FMO_OK) fmo_scf_add_matrix(n, V, H);
+    free(V);
+    return status;
+}
+
 /* Arguments of functions that run on the host. */
 typedef struct host_work {
     const fmo_scf_input *in;
@@ -182,6 +194,7 @@ static void one_electron(void *user)
     else if (w->overlap != w->r->overlap)
         memcpy(w->r->overlap, w->overlap, n * n * sizeof *w->overlap);
     if (w->status == FMO_OK) w->status = core_hamiltonian(in, n * n, H, &w->err);
+    if (w->status == FMO_OK && in->charge_num) w->status = add_charges(in, n, H, &w->err);
     if (w->status != FMO_OK) return;
     fmo_scf_add_matrix(n, in->field, H);
 }

@@ -1,4 +1,4 @@
-/* Boys function F_0..F_M, with a relative error of 1e-14 (1.1e-14 for M = 8) for every T >= 0.
+/* Boys function F_0..F_M, with a relative error of 1e-14 for every T >= 0.
  * Small T: F_M from a polynomial per interval of width 1/20, the lower orders by downward
  * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), with all terms positive. From fmo_boys_far(M)
  * on: the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below
@@ -15,7 +15,8 @@
 #define FMO_BOYS_FAR_TABLE(X) FMO_BOYS_FAR_LOW(X) FMO_BOYS_FAR_HIGH(X)
 #define FMO_BOYS_FAR_LOW(X) \
     X(0, 32) X(1, 36) X(2, 40) X(3, 43) X(4, 45) X(5, 48) X(6, 51) X(7, 53) X(8, 55)
-#define FMO_BOYS_FAR_HIGH(X) X(9, 57) X(10, 59) X(11, 61) X(12, 63)
+#define FMO_BOYS_FAR_HIGH(X) \
+    X(9, 57) X(10, 59) X(11, 61) X(12, 63) X(13, 65) X(14, 67) X(15, 69) X(16, 71)
 
 #define FMO_BOYS_FAR_ROW(order, T) (order) == FMO_ERI_ORDER_MAX ? (T):
 enum {

@@ -6,21 +6,23 @@
 #ifndef FMO_BOYS_LANES_H
 #define FMO_BOYS_LANES_H
 
-/* The intervals end at T = 45 for orders up to FMO_BOYS_LANES_LOW, at 60 for higher orders. */
+/* The intervals end at T = 15 units: 45 for orders up to FMO_BOYS_LANES_LOW, 60 for orders up to
+ * FMO_BOYS_LANES_MIDDLE, 75 for higher orders. */
 enum {
     FMO_BOYS_LANES_LOW = 4,
-    FMO_BOYS_LANES_LOW_UNIT = 3,
-    FMO_BOYS_LANES_HIGH_UNIT = 4,
+    FMO_BOYS_LANES_MIDDLE = 10,
+    FMO_BOYS_LANES_UNITS = 3, /* kinds of intervals: 0, 1, 2, with units of 3, 4, 5 */
     FMO_BOYS_LANES_INTERVALS = 16,
     /* 12 + M terms are used: relative error 2e-15 at most */
     FMO_BOYS_LANES_TERMS = 12 + FMO_BOYS_ORDER_MAX
 };
-#define FMO_BOYS_LANES_UNIT(M) \
-    ((M) <= FMO_BOYS_LANES_LOW ? FMO_BOYS_LANES_LOW_UNIT : FMO_BOYS_LANES_HIGH_UNIT)
+#define FMO_BOYS_LANES_KIND(M)       (((M) > FMO_BOYS_LANES_LOW) + ((M) > FMO_BOYS_LANES_MIDDLE))
+#define FMO_BOYS_LANES_UNIT_OF(kind) (3 + (kind))
+#define FMO_BOYS_LANES_UNIT(M)       FMO_BOYS_LANES_UNIT_OF(FMO_BOYS_LANES_KIND(M))
 
 typedef struct fmo_boys_lanes_table {
-    double middle[2][FMO_BOYS_LANES_INTERVALS]; /* for low orders; for high orders */
-    double root[FMO_BOYS_LANES_INTERVALS];      /* 2^(-k/16) */
+    double middle[FMO_BOYS_LANES_UNITS][FMO_BOYS_LANES_INTERVALS];
+    double root[FMO_BOYS_LANES_INTERVALS]; /* 2^(-k/16) */
     /* coefficients of (T - middle)^term */
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
 } fmo_boys_lanes_table;
@@ -40,7 +42,7 @@ FMO_HD __m512d fmo_boys_look_up(const double *table, __m512i index)
     return _mm512_permutex2var_pd(_mm512_load_pd(table), index, _mm512_load_pd(table + 8));
 }
 
-/* exp(-T) for 0 <= T <= 60. */
+/* exp(-T) for 0 <= T <= 75. */
 FMO_HD fmo_real fmo_boys_exp_lanes(fmo_real T)
 {
     const double magic = 0x1.8p52;
@@ -67,7 +69,7 @@ FMO_HD void fmo_boys_near(fmo_real T, int M, fmo_real *F_M, fmo_real *exp_T)
     const __m512i index =
         _mm512_srli_epi64((__m512i)(T * (1.0 / FMO_BOYS_LANES_UNIT(M)) + 1.0), 50);
     const fmo_real d =
-        T - (fmo_real)fmo_boys_look_up(fmo_boys_lanes.middle[M > FMO_BOYS_LANES_LOW], index);
+        T - (fmo_real)fmo_boys_look_up(fmo_boys_lanes.middle[FMO_BOYS_LANES_KIND(M)], index);
     /* Even and odd powers are summed separately, in two short dependency chains. */
     const fmo_real d2 = d * d;
     fmo_real f[2];

@@ -57,12 +57,10 @@ static void write_lanes(FILE *out)
     static long double row[FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
     long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX], half;
     fprintf(out, "/* middles; 2^(-k/16); [order][term][interval] */\n{");
-    for (int high = 0; high < 2; high++) {
+    for (int kind = 0; kind < FMO_BOYS_LANES_UNITS; kind++) {
         fprintf(out, "{");
         for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++)
-            fprintf(out, "%.17Lg,",
-                    lanes_interval(high ? FMO_BOYS_LANES_HIGH_UNIT : FMO_BOYS_LANES_LOW_UNIT, m,
-                                   &half));
+            fprintf(out, "%.17Lg,", lanes_interval(FMO_BOYS_LANES_UNIT_OF(kind), m, &half));
         fprintf(out, "},\n");
     }
     fprintf(out, "},\n{");
@@ -97,12 +95,29 @@ static uint64_t upper_half(double x)
     return (bits + 0x80000000u) >> 32;
 }
 
-static double two_halves(double upper, double lower)
+static double of_bits(uint64_t bits)
 {
-    const uint64_t bits = upper_half(upper) << 32 | upper_half(lower);
-    double both;
-    memcpy(&both, &bits, sizeof both);
-    return both;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Rounds coefficients 4 and 5 to upper halves of doubles. The rest times d^4 (d^5) goes to the
+ * lower coefficients, but for a Chebyshev polynomial, which has 1/8 (1/16) of its size on the
+ * interval. */
+static void round_high_terms(long double half, long double *c)
+{
+    const long double h2 = half * half;
+    long double rest[2];
+    for (int k = 4; k < 6; k++) {
+        const long double rounded = of_bits(upper_half((double)c[k]) << 32);
+        rest[k - 4] = c[k] - rounded;
+        c[k] = rounded;
+    }
+    c[0] -= rest[0] * h2 * h2 / 8;
+    c[1] -= rest[1] * h2 * h2 * 5 / 16;
+    c[2] += rest[0] * h2;
+    c[3] += rest[1] * h2 * 5 / 4;
 }
 
 /* Writes the table of boys.h, row by row. */
@@ -119,9 +134,11 @@ static void write_rows(FILE *out)
             const long double T0 = row * (long double)(1.0 / FMO_BOYS_PER_UNIT);
             values(FMO_BOYS_TERMS, order, T0, x, y);
             interpolate(FMO_BOYS_TERMS, x, y, c);
+            round_high_terms(half, c);
             fprintf(out, "{%.17Lg,", exp(-T0));
             for (int k = 0; k < 4; k++) fprintf(out, "%.17Lg,", c[k]);
-            fprintf(out, "%a},\n", two_halves((double)c[4], (double)c[5]));
+            fprintf(out, "%a},\n",
+                    of_bits(upper_half((double)c[4]) << 32 | upper_half((double)c[5])));
         }
         fprintf(out, "},\n");
     }

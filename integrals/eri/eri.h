@@ -5,8 +5,8 @@
 
 #include <fmo/eri_class.h>
 #include "integrals/tables.h"
-/* One header for the arithmetic of each class of s and p shells, and one for all others. If the
- * compiler misses eri_xxxx_acc of a new class, it belongs here. */
+/* One header for the arithmetic of each class of s and p shells, and one for all others, without f
+ * shells and with them. If the compiler misses eri_xxxx_acc of a new class, it belongs here. */
 #include "integrals/eri/eri_ssss.h"
 #include "integrals/eri/eri_psss.h"
 #include "integrals/eri/eri_psps.h"
@@ -14,22 +14,12 @@
 #include "integrals/eri/eri_ppps.h"
 #include "integrals/eri/eri_pppp.h"
 #include "integrals/eri/eri_md.h"
+#if !defined(__CUDACC__)
+#include "integrals/eri/eri_any.h"
+#endif
 
-/* The largest number of accumulators of a class. */
-union fmo_eri_accumulators {
-#define ROW(e, name, ...) char name[eri_##name##_acc];
-    FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-};
-enum { FMO_ERI_ACCUMULATORS_MAX = sizeof(union fmo_eri_accumulators) };
-
-/* The largest number of H(p|cd) of a McMurchie-Davidson class (eri_md.h). */
-union fmo_md_hermites {
-#define ROW(e, name, ...) char name[eri_##name##_hermite];
-    FMO_ERI_HIGH_L_TABLE(ROW)
-#undef ROW
-};
-enum { FMO_MD_HERMITE_MAX = sizeof(union fmo_md_hermites) };
+/* The largest number of H(p|cd) of a class: that of the class of the highest shells. */
+enum { FMO_MD_HERMITE_MAX = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) * FMO_PAIR_PRODUCTS_MAX };
 
 /* A contracted shell pair in memory: prim_num records of FMO_PAIR_FIELDS doubles. */
 typedef struct fmo_pair_view {

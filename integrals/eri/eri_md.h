@@ -1,5 +1,5 @@
-/* The classes with d shells (FMO_ERI_HIGH_L_TABLE) by the recursions of McMurchie and Davidson, J.
- * Comput. Phys. 26, 218 (1978):
+/* The classes with d shells (FMO_ERI_HIGH_L_TABLE; those with f shells: eri_any.h) by the
+ * recursions of McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978):
  *
  *    R_tuv     Hermite integrals between the two products, to order L
  *    H(p|cd)  += sum_q E^cd_q (-1)^q R_(p+q)   p, q: Hermite functions of bra and ket
@@ -44,10 +44,9 @@ FMO_HD int fmo_md_power(int l, int c, int x)
 FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "eri_md.h: fmo_md_power knows f shells at most")
 
 /* Largest number of terms of one product: the order of the pair divided over x, y and z. */
-enum {
-    FMO_MD_TERMS_MAX = (FMO_PAIR_ORDER_MAX / 3 + 1) * ((FMO_PAIR_ORDER_MAX + 1) / 3 + 1) *
-                       ((FMO_PAIR_ORDER_MAX + 2) / 3 + 1)
-};
+#define FMO_MD_TERMS_OF(order) \
+    (((order) / 3 + 1) * (((order) + 1) / 3 + 1) * (((order) + 2) / 3 + 1))
+enum { FMO_MD_TERMS_MAX = FMO_MD_TERMS_OF(FMO_PAIR_ORDER_MAX) };
 
 /* Computes R_tuv, t + u + v <= L, in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m
  * F_m, level by level, in place: each new value uses values one and two orders lower from the level
@@ -104,10 +103,12 @@ FMO_HD void fmo_md_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 FMO_HD void fmo_md_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                          double odd, fmo_real *term)
 {
-    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+    enum { POWERS = FMO_UNROLLED_ANG_MOM_MAX + 1 }; /* d shells at most: the array is initialised */
+    fmo_real E[3][POWERS][POWERS][2 * POWERS - 1];
     memset(E, 0, sizeof E); /* unused elements; avoids compiler warnings */
     FMO_MD_UNROLL
-    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
+    for (int x = 0; x < 3; x++)
+        fmo_hermite_expand_in(POWERS, la, lb, PA[x], PA[x] + AB[x], half, E[x][0][0]);
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {
         for (int b = 0; b < FMO_CARTESIAN(lb); b++) {
             const int ax = fmo_md_power(la, a, 0), bx = fmo_md_power(lb, b, 0);
@@ -207,19 +208,38 @@ FMO_HD void fmo_md_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z
     }
 }
 
-/* Defines every class of the table. Each term counts as two operations, including those of R_tuv
- * and H; the work for a primitive of the bra is counted with each quartet. */
+/* Constants of a class. Each term counts as two operations, including those of R_tuv and H; the
+ * work for a primitive of the bra is counted with each quartet. */
+#define FMO_MD_CONSTANTS(name, li, lj, lk, ll)                                                 \
+    eri_##name##_acc =                                                                         \
+        FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll),         \
+    eri_##name##_hermite = FMO_HERMITE_COUNT(li + lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll), \
+    eri_##name##_prim_flop =                                                                   \
+        2 * ((li + lj + lk + ll + 4) * FMO_HERMITE_COUNT(li + lj + lk + ll) / 4 +              \
+             FMO_HERMITE_COUNT(li + lj) * FMO_MD_TERMS(lk, ll) +                               \
+             FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll) * FMO_MD_TERMS(li, lj)),                    \
+    eri_##name##_finish_flop = 0
+
+/* The functions of a class that eri_common.h describes, from eri_xxxx_ket and eri_xxxx_bra. */
+#define FMO_MD_WHOLE(name)                                                                       \
+    FMO_HD void eri_##name##_prim(const fmo_prim_quartet *z, fmo_real *acc)                      \
+    {                                                                                            \
+        fmo_real H[eri_##name##_hermite];                                                        \
+        for (int k = 0; k < eri_##name##_hermite; k++) H[k] = fmo_set(0.0);                      \
+        eri_##name##_ket(z, H);                                                                  \
+        eri_##name##_bra(z, H, acc);                                                             \
+    }                                                                                            \
+    FMO_HD void eri_##name##_finish(const fmo_real *AB, const fmo_real *CD, const fmo_real *acc, \
+                                    fmo_real *eri)                                               \
+    {                                                                                            \
+        (void)AB;                                                                                \
+        (void)CD;                                                                                \
+        for (int k = 0; k < eri_##name##_acc; k++) eri[k] = acc[k];                              \
+    }
+
+/* Defines every class of the table. */
 #define FMO_MD_CLASS(e, name, li, lj, lk, ll, bra, ket)                                            \
-    enum {                                                                                         \
-        eri_##name##_acc =                                                                         \
-            FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll),         \
-        eri_##name##_hermite = FMO_HERMITE_COUNT(li + lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll), \
-        eri_##name##_prim_flop =                                                                   \
-            2 * ((li + lj + lk + ll + 4) * FMO_HERMITE_COUNT(li + lj + lk + ll) / 4 +              \
-                 FMO_HERMITE_COUNT(li + lj) * FMO_MD_TERMS(lk, ll) +                               \
-                 FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll) * FMO_MD_TERMS(li, lj)),                    \
-        eri_##name##_finish_flop = 0                                                               \
-    };                                                                                             \
+    enum { FMO_MD_CONSTANTS(name, li, lj, lk, ll) };                                               \
     FMO_HD_ONCE void eri_##name##_ket(const fmo_prim_quartet *z, fmo_real *H)                      \
     {                                                                                              \
         fmo_real r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)];   \
@@ -231,20 +251,7 @@ FMO_HD void fmo_md_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z
         fmo_real term[FMO_MD_TERMS(li, lj)];                                                       \
         fmo_md_bra(li, lj, lk, ll, z, term, H, acc);                                               \
     }                                                                                              \
-    FMO_HD void eri_##name##_prim(const fmo_prim_quartet *z, fmo_real *acc)                        \
-    {                                                                                              \
-        fmo_real H[eri_##name##_hermite];                                                          \
-        for (int k = 0; k < eri_##name##_hermite; k++) H[k] = fmo_set(0.0);                        \
-        eri_##name##_ket(z, H);                                                                    \
-        eri_##name##_bra(z, H, acc);                                                               \
-    }                                                                                              \
-    FMO_HD void eri_##name##_finish(const fmo_real *AB, const fmo_real *CD, const fmo_real *acc,   \
-                                    fmo_real *eri)                                                 \
-    {                                                                                              \
-        (void)AB;                                                                                  \
-        (void)CD;                                                                                  \
-        for (int k = 0; k < eri_##name##_acc; k++) eri[k] = acc[k];                                \
-    }
+    FMO_MD_WHOLE(name)
 FMO_ERI_HIGH_L_TABLE(FMO_MD_CLASS)
 
 #endif

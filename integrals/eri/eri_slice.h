@@ -1,6 +1,6 @@
-/* The classes with d shells in slices, for threads whose registers cannot hold a whole quartet:
- * integrals of one function a of the first shell with all functions of the other three, by the
- * recursions of eri_md.h, with the bra expanded first:
+/* The classes of FMO_ERI_HIGH_L_TABLE in slices, for threads whose registers cannot hold a whole
+ * quartet: integrals of one function a of the first shell with all functions of the other three, by
+ * the recursions of eri_md.h, with the bra expanded first:
  *
  *    h_q = sum_p E^ab_p R_(p+q)     (ab|cd) += sum_q E^cd_q (-1)^q h_q
  *
@@ -13,6 +13,14 @@
 
 #include "integrals/eri/eri_md.h"
 
+/* Sizes for these pairs: powers and Hermite orders of a product along an axis, and terms
+ * of its expansion. */
+enum {
+    FMO_SLICE_POWERS = FMO_UNROLLED_ANG_MOM_MAX + 1,
+    FMO_SLICE_ORDERS = FMO_PAIR_UNROLLED_ORDER_MAX + 1,
+    FMO_SLICE_TERMS_MAX = FMO_MD_TERMS_OF(FMO_PAIR_UNROLLED_ORDER_MAX)
+};
+
 /* Number of bodies of a first shell; it has a slice for each of its functions. */
 FMO_TABLE_FUNCTION int fmo_slice_bodies(int la)
 {
@@ -23,9 +31,10 @@ FMO_TABLE_FUNCTION int fmo_slice_function(int body)
 {
     return body;
 }
-FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and d shells")
-#define ROW(L, letter, l, cartesian, spherical) \
-    FMO_STATIC_ASSERT((l) == 0 || (cartesian) % 3 == 0, "eri_slice.h: slices in threes")
+FMO_STATIC_ASSERT(FMO_UNROLLED_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and d shells")
+#define ROW(L, letter, l, cartesian, spherical)                                           \
+    FMO_STATIC_ASSERT((l) == 0 || (l) > FMO_UNROLLED_ANG_MOM_MAX || (cartesian) % 3 == 0, \
+                      "eri_slice.h: slices in threes")
 FMO_SHELL_TABLE(ROW)
 #undef ROW
 
@@ -66,12 +75,12 @@ FMO_HD int fmo_slice_power(int k, int axis)
     const int v = i - fmo_slice_flat(rest, 0);
     return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
 }
-FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
+FMO_STATIC_ASSERT(FMO_ERI_UNROLLED_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
 
 /* Computes R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
-    fmo_real start[FMO_ERI_ORDER_MAX + 1];
+    fmo_real start[FMO_ERI_UNROLLED_ORDER_MAX + 1];
     fmo_md_start(L, z, start);
     r[0] = start[L];
     FMO_MD_UNROLL
@@ -94,14 +103,14 @@ FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 
 /* fmo_hermite_expand with loops of constant length. */
 FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,
-                             fmo_real E[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS])
+                             fmo_real E[FMO_SLICE_POWERS][FMO_SLICE_POWERS][FMO_SLICE_ORDERS])
 {
     FMO_MD_UNROLL
-    for (int i = 0; i < FMO_HERMITE_POWERS; i++) {
+    for (int i = 0; i < FMO_SLICE_POWERS; i++) {
         FMO_MD_UNROLL
-        for (int j = 0; j < FMO_HERMITE_POWERS; j++) {
+        for (int j = 0; j < FMO_SLICE_POWERS; j++) {
             FMO_MD_UNROLL
-            for (int t = 0; t < FMO_HERMITE_ORDERS; t++) {
+            for (int t = 0; t < FMO_SLICE_ORDERS; t++) {
                 if (i > la || j > lb || t > i + j) continue;
                 fmo_real value = fmo_set(i + j == 0 ? 1.0 : 0.0);
                 const int a = j > 0 ? i : i - 1, b = j > 0 ? j - 1 : 0;
@@ -119,7 +128,7 @@ FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real 
 FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                               double odd, const fmo_real *D, fmo_real *rho)
 {
-    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+    fmo_real E[3][FMO_SLICE_POWERS][FMO_SLICE_POWERS][FMO_SLICE_ORDERS];
     FMO_MD_UNROLL
     for (int x = 0; x < 3; x++) fmo_slice_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
     FMO_MD_UNROLL
@@ -130,7 +139,7 @@ FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real
         const int az = fmo_md_power(la, a, 2), bz = fmo_md_power(lb, b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_MD_TERMS_MAX; k++) {
+        for (int k = 0; k < FMO_SLICE_TERMS_MAX; k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, v = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
@@ -143,7 +152,7 @@ FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real
 FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_real *AB,
                                 fmo_real half, fmo_real factor, const fmo_real *V, fmo_real *J)
 {
-    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+    fmo_real E[3][FMO_SLICE_POWERS][FMO_SLICE_POWERS][FMO_SLICE_ORDERS];
     FMO_MD_UNROLL
     for (int x = 0; x < 3; x++) fmo_slice_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
     FMO_MD_UNROLL
@@ -155,7 +164,7 @@ FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_re
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
         fmo_real sum = fmo_set(0.0);
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_MD_TERMS_MAX; k++) {
+        for (int k = 0; k < FMO_SLICE_TERMS_MAX; k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, v = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
@@ -168,21 +177,21 @@ FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_re
 /* v[cd] += sum_q E^cd_q (-1)^q h_q, one axis after another, which takes fewer operations than the
  * products of all three expansions. F[x][c][d] expands powers c and d along axis x. */
 FMO_HD void fmo_slice_ket(int lc, int ld,
-                          fmo_real F[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
+                          fmo_real F[3][FMO_SLICE_POWERS][FMO_SLICE_POWERS][FMO_SLICE_ORDERS],
                           const fmo_real *h, fmo_real *v, int stride)
 {
     FMO_MD_UNROLL
-    for (int z = 0; z < FMO_HERMITE_POWERS * FMO_HERMITE_POWERS; z++) {
-        const int cz = z / FMO_HERMITE_POWERS, dz = z % FMO_HERMITE_POWERS;
-        fmo_real flat[FMO_CARTESIAN(FMO_PAIR_ORDER_MAX)];
+    for (int z = 0; z < FMO_SLICE_POWERS * FMO_SLICE_POWERS; z++) {
+        const int cz = z / FMO_SLICE_POWERS, dz = z % FMO_SLICE_POWERS;
+        fmo_real flat[FMO_CARTESIAN(FMO_PAIR_UNROLLED_ORDER_MAX)];
         if (cz > lc || dz > ld) continue;
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_CARTESIAN(FMO_PAIR_ORDER_MAX); k++) {
+        for (int k = 0; k < FMO_CARTESIAN(FMO_PAIR_UNROLLED_ORDER_MAX); k++) {
             const int tu = fmo_slice_row(k), u = k - fmo_slice_flat(tu, 0), t = tu - u;
             if (tu > lc + ld - cz - dz) continue;
             fmo_real sum = fmo_set(0.0);
             FMO_MD_UNROLL
-            for (int w = 0; w < FMO_HERMITE_ORDERS; w++) {
+            for (int w = 0; w < FMO_SLICE_ORDERS; w++) {
                 if (w > cz + dz) continue;
                 const fmo_real term = F[2][cz][dz][w] * h[fmo_slice_at(t, u, w)];
                 sum += (tu + w) % 2 ? -term : term;
@@ -190,20 +199,20 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
             flat[k] = sum;
         }
         FMO_MD_UNROLL
-        for (int y = 0; y < FMO_HERMITE_POWERS * FMO_HERMITE_POWERS; y++) {
-            const int cy = y / FMO_HERMITE_POWERS, dy = y % FMO_HERMITE_POWERS;
+        for (int y = 0; y < FMO_SLICE_POWERS * FMO_SLICE_POWERS; y++) {
+            const int cy = y / FMO_SLICE_POWERS, dy = y % FMO_SLICE_POWERS;
             const int cx = lc - cz - cy, dx = ld - dz - dy;
             if (cx < 0 || dx < 0) continue;
             const int c = fmo_slice_flat(cy, cz), d = fmo_slice_flat(dy, dz);
             const int at = (c * FMO_CARTESIAN(ld) + d) * stride;
             fmo_real sum = v[at];
             FMO_MD_UNROLL
-            for (int t = 0; t < FMO_HERMITE_ORDERS; t++) {
+            for (int t = 0; t < FMO_SLICE_ORDERS; t++) {
                 if (t > cx + dx) continue;
                 fmo_real line = fmo_set(0.0);
                 FMO_MD_UNROLL
-                for (int u = 0; u < FMO_HERMITE_ORDERS; u++)
-                    if (u <= cy + dy && t + u < FMO_HERMITE_ORDERS)
+                for (int u = 0; u < FMO_SLICE_ORDERS; u++)
+                    if (u <= cy + dy && t + u < FMO_SLICE_ORDERS)
                         line += F[1][cy][dy][u] * flat[fmo_slice_flat(t, u)];
                 sum += F[0][cx][dx][t] * line;
             }
@@ -218,8 +227,8 @@ FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int 
                           const fmo_prim_quartet *z, const fmo_real *r, fmo_real *v, int stride)
 {
     const int K = lc + ld, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
-    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-    fmo_real F[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+    fmo_real E[3][FMO_SLICE_POWERS][FMO_SLICE_POWERS][FMO_SLICE_ORDERS];
+    fmo_real F[3][FMO_SLICE_POWERS][FMO_SLICE_POWERS][FMO_SLICE_ORDERS];
     const int ax = fmo_md_power(la, a, 0), ay = fmo_md_power(la, a, 1);
     const int az = fmo_md_power(la, a, 2);
     FMO_MD_UNROLL
@@ -232,11 +241,11 @@ FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int 
         const int bx = fmo_md_power(lb, first + b, 0), by = fmo_md_power(lb, first + b, 1);
         const int bz = fmo_md_power(lb, first + b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
-        fmo_real h[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)];
+        fmo_real h[FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX)];
         FMO_MD_UNROLL
         for (int q = 0; q < FMO_HERMITE_COUNT(K); q++) h[q] = fmo_set(0.0);
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_MD_TERMS_MAX; k++) {
+        for (int k = 0; k < FMO_SLICE_TERMS_MAX; k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, w = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][w]);

@@ -1,13 +1,14 @@
-/* A distance-dependent bound on integrals, for any shells: two products that do not overlap
- * interact as charges, dipoles and so on, which decay with distance, unlike Schwarz bounds. Host
- * and device; equations in docs/explanation/far-field.md, "A bound that depends on distance". */
+/* A distance-dependent bound on integrals, for the shells of the GPU: two products that do not
+ * overlap interact as charges, dipoles and so on, which decay with distance, unlike Schwarz bounds.
+ * Host and device; equations in docs/explanation/far-field.md, "A bound that depends on distance".
+ */
 #ifndef FMO_FAR_SEPARATION_H
 #define FMO_FAR_SEPARATION_H
 
 #include "integrals/far/decide.h"
 #include "integrals/pairs/hermite_expand.h"
 
-enum { FMO_SEPARATION_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
+enum { FMO_SEPARATION_ORDERS = FMO_PAIR_UNROLLED_ORDER_MAX + 1 };
 
 /* Data of a pair for the bound; all except the position are rounded up. */
 typedef struct fmo_separation {
@@ -83,7 +84,7 @@ FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const doub
                                      fmo_separation *separation)
 {
     double at[3] = {0.0, 0.0, 0.0}, weight = 0.0, spread = 0.0, radius2 = 0.0;
-    fmo_separation_sums sums[FMO_PAIR_PRODUCTS_MAX];
+    fmo_separation_sums sums[FMO_UNROLLED_FUNCTIONS_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     const int products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
     memset(sums, 0, sizeof sums);
     for (int m = 0; m < prims->num; m++) {

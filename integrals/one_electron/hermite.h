@@ -21,9 +21,10 @@ FMO_TABLE_FUNCTION int fmo_hermite_index(int t, int u, int v)
     return FMO_HERMITE_COUNT(t + u + v - 1) + FMO_CARTESIAN(u + v - 1) + v;
 }
 
-/* For orders up to those of two f shells, by index: powers of x, y and z; index of the monomial
- * with one power less, and the axis (x 0, y 1, z 2) of that power. Meant for unrolled loops, where
- * the compiler evaluates it; tests/integrals/charges.c compares it with fmo_hermite_index. */
+/* For orders up to one above those of two f shells, by index: powers of x, y and z; index of the
+ * monomial with one power less, and the axis (x 0, y 1, z 2) of that power. Meant for unrolled
+ * loops, where the compiler evaluates it; tests/integrals/charges.c compares it with
+ * fmo_hermite_index. */
 static const signed char fmo_hermite_term[][5] = {
     {0, 0, 0, 0, 0},  {1, 0, 0, 0, 0},  {0, 1, 0, 0, 1},  {0, 0, 1, 0, 2},  {2, 0, 0, 1, 0},
     {1, 1, 0, 1, 1},  {1, 0, 1, 1, 2},  {0, 2, 0, 2, 1},  {0, 1, 1, 2, 2},  {0, 0, 2, 3, 2},
@@ -41,7 +42,14 @@ static const signed char fmo_hermite_term[][5] = {
     {3, 0, 3, 40, 2}, {2, 4, 0, 41, 1}, {2, 3, 1, 41, 2}, {2, 2, 2, 42, 2}, {2, 1, 3, 43, 2},
     {2, 0, 4, 44, 2}, {1, 5, 0, 45, 1}, {1, 4, 1, 45, 2}, {1, 3, 2, 46, 2}, {1, 2, 3, 47, 2},
     {1, 1, 4, 48, 2}, {1, 0, 5, 49, 2}, {0, 6, 0, 50, 1}, {0, 5, 1, 50, 2}, {0, 4, 2, 51, 2},
-    {0, 3, 3, 52, 2}, {0, 2, 4, 53, 2}, {0, 1, 5, 54, 2}, {0, 0, 6, 55, 2}};
+    {0, 3, 3, 52, 2}, {0, 2, 4, 53, 2}, {0, 1, 5, 54, 2}, {0, 0, 6, 55, 2}, {7, 0, 0, 56, 0},
+    {6, 1, 0, 56, 1}, {6, 0, 1, 56, 2}, {5, 2, 0, 57, 1}, {5, 1, 1, 57, 2}, {5, 0, 2, 58, 2},
+    {4, 3, 0, 59, 1}, {4, 2, 1, 59, 2}, {4, 1, 2, 60, 2}, {4, 0, 3, 61, 2}, {3, 4, 0, 62, 1},
+    {3, 3, 1, 62, 2}, {3, 2, 2, 63, 2}, {3, 1, 3, 64, 2}, {3, 0, 4, 65, 2}, {2, 5, 0, 66, 1},
+    {2, 4, 1, 66, 2}, {2, 3, 2, 67, 2}, {2, 2, 3, 68, 2}, {2, 1, 4, 69, 2}, {2, 0, 5, 70, 2},
+    {1, 6, 0, 71, 1}, {1, 5, 1, 71, 2}, {1, 4, 2, 72, 2}, {1, 3, 3, 73, 2}, {1, 2, 4, 74, 2},
+    {1, 1, 5, 75, 2}, {1, 0, 6, 76, 2}, {0, 7, 0, 77, 1}, {0, 6, 1, 77, 2}, {0, 5, 2, 78, 2},
+    {0, 4, 3, 79, 2}, {0, 3, 4, 80, 2}, {0, 2, 5, 81, 2}, {0, 1, 6, 82, 2}, {0, 0, 7, 83, 2}};
 FMO_STATIC_ASSERT(FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) <=
                       (int)(sizeof fmo_hermite_term / sizeof *fmo_hermite_term),
                   "hermite.h: fmo_hermite_term lacks orders")

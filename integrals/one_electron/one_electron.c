@@ -157,7 +157,7 @@ static void overlap_product(const worker *w, const fmo_product *z, fmo_product_b
 {
     (void)w;
 #define CALL(la, lb) overlap_of(la, lb, 0, z, out);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
 }
 
@@ -165,14 +165,14 @@ static void kinetic_product(const worker *w, const fmo_product *z, fmo_product_b
 {
     (void)w;
 #define CALL(la, lb) overlap_of(la, lb, 1, z, out);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
 }
 
 static void dipole_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
 {
 #define CALL(la, lb) dipole_of(la, lb, w, z, out);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
 }
 
@@ -192,7 +192,7 @@ static void attraction_product(const worker *w, const fmo_product *z, fmo_produc
         z->la >= z->lb ? fmo_pair_class_of(z->la, z->lb) : fmo_pair_class_of(z->lb, z->la);
     w->job->kernels->sums[pair](&view, ket ? z->PB : z->PA, z->p, sums);
 #define CALL(la, lb) fmo_hermite_from_sums((la) + (lb), sums, R);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
     fmo_product_potential(z, -z->scale, R, out);
 }
@@ -438,6 +438,20 @@ fmo_status fmo_nuclear_attraction(const fmo_basis *basis, double *V, fmo_error *
         FMO_CHECK_ARGUMENTS("fmo_nuclear_attraction", err, FMO_GIVEN(basis), FMO_GIVEN(V));
     if (status != FMO_OK) return status;
     return attraction(basis, (size_t)basis->nucleus_num, basis->charge, basis->coord, V, err);
+}
+
+double fmo_charge_repulsion(const fmo_basis *basis, size_t charge_num, const double *charge,
+                            const double *coord)
+{
+    double energy = 0.0;
+    for (int i = 0; basis && charge && coord && i < basis->nucleus_num; i++)
+        for (size_t c = 0; c < charge_num; c++) {
+            const double *const a = basis->coord + 3 * (size_t)i, *const b = coord + 3 * c;
+            const double dx = a[0] - b[0], dy = a[1] - b[1], dz = a[2] - b[2];
+            const double charges = basis->charge[i] * charge[c];
+            if (charges != 0.0) energy += charges / sqrt(dx * dx + dy * dy + dz * dz);
+        }
+    return energy;
 }
 
 fmo_status fmo_charge_attraction(const fmo_basis *basis, size_t charge_num, const double *charge,

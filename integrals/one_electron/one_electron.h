@@ -51,6 +51,13 @@ FMO_API fmo_status fmo_charge_attraction(const fmo_basis *basis, size_t charge_n
                                          const double *charge, const double *coord, double *V,
                                          fmo_error *err);
 
+/** Energy of the nuclei and point charges with each other, sum_AC Z_A q_C / R_AC, hartree. Infinite
+ *  if a charge is on a nucleus; charges and nuclei of 0 do not count.
+ *  @param[in] charge,coord as above
+ *  @return 0 if basis, charge or coord is NULL */
+FMO_API double fmo_charge_repulsion(const fmo_basis *basis, size_t charge_num, const double *charge,
+                                    const double *coord);
+
 #ifdef __cplusplus
 }
 #endif

@@ -122,6 +122,6 @@ void fmo_product_potential(const fmo_product *z, double scale, const double *R,
                            fmo_product_blocks out)
 {
 #define CALL(la, lb) potential_of(la, lb, z, scale, R, out);
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_WITH_ANY_ANG_MOM
 #undef CALL
 }

@@ -75,7 +75,10 @@ void fmo_product_potential(const fmo_product *z, double scale, const double *R,
 }
 #endif
 
-/* Expands CALL(la, lb) with constant angular momenta, for each pair of the table in both orders. */
+/* Expands CALL(la, lb) with constant angular momenta, for each pair of the table in both orders;
+ * FMO_WITH_ANY_ANG_MOM, which the library's CPU code uses, for pairs up to d shells, and once with
+ * variables for all others. */
+#define FMO_WITH_ANY_ANG_MOM FMO_PAIR_UNROLLED_TABLE(FMO_WITH_ANG_MOM) CALL(z->la, z->lb)
 #define FMO_WITH_ANG_MOM(P, name, li, lj, partner) \
     if (z->la == li && z->lb == lj)                \
         CALL(li, lj) /* the exchanged order: */    \

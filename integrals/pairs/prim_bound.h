@@ -101,6 +101,7 @@ FMO_HD double fmo_prim_bound_md(int l_i, int l_j, const double *AB, const double
         return fmo_prim_bound_md(li, lj, AB, prim);                           \
     }
 FMO_PAIR_HIGH_L_TABLE(FMO_PRIM_BOUND)
+FMO_PAIR_ANY_TABLE(FMO_PRIM_BOUND)
 #undef FMO_PRIM_BOUND
 
 #endif

@@ -91,8 +91,8 @@ static fmo_status check_set(maker *m)
             if (l > FMO_ANG_MOM_MAX)
                 return INPUT(m,
                              "%s: shell %d of %s in basis set %s is a%s %c shell, and this build "
-                             "supports s, p and d; choose a smaller set such as 6-31G(d,p), "
-                             "cc-pVDZ or def2-SVP",
+                             "supports s, p, d and f; choose a smaller set such as "
+                             "cc-pVDZ, cc-pVTZ or def2-TZVP",
                              m->label, s + 1, symbol, m->set->name,
                              strchr("fhilmnoqrsx", fmo_ang_mom_letter(l)) ? "n" : "",
                              fmo_ang_mom_letter(l));

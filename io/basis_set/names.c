@@ -137,11 +137,11 @@ void fmo_basis_set_list(char *text, size_t size)
     free(list);
 }
 
-/* Returns true if a name has one of the usual marks of sets with f shells on first-row atoms. */
-static bool has_f_shells(const char *name)
+/* Returns true if a name has one of the usual marks of sets with g shells on first-row atoms. */
+static bool has_g_shells(const char *name)
 {
-    static const char *const marks[] = {"tz",   "qz",   "5z",   "6z",      "2df",    "3df",
-                                        "pc-2", "pc-3", "pc-4", "pcseg-2", "pcseg-3"};
+    static const char *const marks[] = {"qz",   "5z",   "6z",      "3dfg",
+                                        "pc-3", "pc-4", "pcseg-3", "pcseg-4"};
     bool found = false;
     for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
         found |= strcasestr(name, marks[k]) != NULL;
@@ -164,8 +164,8 @@ static fmo_status unknown_name(const char *name, fmo_error *err)
                          "basis set '%s' %s; choose one of %s, or give the path of a .json or .gbs "
                          "file",
                          shown,
-                         has_f_shells(name) ? "needs f shells for its polarisation functions: this "
-                                              "build supports s, p and d"
+                         has_g_shells(name) ? "needs g shells for its polarisation functions: this "
+                                              "build supports s, p, d and f"
                                             : "is not known",
                          known);
 }

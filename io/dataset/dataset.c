@@ -214,10 +214,12 @@ const char *fmo_dataset_formula(const fmo_dataset *dataset)
 
 void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
 {
-    static const char *const function[][2][6] = {
+    static const char *const function[][2][10] = {
         {{"s"}, {"s"}},
         {{"px", "py", "pz"}, {"px", "py", "pz"}},
-        {{"d0", "d+1", "d-1", "d+2", "d-2"}, {"dxx", "dxy", "dxz", "dyy", "dyz", "dzz"}}};
+        {{"d0", "d+1", "d-1", "d+2", "d-2"}, {"dxx", "dxy", "dxz", "dyy", "dyz", "dzz"}},
+        {{"f0", "f+1", "f-1", "f+2", "f-2", "f+3", "f-3"},
+         {"fxxx", "fxxy", "fxxz", "fxyy", "fxyz", "fxzz", "fyyy", "fyyz", "fyzz", "fzzz"}}};
     FMO_STATIC_ASSERT(sizeof function / sizeof *function == FMO_SHELL_KIND_COUNT,
                       "dataset.c: names of functions")
     if (!text || !size) return;

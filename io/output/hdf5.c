@@ -1,5 +1,6 @@
 /* HDF5 files in memory; declared in hdf5.h. */
 #include "io/output/hdf5.h"
+#include "base/free_memory.h"
 #include <fmo/version.h>
 
 #include <pthread.h>
@@ -20,10 +21,8 @@ static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Returns true if this much memory could be allocated now. */
 static bool is_available(size_t bytes)
 {
-    void *volatile capacity = bytes <= SIZE_MAX / 4 ? malloc(2 * bytes + RESERVE) : NULL;
-    const bool available = capacity != NULL;
-    free(capacity);
-    return available;
+    return bytes <= SIZE_MAX / 4 &&
+           fmo_memory_to_map(2 * bytes + RESERVE, PROT_READ | PROT_WRITE, 0);
 }
 
 bool fmo_h5_quiet_begin(fmo_h5_quiet *quiet, size_t bytes)

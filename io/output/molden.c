@@ -30,15 +30,16 @@ typedef struct writer {
                         file's */
 } writer;
 
-FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 3,
+FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 4,
                   "molden.c: order of shells and of functions, marks like "
-                  "[5D], for s, p and d alone")
+                  "[5D], for s, p, d and f alone")
 enum { KINDS = FMO_SHELL_KIND_COUNT };
 
 /* Returns the component (fmo_basis_input.ao_component) of function k of a shell in the file. */
 static int component_of(int ang_mom, int k, bool cartesian)
 {
-    static const int place[KINDS][6] = {{0}, {0, 1, 2}, {0, 3, 5, 1, 2, 4}};
+    static const int place[KINDS][10] = {
+        {0}, {0, 1, 2}, {0, 3, 5, 1, 2, 4}, {0, 6, 9, 3, 1, 2, 5, 8, 7, 4}};
     return cartesian ? place[ang_mom][k] : k;
 }
 
@@ -80,13 +81,16 @@ static int contraction(const writer *w, int shell, double *exponent, double *coe
     return n;
 }
 
-/* Writes [5D] for spherical functions; without it, functions in a Molden file are Cartesian. */
+/* Writes [5D7F] or [5D], which means the same, for spherical functions; without it, functions in a
+ * Molden file are Cartesian. */
 static void put_form(const writer *w)
 {
     const fmo_basis_input *in = &w->d->input;
-    bool forms = false;
-    for (int s = 0; s < in->shell_num; s++) forms |= fmo_shell_has_forms(in->shell_ang_mom[s]);
-    if (forms && !w->d->cartesian) fprintf(w->stream, "[5D]\n");
+    int largest = 0;
+    for (int s = 0; s < in->shell_num; s++)
+        if (in->shell_ang_mom[s] > largest) largest = in->shell_ang_mom[s];
+    if (fmo_shell_has_forms(largest) && !w->d->cartesian)
+        fprintf(w->stream, largest > 2 ? "[5D7F]\n" : "[5D]\n");
 }
 
 static void put_atoms(const writer *w)

@@ -27,8 +27,10 @@ static bool in_range(int value, int64_t count)
 /* Returns "n s", " p", " Cartesian d", ..., to be preceded by "a". */
 static const char *shell_in_words(int ang_mom, bool cartesian)
 {
-    static const char *const words[][2] = {
-        {"n s", "n s"}, {" p", " p"}, {" spherical d", " Cartesian d"}};
+    static const char *const words[][2] = {{"n s", "n s"},
+                                           {" p", " p"},
+                                           {" spherical d", " Cartesian d"},
+                                           {" spherical f", " Cartesian f"}};
     _Static_assert(sizeof words / sizeof *words == FMO_SHELL_KIND_COUNT, "a word for each kind");
     return words[ang_mom][cartesian];
 }

@@ -36,9 +36,12 @@ static void check_names(void)
 {
     static const char *const mode[] = {"auto", "cpu", "reference", "fused", "split"};
     static const char *const reduce[] = {"tree", "atomic", "serial"};
-    static const char *const eri_class[] = {"ssss", "psss", "psps", "ppss", "ppps", "pppp", "dsss",
-                                            "dsps", "dspp", "dsds", "dpss", "dpps", "dppp", "dpds",
-                                            "dpdp", "ddss", "ddps", "ddpp", "ddds", "dddp", "dddd"};
+    static const char *const eri_class[] = {
+        "ssss", "psss", "psps", "ppss", "ppps", "pppp", "dsss", "dsps", "dspp", "dsds", "dpss",
+        "dpps", "dppp", "dpds", "dpdp", "ddss", "ddps", "ddpp", "ddds", "dddp", "dddd", "fsss",
+        "fsps", "fspp", "fsds", "fsdp", "fsdd", "fsfs", "fpss", "fpps", "fppp", "fpds", "fpdp",
+        "fpdd", "fpfs", "fpfp", "fdss", "fdps", "fdpp", "fdds", "fddp", "fddd", "fdfs", "fdfp",
+        "fdfd", "ffss", "ffps", "ffpp", "ffds", "ffdp", "ffdd", "fffs", "fffp", "fffd", "ffff"};
     _Static_assert(sizeof eri_class / sizeof *eri_class == FMO_ERI_CLASS_COUNT, "names of classes");
     for (int i = 0; i < FMO_MODE_COUNT; i++)
         CHECK(!strcmp(fmo_mode_name((fmo_mode)i), mode[i]) && *fmo_mode_text((fmo_mode)i),

@@ -2,6 +2,8 @@
  * and densities, with d shells of both forms, sizes around the vector width, empty classes, one
  * shell, coincident atoms, near-linear dependence, a far-apart system, shuffled and scaled
  * functions. */
+#include <fmo/potential.h>
+
 #include "tests/support/calls.h"
 #include "tests/support/system.h"
 
@@ -86,17 +88,64 @@ static void check_d(void)
     }
 }
 
-/* Mode auto sends what the GPU's kernels do not support to the CPU, and reports it. */
-static void check_modes_of_d(void)
+/* The same with f shells, in all combinations with lower ones. */
+static void check_f(void)
 {
     static test_system s;
-    static const int shells[] = {1, 1, 1};
+    static const int shells[][4] = {{0, 0, 0, 1}, {2, 0, 0, 1}, {0, 1, 0, 2},
+                                    {1, 1, 1, 2}, {3, 2, 2, 2}, {0, 0, 1, 3}};
+    for (size_t k = 0; k < sizeof shells / sizeof *shells; k++) {
+        for (int cartesian = 0; cartesian < 2; cartesian++) {
+            char name[64];
+            system_random_kinds(&s, cartesian, k < 2 ? 1 : 2, 4, shells[k], k == 3 ? 3 : 1, 4.0,
+                                &seed);
+            if (k % 2) system_shuffle_functions(&s, &seed);
+            snprintf(name, sizeof name, "%d s, %d p, %d d, %d %s f", shells[k][0], shells[k][1],
+                     shells[k][2], shells[k][3], cartesian ? "Cartesian" : "spherical");
+            compare_system(name, &s);
+        }
+    }
+}
+
+/* Potentials of f shells are refused on a GPU by name. */
+static void check_potentials_of_f(void)
+{
+    static test_system s;
+    static const int shells[] = {1, 1, 1, 2};
+    fmo_error err = {FMO_OK, ""};
+    system_random_kinds(&s, 0, 1, 4, shells, 2, 4.0, &seed);
+    fmo_basis *basis = system_basis(&s);
+    if (!basis) return;
+    fmo_products *products = NULL;
+    fmo_potential_options on_gpu;
+    const double charge = 1.0, at[3] = {0.0, 0.0, 9.0};
+    fmo_potential_options_init(&on_gpu);
+    on_gpu.mode = FMO_MODE_FUSED;
+    static double potential[64 * 64];
+    fmo_potential_job job = {
+        .charge_num = 1, .charge = &charge, .coord = at, .potential = potential};
+    CHECK(fmo_products_create(basis, &products, &err) == FMO_OK, "%s", err.message);
+    job.products = products;
+    CHECK(fmo_potentials(&job, 1, &on_gpu, &err) == FMO_ERR_UNSUPPORTED &&
+              strstr(err.message, "f shells are computed in mode cpu"),
+          "%s", err.message);
+    on_gpu.mode = FMO_MODE_CPU;
+    CHECK(fmo_potentials(&job, 1, &on_gpu, &err) == FMO_OK, "%s", err.message);
+    fmo_products_destroy(products);
+    fmo_basis_destroy(basis);
+}
+
+/* Mode auto sends what the GPU's kernels do not support to the CPU, and reports it. */
+static void check_modes_of(int kinds)
+{
+    static test_system s;
+    static const int shells[] = {1, 1, 1, 1};
     fmo_error err = {FMO_OK, ""};
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
     fmo_mode mode = FMO_MODE_COUNT;
     char reason[160] = "";
-    system_random_d(&s, 0, 1, shells, 2, 4.0, &seed);
+    system_random_kinds(&s, 0, 1, kinds, shells, 2, 4.0, &seed);
     fmo_basis *basis = system_basis(&s);
     if (!basis) return;
     fmo_fock_options_init(&o);
@@ -138,7 +187,10 @@ int main(void)
     static test_system s;
     char name[64];
     check_d();
-    check_modes_of_d();
+    check_modes_of(3);
+    check_modes_of(4);
+    check_potentials_of_f();
+    check_f();
     for (int shells = 1; shells <= 9; shells++) { /* around the vector widths 2, 4, 8 */
         system_random(&s, shells, shells, 0, 3, 4.0, &seed);
         snprintf(name, sizeof name, "%d s", shells);

@@ -380,6 +380,13 @@ int main(void)
             check_differences(name, &s, &cases[k]);
         check_scaling(&s, &cases[3]);
     }
+    for (int cartesian = 0; cartesian < 2; cartesian++) {
+        static const int with_f[] = {2, 1, 1, 2};
+        system_random_kinds(&s, cartesian, 2, 4, with_f, 2, 3.0, &seed);
+        system_shuffle_functions(&s, &seed);
+        check_differences(cartesian ? "Cartesian f functions" : "spherical f functions", &s,
+                          &cases[0]);
+    }
     system_random_d(&s, 1, 3, shells, 3, 3.0, &seed);
     check_rotation(&s, &cases[0]);
     check_rotation(&s, &cases[6]);

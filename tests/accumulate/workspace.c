@@ -144,7 +144,7 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
               fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK && !*profile.notice,
           "%s %s", err.message, profile.notice);
     fmo_fock_plan_destroy(plan);
-    for (o.memory = 16384; o.memory < (size_t)1 << 28; o.memory += o.memory / 3) {
+    for (o.memory = 16384; o.memory < (size_t)1 << 28; o.memory += o.memory / 6) {
         err = (fmo_error){FMO_OK, ""};
         if (fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_MEMORY) {
             refused++;

@@ -57,8 +57,6 @@ class Builds(Case):
         self.assertNotIn("peer", cell["parameters"])
 
     def test_forces(self):
-        if self.MODE != "cpu":
-            self.skipTest("derivatives are computed on the CPU")
         document, text = self.results("forces", "--systems", "water001/6", "--cycles", "2")
         self.assertEqual([c["row"] for c in document["results"]], ["water001/6-31G", "water001/6-31G*"])
         for cell in document["results"]:

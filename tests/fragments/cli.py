@@ -256,6 +256,8 @@ class FragmentsHybrids(driver_helpers.Case):
 
     FOLDER = os.path.join(DATASETS, "hybrids")
     ROWS = {"C": (6, 5), "Si": (14, 9)}
+    # Bonds are not cut in these sets: hybrids have no f functions, and nobody has made those of diffuse sets.
+    WITHOUT = {"6-311+G**", "6-311G(2df,2pd)", "6-31G(2df,p)", "aug-cc-pVDZ", "cc-pVTZ", "def2-SVPD", "def2-TZVP", "def2-TZVPP"}
 
     def setUp(self):
         super().setUp()
@@ -282,7 +284,7 @@ class FragmentsHybrids(driver_helpers.Case):
             with open(os.path.join(DATASETS, "basis", name), encoding="utf-8") as file:
                 document = json.load(file)
             for element, (number, rows) in self.ROWS.items():
-                if str(number) not in document["elements"]:
+                if str(number) not in document["elements"] or document["name"] in self.WITHOUT:
                     continue
                 known += 1
                 with self.subTest(basis=name, element=element):

@@ -57,13 +57,13 @@ static fmo_status build(const fmo_basis *basis, const setting *s, double cutoff,
     return status;
 }
 
-/* Whether a setting supports a basis. With d shells, or without FMO_EXPERIMENTS, some settings are
- * refused. */
+/* Whether a setting supports a basis. With d or f shells, or without FMO_EXPERIMENTS, some settings
+ * are refused. */
 static int goes(const fmo_basis *basis, const setting *s)
 {
     if (s->mode == FMO_MODE_FUSED && !fmo_scatter_is_built(s->scatter, s->commit)) return 0;
-    const int d_shells = fmo_basis_shell_num(basis, 2) > 0;
-    return !d_shells ||
+    const int high_l = fmo_basis_shell_num(basis, 2) > 0 || fmo_basis_shell_num(basis, 3) > 0;
+    return !high_l ||
            (s->mode == FMO_MODE_FUSED && fmo_scatter_takes_all_shells(s->scatter, s->commit));
 }
 
@@ -119,7 +119,8 @@ static void compare(const char *name, const fmo_basis *basis, const double *D, d
         const fmo_status status = build(basis, &list[s], cutoff, D, J, K, &gpu, &err);
         if (!goes(basis, &list[s])) {
             CHECK(status == FMO_ERR_UNSUPPORTED &&
-                      (strstr(err.message, "d shells") || strstr(err.message, "FMO_EXPERIMENTS")),
+                      (strstr(err.message, "d shells") || strstr(err.message, "f shells") ||
+                       strstr(err.message, "FMO_EXPERIMENTS")),
                   "%s: %s", label, err.message);
             continue;
         }
@@ -449,6 +450,29 @@ static void check_d(void)
     check_general();
 }
 
+/* f shells, Cartesian and spherical: each class, and shells of all kinds. */
+static void check_f(void)
+{
+    static test_system s;
+    static const int shells[][4] = {{0, 0, 0, 1}, {0, 0, 0, 3}, {2, 0, 0, 2}, {0, 2, 0, 2},
+                                    {0, 0, 2, 2}, {1, 1, 1, 1}, {6, 4, 3, 3}};
+    char name[64];
+    for (int cartesian = 0; cartesian < 2; cartesian++) {
+        for (size_t k = 0; k < sizeof shells / sizeof *shells; k++) {
+            const int largest = k == sizeof shells / sizeof *shells - 1;
+            if (small && k != 2 && k != 5 - (size_t)cartesian) continue;
+            system_random_kinds(&s, cartesian, largest ? 3 : 2, 4, shells[k], largest ? 2 : 3, 4.0,
+                                &seed);
+            snprintf(name, sizeof name, "%d s, %d p, %d d, %d f, %s", shells[k][0], shells[k][1],
+                     shells[k][2], shells[k][3], cartesian ? "Cartesian" : "spherical");
+            compare_system(name, &s);
+        }
+        check_fixed(&s);
+    }
+    system_shuffle_functions(&s, &seed);
+    if (!small) compare_system("shuffled functions with f", &s);
+}
+
 /* Runs the comparison on numbers of shells around warps, blocks and screening rounds, on special
  * geometries and on data sets. */
 int main(int argc, char **argv)
@@ -460,6 +484,8 @@ int main(int argc, char **argv)
     small = getenv("FMO_TEST_SMALL") != NULL;
     check_d();
     if (argc > 1 && strcmp(argv[1], "d") == 0) return check_summary();
+    check_f();
+    if (argc > 1 && strcmp(argv[1], "f") == 0) return check_summary();
 
     /* quartets of one class: n(n+1)/2 pairs; 15 s shells have 7260 quartets, 5 have 120, and
      * single shells one: around warps of 32, blocks of 128, screening rounds of 256 and 1024 */

@@ -111,23 +111,26 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
     free(got);
 }
 
-static int has_d_kernels(fmo_scatter scatter)
+static int has_high_l_kernels(fmo_scatter scatter)
 {
     return scatter == FMO_SCATTER_AUTO || scatter == FMO_SCATTER_NATIVE ||
            scatter == FMO_SCATTER_SEGMENTED || scatter == FMO_SCATTER_FIXED ||
            scatter == FMO_SCATTER_REPLICATED;
 }
 
-/* Every strategy, stored integrals and two GPUs, for s and p shells and with d shells. */
+/* Every strategy, stored integrals and two GPUs, for s and p shells, with d and with f shells.
+ */
 int main(void)
 {
     static const int shells[3] = {4, 3, 3};
     static const fmo_operator coulomb = {0.0, 0.0, 0.0};
-    static test_system p, d;
+    static const int kinds[4] = {3, 2, 1, 2};
+    static test_system p, d, f;
     int code = 0;
     if (!system_has_gpu(&code)) return code;
     system_random(&p, 5, 7, 6, 3, 6.0, &seed);
     system_random_d(&d, 0, 3, shells, 3, 5.0, &seed);
+    system_random_kinds(&f, 0, 3, 4, kinds, 2, 5.0, &seed);
     system_shuffle_functions(&p, &seed);
     fmo_fock_options o;
     fmo_fock_options_init(&o);
@@ -138,7 +141,8 @@ int main(void)
         if (!fmo_scatter_is_built(o.scatter, FMO_COMMIT_NATIVE)) continue;
         if (o.scatter == FMO_SCATTER_TILE) continue; /* refused (accumulate/requests.c) */
         check(fmo_scatter_name(o.scatter), &p, &o, coulomb, 1e-10);
-        if (has_d_kernels(o.scatter)) check(fmo_scatter_name(o.scatter), &d, &o, coulomb, 1e-10);
+        if (has_high_l_kernels(o.scatter))
+            check(fmo_scatter_name(o.scatter), &d, &o, coulomb, 1e-10);
     }
     static const fmo_operator operators[] = {
         {0.0, 1.0, 0.3}, {1.0, -1.0, 0.3}, {0.19, 0.46, 0.33}, {1.0, -1.0, 10.0}, {-0.5, 2.0, 0.1}};
@@ -150,6 +154,7 @@ int main(void)
             o.cutoff = 0.0;
             check("operator", &p, &o, of, scatter == FMO_SCATTER_FIXED ? 1e-9 : 1e-10);
             check("operator", &d, &o, of, scatter == FMO_SCATTER_FIXED ? 1e-9 : 1e-10);
+            check("operator", &f, &o, of, scatter == FMO_SCATTER_FIXED ? 1e-9 : 1e-10);
             o.cutoff = 1e-10;
             check("operator, cutoff", &p, &o, of, 1e-8);
             check("operator, cutoff", &d, &o, of, 1e-8);
@@ -164,6 +169,7 @@ int main(void)
         o.devices[1] = 1;
         check("two GPUs", &p, &o, coulomb, 1e-10);
         check("two GPUs", &d, &o, coulomb, 1e-10);
+        check("two GPUs", &f, &o, coulomb, 1e-10);
     }
     return check_summary();
 }

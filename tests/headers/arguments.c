@@ -148,6 +148,9 @@ static void check_basis(const fmo_basis *basis)
     REFUSED(fmo_dipole, "basis", NULL, point, S, &err);
     REFUSED(fmo_dipole, "origin", basis, NULL, S, &err);
     REFUSED(fmo_dipole, "D", basis, point, NULL, &err);
+    FINE(fmo_charge_repulsion, "basis", fmo_charge_repulsion(NULL, 1, point, point + 1) == 0.0);
+    FINE(fmo_charge_repulsion, "charge", fmo_charge_repulsion(basis, 1, NULL, point) == 0.0);
+    FINE(fmo_charge_repulsion, "coord", fmo_charge_repulsion(basis, 1, point, NULL) == 0.0);
     REFUSED(fmo_charge_attraction, "basis", NULL, 1, point, point + 1, S, &err);
     REFUSED(fmo_charge_attraction, "charge", basis, 1, NULL, point, S, &err);
     REFUSED(fmo_charge_attraction, "coord", basis, 1, point, NULL, S, &err);
@@ -413,11 +416,13 @@ static void check_scf(const fmo_basis *basis)
     FINE(fmo_scf_run, "options", fmo_scf_run(&input, NULL, &result, NULL) == FMO_ERR_INPUT);
     REFUSED(fmo_scf_run_batch, "jobs", NULL, 1, NULL, &err);
     fmo_scf_result converged = {.nao = -1, .converged = 1, .density = D, .fock = D};
-    REFUSED(fmo_scf_gradient, "input", NULL, NULL, &converged, D, &err);
-    REFUSED(fmo_scf_gradient, "result", &input, NULL, NULL, D, &err);
-    REFUSED(fmo_scf_gradient, "gradient", &input, NULL, &converged, NULL, &err);
-    FINE(fmo_scf_gradient, "options", /* nao is refused after it */
-         fmo_scf_gradient(&input, NULL, &converged, D, NULL) == FMO_ERR_ARGUMENT);
+    REFUSED(fmo_scf_gradient, "input", NULL, NULL, &converged, D, NULL, &err);
+    REFUSED(fmo_scf_gradient, "result", &input, NULL, NULL, D, NULL, &err);
+    REFUSED(fmo_scf_gradient, "gradient", &input, NULL, &converged, NULL, NULL, &err);
+    const int late = /* nao is refused after options and charge_gradient */
+        fmo_scf_gradient(&input, NULL, &converged, D, NULL, NULL) == FMO_ERR_ARGUMENT;
+    FINE(fmo_scf_gradient, "options", late);
+    FINE(fmo_scf_gradient, "charge_gradient", late);
     fmo_scf_job job = {.input = input};
     FINE(fmo_scf_run_batch, "options", fmo_scf_run_batch(&job, 1, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_scf_options_init, "options", (fmo_scf_options_init(NULL), 1));

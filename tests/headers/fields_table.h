@@ -216,6 +216,9 @@ typedef enum kind {
     X(fmo_scf_input, projector, REALS, 4)             \
     X(fmo_scf_input, multiplicity, WHOLE, 1)          \
     X(fmo_scf_input, spin_density, REALS, 4)          \
+    X(fmo_scf_input, charge_num, SIZE, 1)             \
+    X(fmo_scf_input, charge, REALS, 1)                \
+    X(fmo_scf_input, charge_coord, REALS, 3)          \
     X(fmo_scf_job, input, LEFT, 1)                    \
     X(fmo_scf_job, result, WRITTEN, 1)                \
     X(fmo_scf_job, status, WRITTEN, 1)                \

@@ -217,9 +217,12 @@ int main(void)
     for (int ang = 0; ang < kinds * kinds * kinds * kinds; ang++) {
         const int l[4] = {ang % kinds, ang / kinds % kinds, ang / kinds / kinds % kinds,
                           ang / kinds / kinds / kinds};
-        /* The reference takes longest for many d shells. */
-        const int many = l[0] + l[1] + l[2] + l[3] > 4, sets = small ? DEPTH_MAX : many ? 12 : SETS;
-        const int deepest = small && many ? 2 : DEPTH_MAX;
+        /* The reference takes longest for many d shells, and far longer with f shells. */
+        const int sum = l[0] + l[1] + l[2] + l[3], many = sum > 4;
+        int has_f = 0;
+        for (int i = 0; i < 4; i++) has_f |= l[i] > 2;
+        const int sets = has_f ? 2 : small ? DEPTH_MAX : many ? 12 : SETS;
+        const int deepest = has_f ? (sum > 7 ? 1 : 2) : small && many ? 2 : DEPTH_MAX;
         for (size_t where = 0; where < sizeof coincident / sizeof *coincident; where++) {
             for (int set = 0; set < sets; set++) {
                 const int depth = 1 + set % deepest;

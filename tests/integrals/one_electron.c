@@ -18,21 +18,23 @@ typedef long double real;
 
 static unsigned long long seed = 2024;
 
-/* Nodes and weights for int exp(-x^2) f(x) dx, exact for polynomials up to degree 7. */
-enum { NODES = 4 };
+/* Nodes and weights for int exp(-x^2) f(x) dx, exact for polynomials up to degree 9: the
+ * kinetic energy of two f functions has x^8. */
+enum { NODES = 5 };
 static real node[NODES], weight[NODES];
 
 static void make_quadrature(void)
 {
-    /* H_4(x) = 16 x^4 - 48 x^2 + 12: x^2 = (3 -+ sqrt 6) / 2, w = sqrt(pi) / (4 (3 -+ sqrt 6)) */
-    const real pi = acosl(-1.0L), six = sqrtl(6.0L);
-    for (int s = 0; s < 2; s++) {
-        const real t = s ? 3 + six : 3 - six;
-        node[2 * s] = sqrtl(t / 2);
-        node[2 * s + 1] = -sqrtl(t / 2);
-        weight[2 * s] = weight[2 * s + 1] = sqrtl(pi) / (4 * t);
+    /* H_5(x) = 8 x (4 x^4 - 20 x^2 + 15): x = 0, x^2 = (5 -+ sqrt 10) / 2; w = 2^4 5! sqrt(pi) /
+     * (5 H_4(x))^2, H_4(x) = 16 x^4 - 48 x^2 + 12 */
+    const real pi = acosl(-1.0L), ten = sqrtl(10.0L);
+    for (int s = 0; s < NODES; s++) {
+        const real square = s == 4 ? 0 : (s / 2 ? 5 + ten : 5 - ten) / 2;
+        const real H4 = 16 * square * square - 48 * square + 12;
+        node[s] = s % 2 ? -sqrtl(square) : sqrtl(square);
+        weight[s] = 1920 * sqrtl(pi) / (25 * H4 * H4);
     }
-    for (int degree = 0; degree <= 6; degree += 2) { /* int x^d = Gamma((d+1)/2) */
+    for (int degree = 0; degree <= 8; degree += 2) { /* int x^d = Gamma((d+1)/2) */
         real sum = 0;
         for (int k = 0; k < NODES; k++) sum += weight[k] * powl(node[k], degree);
         const real want = tgammal((degree + 1) * 0.5L);
@@ -456,7 +458,8 @@ static void check_zeros(void)
     for (int a = 0; a < 3; a++) {
         system_add_atom(&s, 0.7, -0.1, a == 2 ? 2.0 : 0.3); /* two of them coincide */
         s.charge[a] = a + 1;
-        for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) system_add_shell(&s, l, 3 - l, &seed);
+        for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
+            system_add_shell(&s, l, l < 2 ? 3 - l : 1, &seed);
     }
     check_system("coincident", &s);
     fmo_basis *basis = system_basis(&s);

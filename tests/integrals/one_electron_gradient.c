@@ -262,6 +262,14 @@ int main(void)
         random_field(&f, 4.0);
         check(form ? "charges, Cartesian d" : "charges, spherical d", &s, &f);
     }
+    for (int form = 0; form < 2; form++) {
+        const int shells[4] = {2, 2, 2, 3};
+        system_random_kinds(&s, form, 3, 4, shells, 2, 4.0, &seed);
+        system_shuffle_functions(&s, &seed);
+        check(form ? "Cartesian f" : "spherical f", &s, NULL);
+        random_field(&f, 4.0);
+        check(form ? "charges, Cartesian f" : "charges, spherical f", &s, &f);
+    }
     system_random(&s, 5, 10, 10, 4, 6.0, &seed);
     s.charge[1] = 0.0; /* a ghost */
     check("s and p, a ghost", &s, NULL);

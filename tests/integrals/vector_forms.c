@@ -51,6 +51,10 @@ BOYS(5)
 BOYS(6)
 BOYS(7)
 BOYS(8)
+BOYS(9)
+BOYS(10)
+BOYS(11)
+BOYS(12)
 
 static fmo_prim_pair load_pair(const double *prim)
 {
@@ -95,7 +99,8 @@ const vector_forms VECTOR_FORMS = {
     .rsqrt = rsqrt_lanes,
     .select = select_lanes,
     .any_below = any_below,
-    .boys = {boys_0, boys_1, boys_2, boys_3, boys_4, boys_5, boys_6, boys_7, boys_8},
+    .boys = {boys_0, boys_1, boys_2, boys_3, boys_4, boys_5, boys_6, boys_7, boys_8, boys_9,
+             boys_10, boys_11, boys_12},
     .eri =
         {
 #define ROW(e, name, ...) [e] = eri_lanes_##name,

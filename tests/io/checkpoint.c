@@ -259,17 +259,18 @@ static void check_import(void)
     fmo_basis_set_destroy(set);
 }
 
-/* A file of more molecules than most programs' files have objects is still known as ours. */
+/* A file of more molecules than most programs' files have objects is still known as ours; under
+ * sanitizers, where HDF5 copies the whole file whenever it grows, one of fewer molecules. */
 static void check_many(void)
 {
-    enum { MANY = 17000 };
+    const int many = getenv("FMO_TEST_SMALL") ? 1000 : 17000;
     const fmo_molecule_result failed = {.input = "h.xyz", .status = "odd", .energy = NAN};
     char all[1024];
     fmo_molecules_file *file = NULL;
     fmo_error err = {FMO_OK, ""};
     snprintf(all, sizeof all, "%s/many.h5", directory);
     CHECK(fmo_molecules_file_create("cpu", 1e-10, &file, &err) == FMO_OK, "%s", err.message);
-    for (int k = 0; file && k < MANY; k++)
+    for (int k = 0; file && k < many; k++)
         CHECK(fmo_molecules_file_add(file, NULL, &failed, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_molecules_file_write(file, all, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_file_kind_of(all) == FMO_FILE_MOLECULES, "%s",

@@ -116,12 +116,13 @@ static void refuse_create(const char *what, const char *xyz, const char *basis, 
 static void check_refused(void)
 {
     static const char polarised[] =
-        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nF 1 1.0\n0.8 1\n****\n";
+        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nG 1 1.0\n0.8 1\n****\n";
     char path[1024];
     snprintf(path, sizeof path, "%s", put_file("polarised.gbs", polarised, strlen(polarised)));
-    refuse_create("f shell", water, path, 0,
-                  "shell 4 of O in basis set polarised is an f shell, and this build supports s, p "
-                  "and d; choose a smaller set such as 6-31G(d,p), cc-pVDZ or def2-SVP");
+    refuse_create(
+        "g shell", water, path, 0,
+        "shell 4 of O in basis set polarised is a g shell, and this build supports s, p, d "
+        "and f; choose a smaller set such as cc-pVDZ, cc-pVTZ or def2-TZVP");
     static const char mixed[] =
         "{\"elements\": {\"1\": {\"electron_shells\": [{\"function_type\": \"gto_cartesian\", "
         "\"angular_momentum\": [2], \"exponents\": [\"1.0\"], \"coefficients\": [[\"1.0\"]]}]}, "

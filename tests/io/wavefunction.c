@@ -16,13 +16,21 @@
 
 static char directory[] = "/tmp/fmo-io-wavefunction-XXXXXX";
 
-/* Shuffled functions, unequal and negative factors, spherical order, general contraction, d shells
- * of both forms. */
-static const char *const files[] = {
-    "h2o_6-31g.h5",        "ch3oh_6-31g_shuffled.h5", "nh3_3-21g_sph_shuffled.h5",
-    "ch2o_6-31g_sph.h5",   "h2_cc-pvdz.h5",           "hehp_sto-3g.h5",
-    "he_sto-3g.h5",        "h2o_6-31gd.h5",           "h2o_def2-svp_sph_shuffled.h5",
-    "hbr_def2-svp_sph.h5", "h2s_6-31gd_shuffled.h5"};
+/* Shuffled functions, unequal and negative factors, spherical order, general contraction, d and f
+ * shells of both forms. */
+static const char *const files[] = {"h2o_6-31g.h5",
+                                    "ch3oh_6-31g_shuffled.h5",
+                                    "nh3_3-21g_sph_shuffled.h5",
+                                    "ch2o_6-31g_sph.h5",
+                                    "h2_cc-pvdz.h5",
+                                    "hehp_sto-3g.h5",
+                                    "he_sto-3g.h5",
+                                    "h2o_6-31gd.h5",
+                                    "h2o_def2-svp_sph_shuffled.h5",
+                                    "hbr_def2-svp_sph.h5",
+                                    "h2s_6-31gd_shuffled.h5",
+                                    "h2o_6-31g2dfp.h5",
+                                    "h2o_def2-tzvp_sph_shuffled.h5"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static double energy_of(const fmo_dataset *dataset)
@@ -207,9 +215,13 @@ static double gaussian_norm(int l, double a)
  * normalises it. */
 static int molden_function(int l, int i, bool spherical, double *factor)
 {
-    static const int xx_yy_zz_xy_xz_yz[] = {0, 3, 5, 1, 2, 4};
-    *factor = l == 2 && !spherical && i > 2 ? sqrt(3.0) : 1.0;
-    return l == 2 && !spherical ? xx_yy_zz_xy_xz_yz[i] : i;
+    static const int of_d[] = {0, 3, 5, 1, 2, 4}; /* xx yy zz xy xz yz */
+    static const int of_f[] = {0, 6, 9, 3, 1, 2,
+                               5, 8, 7, 4}; /* xxx yyy zzz xyy xxy xxz xzz yzz yyz
+                                               xyz */
+    const bool plain = l < 2 || spherical;
+    *factor = plain || i < 3 ? 1.0 : sqrt(l == 2 ? 3.0 : i < 9 ? 5.0 : 15.0);
+    return plain ? i : l == 2 ? of_d[i] : of_f[i];
 }
 
 static bool has_line(FILE *file, const char *text)
@@ -230,7 +242,7 @@ static bool parse_molden(const char *path, molden *m)
     enum { START, ATOMS, GTO, MO } section = START;
     FILE *file = fopen(path, "r");
     memset(m, 0, sizeof *m);
-    if (file) m->spherical = has_line(file, "[5D]\n");
+    if (file) m->spherical = has_line(file, "[5D]\n") || has_line(file, "[5D7F]\n");
     if (!file || !fgets(line, sizeof line, file) || strncmp(line, "[Molden Format]", 15) != 0)
         return false;
     while (fgets(line, sizeof line, file)) {
@@ -250,8 +262,8 @@ static bool parse_molden(const char *path, molden *m)
         } else if (section == GTO && sscanf(line, " %d 0", &nucleus) == 1 && !strchr(line, '.')) {
             continue;
         } else if (section == GTO && sscanf(line, " %c %d %lf", &type, &n, &x) == 3) {
-            const int l = type == 'p' ? 1 : type == 'd' ? 2 : 0;
-            const int functions = l == 2 && !m->spherical ? 6 : 2 * l + 1;
+            const int l = type == 'p' ? 1 : type == 'd' ? 2 : type == 'f' ? 3 : 0;
+            const int functions = m->spherical ? 2 * l + 1 : (l + 1) * (l + 2) / 2;
             m->shell_nucleus[m->shells] = nucleus - 1;
             m->shell_l[m->shells] = l;
             for (int i = 0; i < functions; i++, m->aos++) {

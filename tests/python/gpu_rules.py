@@ -5,6 +5,7 @@ arguments and order of calls (GPU4PySCF 1.8), J and K of PySCF. Started as modul
 import sys
 import types
 import unittest
+from unittest import mock
 
 # first: it may start another Python
 from helpers import Case, densities, molecule, recorded
@@ -13,7 +14,7 @@ import numpy as np
 from pyscf import scf
 
 import fmo
-from fmo import _patch
+from fmo import _patch, _patch_gradients, _plan
 
 STAND_IN = '''
 import numpy as np
@@ -50,6 +51,10 @@ class RHF(SCF, scf.hf.RHF):
         return self
     def to_cpu(self):
         return scf.hf.RHF(self.mol)
+    def Gradients(self):
+        from gpu4pyscf.grad import rhf
+        return rhf.Gradients(self)
+    nuc_grad_method = Gradients
 
 class _DFHF:
     """Density fitting, which is in front of the object's class."""
@@ -66,14 +71,36 @@ def density_fit(mf):
     return lib.set_class(one, (_DFHF, type(mf)))
 '''
 
+# with names, arguments and sums of GPU4PySCF 1.8
+GRADIENTS = '''
+import numpy as np
+from pyscf.grad import rhf
+
+class Gradients(rhf.Gradients):
+    def jk_energy_per_atom(self, dm=None, j_factor=1, k_factor=1, omega=None, lr_factor=None, sr_factor=None, hermi=0,
+                           verbose=None):
+        dms, made = np.reshape(dm, (-1, *np.shape(dm)[-2:])), []
+        with self.mol.with_range_coulomb(omega):
+            vj, vk = rhf.get_jk(self.mol, dms)
+        for _, _, p0, p1 in self.mol.aoslice_by_atom():
+            coulomb = np.einsum("sxij,tij->x", vj[:, :, p0:p1], dms[:, p0:p1])
+            made.append(2 * j_factor * coulomb - k_factor * len(dms) * np.einsum("sxij,sij->x", vk[:, :, p0:p1],
+                                                                                 dms[:, p0:p1]))
+        return np.array(made)
+'''
+
 
 def stand_in():
     """The module, under GPU4PySCF's name."""
     package = types.ModuleType("gpu4pyscf")
     package.scf = types.ModuleType("gpu4pyscf.scf")
     package.scf.hf = types.ModuleType("gpu4pyscf.scf.hf")
-    sys.modules.update({"gpu4pyscf": package, "gpu4pyscf.scf": package.scf, "gpu4pyscf.scf.hf": package.scf.hf})
+    package.grad = types.ModuleType("gpu4pyscf.grad")
+    package.grad.rhf = types.ModuleType("gpu4pyscf.grad.rhf")
+    for one in (package, package.scf, package.scf.hf, package.grad, package.grad.rhf):
+        sys.modules[one.__name__] = one
     exec(STAND_IN, vars(package.scf.hf))  # pylint: disable=exec-used
+    exec(GRADIENTS, vars(package.grad.rhf))  # pylint: disable=exec-used
     return package.scf.hf
 
 
@@ -85,7 +112,7 @@ class PatchGpuRules(Case):
 
     @classmethod
     def tearDownClass(cls):
-        for name in ("gpu4pyscf", "gpu4pyscf.scf", "gpu4pyscf.scf.hf"):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "gpu4pyscf"]:
             sys.modules.pop(name)
 
     def setUp(self):
@@ -133,6 +160,26 @@ class PatchGpuRules(Case):
                 setattr(mf, name, lambda *a, own=own, **k: 0.5 * own(*a, **k))
                 made.append(mf.get_veff(self.mol, self.dm))
             self.assert_close(made[1], made[0], 1e-9, name)
+
+    def test_gradients(self):
+        """Sums of J and K by factors, of one density and of both spins, with the mode of builds; GPU4PySCF's where libfmo
+        has no gradient in that mode, and with factors of its own."""
+        spins = densities(self.mol.nao, 2)
+        plain = self.plain.nuc_grad_method()
+        patched = fmo.patch(self.hf.RHF(self.mol), mode="cpu").nuc_grad_method()
+        self.assertIsInstance(patched, _patch_gradients._PatchedGpuGradients)
+        with recorded() as given, mock.patch.object(_plan.Plan, "gradient", autospec=True,
+                                                    side_effect=_plan.Plan.gradient) as gradient:
+            for dm in (self.dm, spins):
+                for factors in ((1, 1), (1, 0.2), (0, 0.3), (1, 0), (0, 0.5, -0.3), (0, 0.5, 0.4)):
+                    self.assert_close(patched.jk_energy_per_atom(dm, *factors), plain.jk_energy_per_atom(dm, *factors),
+                                      1e-8, str(factors))
+        self.assertEqual((given, gradient.call_count), ([], 12))
+        other = fmo.patch(self.hf.RHF(self.mol), mode="reference").nuc_grad_method()
+        with recorded() as given:
+            self.assert_close(other.jk_energy_per_atom(self.dm), plain.jk_energy_per_atom(self.dm), 0)
+        self.assertRegex(given[0], "GPU4PySCF computes two-electron gradients")
+        self.assertEqual(len(given), 1)
 
     def test_density_fitting(self):
         """Every method of a patched object gives the fitted J and K."""

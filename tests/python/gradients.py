@@ -1,8 +1,10 @@
 """Gradients of fmo.RHF, fmo.UHF and fmo.ROHF against PySCF's, and what they are used for. Started as module.py is.
 """
 
+import logging
+
 # first: it may start another Python
-from helpers import WATER, Case, main, molecule, needs
+from helpers import WATER, Case, densities, main, molecule, needs
 
 import numpy as np
 from pyscf import gto, scf
@@ -74,6 +76,55 @@ class Gradients(Case):
         self.assert_close(asked.numerical_gradient(), gradient, 1e-6)
         self.assert_close(fmo.UHF(mol).nuc_grad_method().kernel(), gradient, 1e-4)  # runs the SCF
 
+    def test_terms(self):
+        """Plan.gradient of several densities with weights and operators, and what it refuses."""
+        mol = molecule("water")
+        spins = densities(mol.nao, 2)
+        method = scf.UHF(mol).nuc_grad_method()
+        coulomb = sum(method.get_j(mol, spins))
+        exchange = 0.2 * method.get_k(mol, spins) + 0.5 * method.get_k(mol, spins, omega=0.4)
+        want = [2 * np.einsum("xij,sij->x", coulomb[:, p0:p1], spins[:, p0:p1]) -
+                2 * np.einsum("sxij,sij->x", exchange[:, :, p0:p1], spins[:, p0:p1])
+                for _, _, p0, p1 in mol.aoslice_by_atom()]
+        term = fmo.GradientTerm
+        terms = [term(spins[0] + spins[1], 1.0, 0.0),
+                 *(term(one, 0.0, 2.0, exchange_operator=(0.2, 0.5, 0.4)) for one in spins)]
+        plan = fmo.Plan(mol, mode="cpu")
+        self.assert_close(plan.gradient(terms), want, 1e-8)
+        for wrong, words in (([], "term_num = 0"), ([term(spins)], r"terms\[0\].density: expected a real matrix"),
+                             ([term(spins[0] + 1j)], "complex"), ([term(np.triu(spins[0]))], "a symmetric density"),
+                             ([term(spins[0], float("nan"))], "weights"), ([term(np.nan * spins[0])], "finite")):
+            self.assertRaisesRegex(fmo.InputError, words, plan.gradient, wrong)
+        self.assertRaises(fmo.UnsupportedError, fmo.Plan(mol, mode="reference").gradient, terms)
+
+    def test_point_charges(self):
+        """Energies and gradients in the field of point charges, on these too, against PySCF and by differences."""
+        from pyscf import qmmm
+        mol = molecule("water", charge=1, spin=1)
+        charges, coords = [0.4, -0.7], np.array([[0.0, 1.0, 5.0], [3.5, -3.0, 0.5]])
+        want = qmmm.mm_charge(scf.UHF(mol), coords, charges, unit="Bohr").run(conv_tol=1e-13, conv_tol_grad=1e-8)
+        mf = fmo.UHF(mol)
+        mf.charges, mf.charge_coords = charges, coords
+        mf = tight(mf, want.make_rdm1())
+        self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
+        gradient = mf.nuc_grad_method().kernel()
+        self.assert_close(gradient, want.nuc_grad_method().kernel(), 1e-7)
+        self.assert_close(mf.numerical_gradient(), gradient, 1e-6)
+        self.assert_close(mf.to_pyscf().nuc_grad_method().kernel(), gradient, 1e-6)
+        self.assertLess(np.abs(gradient.sum(axis=0) + mf.charge_gradient.sum(axis=0)).max(), 1e-9)
+        energies = []
+        for step in (-1e-3, 1e-3):
+            moved = fmo.UHF(mol)
+            moved.charges, moved.charge_coords = charges, coords + [[0, 0, step], [0, 0, 0]]
+            energies.append(tight(moved, want.make_rdm1()).e_tot)
+        self.assertAlmostEqual(mf.charge_gradient[0, 2], (energies[1] - energies[0]) / 2e-3, delta=1e-7)
+        asked = fmo.UHF(mol).run(charges=charges, charge_coords=coords, with_forces=True)
+        self.assert_close(asked.charge_gradient, mf.charge_gradient, 1e-6)
+        mf.charge_coords = mol.atom_coords()[:2]
+        self.assertRaisesRegex(fmo.InputError, "charge on a nucleus", mf.kernel)
+        mf.charge_coords = coords[:1]
+        self.assertRaisesRegex(fmo.InputError, r"expected \[n\] and \[n, 3\]", mf.kernel)
+
     def test_batch(self):
         mols = [fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "6-31g"),
                 fmo.Molecule(["O", "H", "H"], [[0, 0, 0.117], [0, 0.757, -0.469], [0, -0.757, -0.469]], basis="6-31g*")]
@@ -95,6 +146,59 @@ class Gradients(Case):
         self.assertRaisesRegex(fmo.UnsupportedError, "forces with a field", mf.forces)
         core = fmo.RHF(molecule("effective core")).run()
         self.assertRaisesRegex(fmo.UnsupportedError, "core Hamiltonian", core.forces)
+
+
+class Scanners(Case):
+    """Energies and gradients as functions of the geometry, and PySCF's optimiser."""
+
+    def test_calls(self):
+        """A scanner takes molecules and geometries, and starts with the last density where it fits."""
+        mol = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "6-31g")
+        moved = mol.with_positions([[0, 0, 0], [0, 0.1, 1.0]])
+        mf = fmo.UHF(mol)
+        scanner, energies = mf.nuc_grad_method().as_scanner(), mf.as_scanner()
+        for given, where in ((mol, mol), (moved, moved), (mol.positions, mol), (moved.to_pyscf(), moved)):
+            want = fmo.UHF(where).run(with_forces=True)
+            energy, gradient = scanner(given)
+            self.assertAlmostEqual(energy, want.e_tot, delta=1e-8)
+            self.assertAlmostEqual(energies(given), want.e_tot, delta=1e-8)
+            self.assert_close(gradient, want.gradient, 3e-6)
+            self.assert_close(scanner.de, gradient, 0)
+        scanner(moved)
+        self.assertLess(scanner.base.cycles, want.cycles)
+        self.assertTrue(scanner.converged and np.isnan(mf.e_tot))
+        scanner.atmlst = [1]
+        self.assertEqual(scanner(mol)[1].shape, (1, 3))
+        water = fmo.Molecule(["O", "H", "H"], [[0, 0, 0.117], [0, 0.757, -0.469], [0, -0.757, -0.469]], 1, 2, "6-31g")
+        scanner.atmlst = None
+        self.assertAlmostEqual(scanner(water)[0], fmo.UHF(water).kernel(), delta=1e-8)
+        scanner.base.max_cycle = 1
+        self.assertRaises(fmo.ConvergenceError, scanner, mol)
+        mf.field = np.eye(mol.nao)
+        self.assertRaisesRegex(fmo.InputError, "depend on the geometry", mf.as_scanner)
+
+    @needs("geometric")
+    def test_optimiser_of_pyscf(self):
+        """geometric_solver.optimize and optimizer() end in PySCF's minimum, for both kinds of molecules and a radical."""
+        from pyscf.geomopt import geometric_solver
+        logging.disable()  # geomeTRIC's
+        self.addCleanup(logging.disable, logging.NOTSET)
+        converged = dict(convergence_energy=1e-9, convergence_grms=1e-6, convergence_gmax=2e-6, convergence_drms=4e-6,
+                         convergence_dmax=6e-6)
+        for changes in ({"atom": WATER}, {"atom": "N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", "spin": 1}):
+            mol = gto.M(**changes, basis="sto-3g", verbose=0)
+            plain = (scf.UHF if mol.spin else scf.RHF)(mol).set(conv_tol=1e-12, conv_tol_grad=1e-7)
+            want = gto.inter_distance(geometric_solver.optimize(plain, **converged))
+            ours = fmo.Molecule([mol.atom_symbol(i) for i in range(mol.natm)], mol.atom_coords(), 0, mol.spin + 1,
+                                "sto-3g", "bohr")
+            for each in (mol, ours):
+                mf = (fmo.UHF if mol.spin else fmo.RHF)(each)
+                mf.conv_tol, mf.conv_tol_grad = 1e-11, 1e-7
+                self.assert_close(gto.inter_distance(geometric_solver.optimize(mf, **converged)), want, 2e-5)
+        optimizer = mf.Gradients().optimizer()
+        optimizer.params = converged
+        self.assert_close(gto.inter_distance(optimizer.kernel()), want, 2e-5)
+        self.assertRaises(fmo.InputError, mf.Gradients().optimizer, "bfgs")
 
 
 class Optimised(Case):

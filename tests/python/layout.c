@@ -5,6 +5,7 @@
 
 #include <fmo/fock.h>
 #include <fmo/fragment.h>
+#include <fmo/gradient.h>
 #include <fmo/scf.h>
 
 #define SIZE(type)               printf("%s %zu\n", #type, sizeof(type))
@@ -28,6 +29,12 @@ static void print_builds(void)
     OFFSET(fmo_fock_job, symmetry);
     OFFSET(fmo_fock_job, coulomb_operator);
     OFFSET(fmo_fock_job, exchange_operator);
+    SIZE(fmo_gradient_term);
+    OFFSET(fmo_gradient_term, density);
+    OFFSET(fmo_gradient_term, coulomb_weight);
+    OFFSET(fmo_gradient_term, exchange_weight);
+    OFFSET(fmo_gradient_term, coulomb_operator);
+    OFFSET(fmo_gradient_term, exchange_operator);
     SIZE(fmo_operator);
     OFFSET(fmo_operator, full);
     OFFSET(fmo_operator, long_range);
@@ -83,6 +90,9 @@ static void print_scfs(void)
     OFFSET(fmo_scf_input, projector);
     OFFSET(fmo_scf_input, multiplicity);
     OFFSET(fmo_scf_input, spin_density);
+    OFFSET(fmo_scf_input, charge_num);
+    OFFSET(fmo_scf_input, charge);
+    OFFSET(fmo_scf_input, charge_coord);
     SIZE(fmo_scf_options);
     OFFSET(fmo_scf_options, fock);
     OFFSET(fmo_scf_options, guess);
@@ -151,6 +161,8 @@ static void print_scfs(void)
     OFFSET(fmo_scf_result, fock_beta);
     OFFSET(fmo_scf_result, nucleus_num);
     OFFSET(fmo_scf_result, nuclear_gradient);
+    OFFSET(fmo_scf_result, charge_num);
+    OFFSET(fmo_scf_result, charge_gradient);
     OFFSET(fmo_scf_result, hessian_lowest);
     OFFSET(fmo_scf_result, notice);
     OFFSET(fmo_scf_cycle, job);

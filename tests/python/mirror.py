@@ -50,6 +50,7 @@ def main():
                "fmo_basis_input": (library.BasisInput, "integrals/basis.h"),
                "fmo_fock_options": (library.Options, "accumulate/fock.h"),
                "fmo_fock_job": (library.Job, "accumulate/fock.h"),
+               "fmo_gradient_term": (library.GradientTermStruct, "accumulate/gradient.h"),
                "fmo_operator": (library.Operator, "integrals/operator.h"),
                "fmo_scf_input": (scf.ScfInput, "driver/scf/scf.h"),
                "fmo_scf_options": (scf.ScfOptions, "driver/scf/scf.h"),

@@ -332,7 +332,7 @@ class Fallback(Case):
         """The result is that of PySCF alone, with one warning for each case."""
         water = dict(mol="water")
         cases = {
-            "f shells": (dict(mol="water", basis="cc-pvtz"), {}, lambda n: densities(n, 2)),
+            "g shells": (dict(mol="water", basis="cc-pvqz"), {}, lambda n: densities(n, 2)),
             "complex": (water, {}, lambda n: densities(n, 1)[0] + 1j * 0),
         }
         for reason, (system, arguments, density) in cases.items():

@@ -145,11 +145,16 @@ class Patch(Case):
         fmo.patch(scf.RHF(mol), mode="cpu", integrals="direct").kernel()
         self.assertEqual(list(_mole._kept_for(mol).plans), [(("integrals", "direct"), ("mode", "cpu"))])
 
-    def test_f_shells_are_pyscfs(self):
-        mol = molecule("water", basis="cc-pvtz")
+    def test_g_shells_are_pyscfs(self):
+        mol = molecule("water", basis={"O": "cc-pvqz", "H": "sto-3g"})
         given = self.energies(lambda: self.converging(scf.RHF, mol))
         self.assertEqual(len(given), 1, given)
-        self.assertIn("f shells", given[0])
+        self.assertIn("g shells", given[0])
+
+    def test_f_shells(self):
+        for cart in (False, True):
+            mol = molecule("water", cart, basis={"O": "cc-pvtz", "H": "6-31g"})
+            self.assertEqual(self.energies(lambda: self.converging(scf.RHF, mol)), [])
 
     def test_range_separated(self):
         mol = molecule("water")
@@ -297,9 +302,9 @@ class Scf(Case):
         mf.max_cycle, mf.field = None, np.triu(np.ones((13, 13)))
         self.assertRaisesRegex(fmo.Error, "field.*symmetric", mf.kernel)
         self.assertRaisesRegex(TypeError, "unknown option", fmo.RHF, water, thread=1)
-        for kind, reason in (("third row", "unpaired"), ("f shells", "f shells")):
+        for kind, reason in (("third row", "unpaired"), ("g shells", "g shells")):
             mol = gto.M(**MOLECULES["third row"], verbose=0) if kind == "third row" else \
-                gto.M(atom=WATER, basis="cc-pvtz", verbose=0)
+                gto.M(atom=WATER, basis="cc-pvqz", verbose=0)
             self.assertRaisesRegex(fmo.Error, reason, fmo.RHF, mol)
         self.assertRaisesRegex(ValueError, "fields: 1 for 2 molecules", fmo.rhf_batch, [water, water],
                                fields=[None])
@@ -323,7 +328,7 @@ class Scf(Case):
     def test_batch(self):
         """A batch gives the results of single runs; molecules that fail do not disturb the others."""
         mols = [gto.M(**MOLECULES[name], verbose=0) for name in (*self.CLOSED, "third row", *self.CLOSED)]
-        mols.insert(3, gto.M(atom=WATER, basis="cc-pvtz", verbose=0))
+        mols.insert(3, gto.M(atom=WATER, basis="cc-pvqz", verbose=0))
         heard = []
         for threads in (1, 2):
             heard.clear()
@@ -333,7 +338,7 @@ class Scf(Case):
                 self.assertIs(mf.mol, mol)
                 if k in (3, len(self.CLOSED) + 1):
                     self.assertTrue(np.isnan(mf.e_tot) and not mf.converged)
-                    self.assertRegex(str(mf.error), "f shells|unpaired")
+                    self.assertRegex(str(mf.error), "g shells|unpaired")
                     continue
                 self.assertIsNone(mf.error)
                 self.assertIn((k, mf.e_tot), heard)

@@ -270,6 +270,24 @@ class Patched(Case):
             self.assertEqual(len(given), 1)
             self.assertFalse(type(mf).__name__.startswith("Fmo"))
 
+    def test_gradients(self):
+        """Gradients of closed and open shells and of hybrids, by whichever library computes two-electron parts."""
+        from gpu4pyscf import dft
+        for cls, mol, settings in ((gpu_scf.hf.RHF, molecule("cluster"), {}),
+                                   (gpu_scf.uhf.UHF, molecule("water", charge=1, spin=1), {}),
+                                   (dft.rks.RKS, molecule("water"), {"xc": "b3lyp"}),
+                                   (dft.rks.RKS, molecule("water"), {"xc": "wb97x"})):
+            with self.subTest(cls=cls.__name__, **settings):
+                mf = cls(mol)
+                for name, value in settings.items():
+                    setattr(mf, name, value)
+                mf.kernel()
+                want = mf.nuc_grad_method().kernel()
+                with recorded():
+                    method = fmo.patch(mf).nuc_grad_method()
+                    self.assertTrue(type(method).__name__.startswith("Fmo"))
+                    self.assert_close(method.kernel(), want, 1e-7)
+
     def test_there_and_back(self):
         mf = fmo.patch(self.converging(molecule("cluster").RHF().__class__, molecule("cluster")))
         there = mf.to_gpu()

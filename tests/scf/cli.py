@@ -108,9 +108,9 @@ class ScfRefusals(driver_helpers.Case):
 
     def test_names(self):
         self.assertFails(run(WATER, "--scf", "--basis", "7-42g"), 3, "7-42g")
-        for name in ("cc-pVTZ", "def2-TZVP", "6-311G(2df,p)"):
+        for name in ("cc-pVQZ", "def2-QZVP", "pcseg-3"):
             self.assertFails(run(WATER, "--scf", "--basis", name), 3,
-                             "needs f shells .*supports s, p and d; choose one of 3-21g", WATER)
+                             "needs g shells .*supports s, p, d and f; choose one of 3-21g", WATER)
         self.assertFails(run(self.path("none.xyz"), "--scf", "--basis", "sto-3g"), 3, "none.xyz")
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 

@@ -1,9 +1,8 @@
-/* Energies of the molecules of energies.json, energies_d.json, energies_uhf.json and
- * energies_rohf.json against PySCF's, to 1e-8 hartree, at stable minima; of open shells also <S^2>,
- * of ROHF S(S + 1). Arguments: the file, a mode,
- * [words that names must contain]. Mode fused without a GPU: skipped. Molecules run with the solver
- * and options of the mode's default; those that are not large are followed down where they are
- * unstable. */
+/* Energies of the molecules of energies.json, energies_d.json, energies_f.json, energies_uhf.json
+ * and energies_rohf.json against PySCF's, to 1e-8 hartree, at stable minima; of open shells also
+ * <S^2>, of ROHF S(S + 1). Arguments: the file, a mode, [words that names must contain, or with -
+ * in front must not]. Mode fused without a GPU: skipped. Molecules run with the solver and options
+ * of the mode's default; those that are not large are followed down where they are unstable. */
 #include <fmo/scf.h>
 
 #include "tests/scf/list.h"
@@ -73,9 +72,11 @@ int main(int argc, char **argv)
     json_t *root = scf_list_read(argv[1]);
     scf_entry entry;
     for (size_t k = 0; root && scf_list_entry(root, k, &entry); k++) {
-        int wanted = argc < 4;
-        for (int word = 3; word < argc; word++)
-            if (strstr(entry.name, argv[word])) wanted = 1;
+        int wanted = argc < 4 || argv[3][0] == '-';
+        for (int word = 3; word < argc; word++) {
+            const int without = argv[word][0] == '-';
+            if (strstr(entry.name, argv[word] + without)) wanted = !without;
+        }
         if (wanted && entry.dataset) run(&entry, mode);
         fmo_dataset_destroy(entry.dataset);
     }

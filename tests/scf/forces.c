@@ -1,11 +1,15 @@
-/* Derivatives of SCF energies with respect to the nuclei: against five-point differences of
- * energies, sums of forces and torques, batches, scaled functions, and what has no forces. */
+/* Derivatives of SCF energies with respect to the nuclei, in mode cpu or in the one given as
+ * argument (fused without a GPU is skipped): against five-point differences of energies, sums of
+ * forces and torques, batches, scaled functions, and what has no forces. */
 #include <fmo/scf.h>
 
 #include "tests/support/calls.h"
 #include "tests/support/molecule.h"
+#include "tests/support/system.h"
 
 enum { ATOMS_MOST = 8 };
+
+static fmo_mode mode = FMO_MODE_CPU;
 
 /* A molecule whose nuclei can be moved. */
 typedef struct movable {
@@ -39,7 +43,7 @@ static fmo_scf_options tight(const movable *m)
 {
     fmo_scf_options o;
     fmo_scf_options_init(&o);
-    o.fock.mode = FMO_MODE_CPU;
+    o.fock.mode = mode;
     o.fock.threads = 1;
     o.restricted = m->restricted;
     o.energy_convergence = 1e-12;
@@ -145,7 +149,7 @@ static void check_defaults(const movable *m)
 {
     fmo_scf_options o;
     fmo_scf_options_init(&o);
-    o.fock.mode = FMO_MODE_CPU;
+    o.fock.mode = mode;
     fmo_scf_result *without = run(m, &o);
     o.forces = 1;
     fmo_scf_result *loose = run(m, &o);
@@ -177,7 +181,7 @@ static void check_refused(const movable *m)
     o.max_cycles = 2;
     CHECK(fmo_scf_run(&input, &o, &r, &err) == FMO_ERR_CHECK && r && !r->nuclear_gradient,
           "not converged: %s", err.message);
-    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_CHECK,
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, NULL, &err), &err, FMO_ERR_CHECK,
                   "the SCF has not converged");
     fmo_scf_result_destroy(r);
     o.max_cycles = 100;
@@ -190,7 +194,7 @@ static void check_refused(const movable *m)
     r->core_hamiltonian[0] += 1e-3;
     CHECK_REFUSED(fmo_scf_run(&input, &o, &again, &err), &err, FMO_ERR_UNSUPPORTED,
                   "core Hamiltonian");
-    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_UNSUPPORTED,
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, NULL, &err), &err, FMO_ERR_UNSUPPORTED,
                   "core Hamiltonian");
     input.core_hamiltonian = NULL;
     input.field = r->overlap;
@@ -198,7 +202,8 @@ static void check_refused(const movable *m)
                   "forces with a field");
     r->nao++;
     input.field = NULL;
-    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, &err), &err, FMO_ERR_ARGUMENT, "nao");
+    CHECK_REFUSED(fmo_scf_gradient(&input, &o, r, gradient, NULL, &err), &err, FMO_ERR_ARGUMENT,
+                  "nao");
     o.forces = 2;
     CHECK_REFUSED(fmo_scf_run(&input, &o, &again, &err), &err, FMO_ERR_ARGUMENT, "forces = 2");
     CHECK(gradient[0] == 7.0 && !again, "an output changed after an error");
@@ -206,8 +211,11 @@ static void check_refused(const movable *m)
     fmo_basis_destroy(basis);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    int code = 0;
+    if (argc > 1 && strcmp(argv[1], "fused") == 0) mode = FMO_MODE_FUSED;
+    if (mode == FMO_MODE_FUSED && !system_has_gpu(&code)) return code;
     fmo_dataset *water = molecule_dataset("water001", "6-31g(d)");
     if (!water) return check_summary();
     movable closed = movable_of("water", water, 0, 1);

@@ -1,5 +1,5 @@
-/* The molecules of tests/scf/energies.json, energies_d.json, energies_uhf.json, energies_rohf.json
- * and energies_hard.json. */
+/* The molecules of tests/scf/energies.json, energies_d.json, energies_f.json, energies_uhf.json,
+ * energies_rohf.json, energies_hard.json and gradients.json. */
 #ifndef FMO_TESTS_SCF_LIST_H
 #define FMO_TESTS_SCF_LIST_H
 
@@ -8,11 +8,15 @@
 
 #include "tests/support/check.h"
 
+enum { SCF_CHARGES_MOST = 3 };
+
 typedef struct scf_entry {
     const char *name, *basis;
     int charge, large, multiplicity; /* 0: RHF */
     int restricted;                  /* 1: ROHF */
     double energy, spin_square;
+    double charges[4 * SCF_CHARGES_MOST]; /* e, and place in bohr */
+    int charge_num;
     fmo_dataset *dataset;
 } scf_entry;
 
@@ -39,6 +43,12 @@ static inline json_t *scf_list_read(const char *path)
     return root;
 }
 
+/* Copies the first numbers of an array. */
+static inline void scf_list_numbers(const json_t *array, size_t count, double *to)
+{
+    for (size_t k = 0; k < count; k++) to[k] = json_number_value(json_array_get(array, k));
+}
+
 /* Entry k of the list; free entry->dataset. @return 0 behind the last one */
 static inline int scf_list_entry(const json_t *root, size_t k, scf_entry *entry)
 {
@@ -59,15 +69,19 @@ static inline int scf_list_entry(const json_t *root, size_t k, scf_entry *entry)
                     .multiplicity = (int)json_integer_value(json_object_get(item, "multiplicity")),
                     .spin_square = json_real_value(json_object_get(item, "spin_square")),
                     .energy = json_real_value(json_object_get(item, "energy"))};
-    entry->restricted = strcmp(json_string_value(json_object_get(root, "method")), "ROHF") == 0;
+    const json_t *method = json_object_get(item, "method"),
+                 *charges = json_object_get(item, "charges");
+    if (!method) method = json_object_get(root, "method");
+    entry->restricted = strcmp(json_string_value(method), "ROHF") == 0;
+    entry->charge_num = (int)json_array_size(charges);
+    for (int c = 0; c < entry->charge_num && c < SCF_CHARGES_MOST; c++)
+        scf_list_numbers(json_array_get(charges, (size_t)c), 4, entry->charges + 4 * c);
     molecule.multiplicity = entry->multiplicity;
     for (size_t i = 0; i < nuclei; i++) {
         const char *symbol = json_string_value(json_array_get(symbols, i));
         for (int z = 1; z <= 118; z++)
             if (strcmp(symbol, fmo_element_symbol(z)) == 0) molecule.number[i] = z;
-        for (size_t x = 0; x < 3; x++)
-            molecule.coord[3 * i + x] =
-                json_number_value(json_array_get(json_array_get(bohr, i), x));
+        scf_list_numbers(json_array_get(bohr, i), 3, molecule.coord + 3 * i);
     }
     const char *functions = json_string_value(json_object_get(item, "functions"));
     fmo_status status = fmo_basis_set_read(entry->basis, &set, &err);

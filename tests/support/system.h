@@ -15,9 +15,10 @@ typedef struct test_system {
     int prim_shell[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
     double exponent[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
     double coefficient[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
-    int ao_shell[6 * SYSTEM_SHELL_MAX], ao_component[6 * SYSTEM_SHELL_MAX];
-    double ao_factor[6 * SYSTEM_SHELL_MAX];
-    int cartesian; /* 6 functions of a d shell, else 5; set it before adding shells */
+    int ao_shell[10 * SYSTEM_SHELL_MAX], ao_component[10 * SYSTEM_SHELL_MAX];
+    double ao_factor[10 * SYSTEM_SHELL_MAX];
+    int cartesian; /* Cartesian functions of a shell, else spherical ones; set it before adding
+                      shells */
 } test_system;
 
 static inline void system_add_atom(test_system *s, double x, double y, double z)
@@ -34,12 +35,14 @@ static inline void system_add_shell(test_system *s, int l, int depth, unsigned l
     const int shell = s->shells++;
     s->nucleus[shell] = s->nuclei - 1;
     s->ang_mom[shell] = l;
+    double norm = 1.0;
+    for (int m = 3; m < 2 * l; m += 2) norm /= sqrt(m);
     for (int k = 0; k < depth; k++, s->prims++) {
         const double a = 0.1 * pow(300.0, check_random(seed));
         s->prim_shell[s->prims] = shell;
         s->exponent[s->prims] = a;
         s->coefficient[s->prims] = (0.2 + 0.8 * check_random(seed)) * pow(2 * a / M_PI, 0.75) *
-                                   pow(2 * sqrt(a), l) / depth;
+                                   norm * pow(2 * sqrt(a), l) / depth;
     }
     const int functions = s->cartesian ? (l + 1) * (l + 2) / 2 : 2 * l + 1;
     for (int c = 0; c < functions; c++, s->aos++) {
@@ -82,23 +85,32 @@ static inline void system_random(test_system *s, int atoms, int s_shells, int p_
     }
 }
 
-/* The same with d shells. */
-static inline void system_random_d(test_system *s, int cartesian, int atoms, const int shells[3],
-                                   int depth, double box, unsigned long long *seed)
+/* The same with shells of `kinds` kinds. */
+static inline void system_random_kinds(test_system *s, int cartesian, int atoms, int kinds,
+                                       const int *shells, int depth, double box,
+                                       unsigned long long *seed)
 {
     memset(s, 0, sizeof *s);
     s->cartesian = cartesian;
-    int left[3] = {shells[0], shells[1], shells[2]};
+    int left[8] = {0};
+    memcpy(left, shells, (size_t)kinds * sizeof *shells);
     for (int a = 0; a < atoms; a++) {
         system_add_atom(s, box * check_random(seed), box * check_random(seed),
                         box * check_random(seed));
-        for (int l = 0; l < 3; l++) {
+        for (int l = 0; l < kinds; l++) {
             const int take = left[l] / (atoms - a);
             for (int k = 0; k < take; k++)
                 system_add_shell(s, l, 1 + (int)(check_random(seed) * depth), seed);
             left[l] -= take;
         }
     }
+}
+
+/* The same with d shells. */
+static inline void system_random_d(test_system *s, int cartesian, int atoms, const int shells[3],
+                                   int depth, double box, unsigned long long *seed)
+{
+    system_random_kinds(s, cartesian, atoms, 3, shells, depth, box, seed);
 }
 
 /* Shuffle the functions and give each a factor of its own, also inside a shell. */

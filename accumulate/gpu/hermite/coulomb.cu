@@ -4,7 +4,7 @@
  *
  * Each bra is summed by itself, so that no two threads add to the same number. finish.cu then
  * computes J_ab = sum_p E^ab_p V_p. docs/explanation/gpu/d-shells.md */
-#include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/warp.cuh"
 
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/screen.h"
@@ -21,6 +21,7 @@ typedef struct coulomb_args {
     int per;           /* warps that share a bra */
     int chunks;        /* of kets, one for each plane of the grid (y) */
     int share, shares; /* bras share, share + shares, ... are computed */
+    int bra_order, ket_order;
 } coulomb_args;
 
 /* Adds the potentials of the kets to those of a bra. NB, NK: orders of the Hermite functions. Lanes
@@ -96,6 +97,87 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Doubles of a warp, and bytes of a block, in shared memory for coulomb_any. */
+__host__ __device__ constexpr int any_doubles(int order)
+{
+    return (order + 1) * (order + 1) * (order + 1) + order + 1;
+}
+__host__ __device__ constexpr int any_bytes(int order)
+{
+    return WARPS * any_doubles(order) * (int)sizeof(double) +
+           FMO_HERMITE_COUNT(order) * (int)sizeof(int);
+}
+
+/* coulomb for orders of more than FMO_PAIR_UNROLLED_ORDER_MAX, that of pairs of d shells: a warp
+ * takes one ket at a time, and its lanes the Hermite functions of the bra. */
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    coulomb_any(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
+{
+    const coulomb_args &a = many.own();
+    constexpr int most = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX), rows = (most + 31) / 32;
+    constexpr int own_R = (FMO_HERMITE_COUNT(FMO_ERI_ORDER_MAX) + 31) / 32;
+    extern __shared__ double memory[];
+    __shared__ double other[WARPS][most];
+    const int L = a.bra_order + a.ket_order, bras = FMO_HERMITE_COUNT(a.bra_order);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, sub = warp % a.per;
+    const int own = blockIdx.x * (WARPS / a.per) + warp / a.per;
+    const int bra = a.share + a.shares * own;
+    const bool any = bra < a.bra.points && (N == 1 || (int)blockIdx.y < a.chunks);
+    double *const R = memory + warp * any_doubles(L), *const start = R + any_doubles(L) - L - 1;
+    int *const hermite = (int *)(memory + WARPS * any_doubles(L));
+    double V[rows] = {};
+    int place[rows];
+    fmo_warp_begin(L, hermite);
+    __syncthreads();
+    for (int n = 0; n < rows; n++)
+        place[n] = lane + 32 * n < bras ? hermite[lane + 32 * n] & 0xffff : 0;
+    if (any) {
+        const float bound = a.bra.point_bound[bra];
+        const size_t at = a.bra.points, to = a.ket.points;
+        const double P[3] = {a.bra.place[bra], a.bra.place[at + bra], a.bra.place[2 * at + bra]};
+        const double p = a.bra.place[3 * at + bra];
+        const int tiles = a.ket.points / FMO_GPU_TILE_PAIRS;
+        const int turn = sub + a.per * (int)blockIdx.y, turns = a.per * a.chunks;
+        for (int tile = turn; tile < tiles; tile += turns) {
+            if (bound * a.ket.tile_coulomb_estimate[tile] < a.cutoff) continue;
+            const int first = tile * FMO_GPU_TILE_PAIRS;
+            unsigned kets = __ballot_sync(0xffffffffu,
+                                          bound * a.ket.coulomb_estimate[first + lane] >= a.cutoff);
+            for (; kets; kets &= kets - 1) {
+                const int ket = first + __ffs((int)kets) - 1;
+                const double q = a.ket.place[3 * to + ket];
+                fmo_prim_quartet z;
+                double F[FMO_ERI_ORDER_MAX + 1], R2 = 0.0;
+                for (int x = 0; x < 3; x++) {
+                    z.PQ[x] = P[x] - a.ket.place[x * to + ket];
+                    R2 += z.PQ[x] * z.PQ[x];
+                }
+                const double rs = fmo_rsqrt(p + q);
+                z.alpha = p * q * (rs * rs);
+                fmo_boys_eval(a.boys, z.alpha * R2, L, F);
+                for (int m = 0; m <= L; m++) z.S[m] = rs * F[m];
+                fmo_warp_coulomb<own_R>(z, L, hermite, start, R);
+                for (int k = 0; k < FMO_HERMITE_COUNT(a.ket_order); k++) {
+                    const double d = a.ket.density[k * to + ket];
+                    const double *const from = R + (hermite[k] & 0xffff);
+                    FMO_UNROLL
+                    for (int n = 0; n < rows; n++) V[n] += d * from[place[n]];
+                }
+                __syncwarp();
+            }
+        }
+    }
+    for (int n = 0; n < rows; n++)
+        if (lane + 32 * n < bras) other[warp][lane + 32 * n] = V[n];
+    __syncthreads();
+    for (int b = lane; b < bras && any && sub == 0; b += 32) {
+        double sum = other[warp][b];
+        for (int w = 1; w < a.per; w++) sum += other[warp + w][b];
+        a.bra.potential[((size_t)blockIdx.y * bras + b) * a.bra.points + bra] += sum;
+    }
+}
+
 typedef fmo_gpu_kernels<coulomb_args> coulomb_kernels;
 
 /* Kernels by classes of bra and ket; NULL if both have s and p shells alone, as other kernels
@@ -104,11 +186,18 @@ constexpr bool is_low_l(int pair_class)
 {
     return pair_class < FMO_PAIR_LOW_L_COUNT;
 }
+/* Whether coulomb_any computes classes of these orders. */
+constexpr bool is_any(int bra_order, int ket_order)
+{
+    return bra_order > FMO_PAIR_UNROLLED_ORDER_MAX || ket_order > FMO_PAIR_UNROLLED_ORDER_MAX;
+}
 template <int BRA, int KET> constexpr coulomb_kernels kernels_of(void)
 {
     constexpr int NB = fmo_pair_order(BRA), NK = fmo_pair_order(KET);
     if constexpr (is_low_l(BRA) && is_low_l(KET))
         return {NULL, NULL};
+    else if constexpr (is_any(NB, NK))
+        return {coulomb_any<1>, coulomb_any<fmo_gpu_many_max<coulomb_args>>};
     else
         return {coulomb<NB, NK, 1>, coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>>};
 }
@@ -153,8 +242,20 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     a->chunks = fmo_hermite_chunks_now(h, bra);
     a->share = h->share;
     a->shares = h->shares;
+    a->bra_order = fmo_pair_order(bra);
+    a->ket_order = fmo_pair_order(ket);
     const int at_once = WARPS / a->per;
     return dim3((unsigned)((bras + at_once - 1) / at_once), (unsigned)a->chunks);
+}
+
+/* Whether a build of the group has points of both classes. */
+bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra, int ket)
+{
+    for (int k = 0; k < group->num; k++) {
+        const fmo_gpu_hermite *const h = group->build[k].plan->gpu->hermite;
+        if (h->pairs[bra].points && (from ? from : h)->pairs[ket].points) return true;
+    }
+    return false;
 }
 
 } // namespace
@@ -165,8 +266,14 @@ cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermit
     for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
         const coulomb_kernels kernels = kernels_of_pair(bra, ket);
         if (!kernels.one) continue;
+        const int orders[] = {fmo_pair_order(bra), fmo_pair_order(ket)};
+        const int shared = is_any(orders[0], orders[1]) ? any_bytes(orders[0] + orders[1]) : 0;
+        if (shared && any_points(group, from, bra, ket))
+            FMO_GPU_TRY(cudaFuncSetAttribute(
+                group->num == 1 ? (const void *)kernels.one : (const void *)kernels.many,
+                cudaFuncAttributeMaxDynamicSharedMemorySize, any_bytes(FMO_ERI_ORDER_MAX)));
         FMO_GPU_TRY(
-            fmo_gpu_launch_group<coulomb_args>(group, kernels.one, kernels.many, THREADS, 0,
+            fmo_gpu_launch_group<coulomb_args>(group, kernels.one, kernels.many, THREADS, shared,
                                                [&](const fmo_gpu_build *build, coulomb_args *a) {
                                                    return arguments(build, from, bra, ket, a);
                                                }));

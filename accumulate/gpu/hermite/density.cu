@@ -1,7 +1,7 @@
 /* The density for classes with d shells: transformed to internal functions, its block maxima, and
  * Hermite densities of all primitive pairs and points (docs/explanation/gpu/d-shells.md). Next:
  * coulomb.cu. */
-#include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/any.cuh"
 
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/screen.h"
@@ -77,9 +77,21 @@ typedef struct records_args {
     fmo_hermite_pairs pairs;
     const double *density;
     const float *block_max;
-    int nao, shells;
+    int nao, shells, la, lb;
     float coulomb_weight;
 } records_args;
+
+/* Stores the estimate of a record for J's screening. */
+__device__ __forceinline__ void store_estimate(const records_args &a, int n, int4 at)
+{
+    const float D =
+        a.coulomb_weight *
+        a.block_max[(size_t)fmo_hermite_first_shell(at) * a.shells + fmo_hermite_second_shell(at)];
+    const double *const record = (const double *)(a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS);
+    const float bound = __int_as_float(__double2loint(record[FMO_GPU_PAIR_BOUND]));
+    a.pairs.record_coulomb_estimate[n] =
+        nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);
+}
 
 /* Computes the Hermite density of a record, sum_ab D_ab E^ab_p (-1)^p times the prefactor, and its
  * estimate for J's screening; one thread for each record. A pair of two shells stands for both of
@@ -110,19 +122,47 @@ __global__ void __launch_bounds__(THREADS)
     FMO_UNROLL
     for (int q = 0; q < terms; q++)
         a.pairs.record_density[(size_t)q * a.pairs.records + n] = sum[q];
-    const float D =
-        a.coulomb_weight *
-        a.block_max[(size_t)fmo_hermite_first_shell(at) * a.shells + fmo_hermite_second_shell(at)];
-    const float bound =
-        __int_as_float(__double2loint(((const double *)record)[FMO_GPU_PAIR_BOUND]));
-    a.pairs.record_coulomb_estimate[n] =
-        nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);
+    store_estimate(a, n, at);
+}
+
+/* order_records for pairs with an f shell. */
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    order_records_any(const __grid_constant__ fmo_gpu_many<records_args, N> many)
+{
+    const records_args &a = many.own();
+    const int n = blockIdx.x * THREADS + threadIdx.x;
+    if (n >= a.pairs.records) return;
+    const int la = a.la, lb = a.lb, NB = FMO_CARTESIAN(lb), segment = a.pairs.record_segment[n];
+    const double2 *const record = a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS;
+    const double2 pk = record[0], xy = record[1], zh = record[2];
+    const double *const center = a.pairs.center + segment;
+    const size_t num = (size_t)a.pairs.num;
+    const double PA[3] = {xy.x, xy.y, zh.x},
+                 AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+    const int4 at = a.pairs.at[segment];
+    double sum[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)] = {};
+    fmo_hermite_shape E[3];
+    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], zh.y, E[x].E);
+    for (int ab = 0; ab < FMO_CARTESIAN(la) * NB; ab++) {
+        const double D = 2.0 * pk.y * a.density[(size_t)(at.x + ab / NB) * a.nao + at.y + ab % NB];
+        fmo_hermite_terms_of(la, lb, ab, E, [&](int q, int degree, double e) {
+            sum[q] += degree % 2 ? -D * e : D * e;
+        });
+    }
+    for (int q = 0; q < FMO_HERMITE_COUNT(la + lb); q++)
+        a.pairs.record_density[(size_t)q * a.pairs.records + n] = sum[q];
+    store_estimate(a, n, at);
 }
 
 const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_CLASS_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
     {order_records<li, lj, 1>, order_records<li, lj, fmo_gpu_many_max<records_args>>},
-    FMO_PAIR_TABLE(ROW)
+    FMO_PAIR_UNROLLED_TABLE(ROW)
+#undef ROW
+#define ROW(P, name, li, lj, partner) \
+    {order_records_any<1>, order_records_any<fmo_gpu_many_max<records_args>>},
+        FMO_PAIR_ANY_TABLE(ROW)
 #undef ROW
 };
 
@@ -193,8 +233,14 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
             [&](const fmo_gpu_build *build, records_args *a) {
                 const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
                 if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
-                *a = {h->pairs[c], h->density, h->block_max,
-                      h->nao,      h->shells,  (float)build->plan->coulomb_weight};
+                *a = {h->pairs[c],
+                      h->density,
+                      h->block_max,
+                      h->nao,
+                      h->shells,
+                      fmo_pair_ang_mom(c, 0),
+                      fmo_pair_ang_mom(c, 1),
+                      (float)build->plan->coulomb_weight};
                 return dim3(blocks_for(a->pairs.records));
             }));
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)

@@ -41,6 +41,11 @@ typedef variant::type strategy;
 FMO_ERI_HIGH_L_TABLE(CLASS)
 #undef CLASS
 
+template <int E> struct fmo_hermite_matrix_class {
+    static constexpr int id = E;
+    static constexpr fmo_hermite_form form = fmo_hermite_form_of(E);
+};
+
 namespace {
 
 /* Calls each(number<0>()) to each(number<N - 1>()): a loop that is unrolled whatever its size. */
@@ -385,12 +390,35 @@ constexpr bool all_classes = false;
 constexpr bool all_classes = true;
 #endif
 
+/* The kernels of matrix.cuh for a class, and their blocks. */
+template <class F> struct matrix_kernels {
+    static constexpr int most = fmo_gpu_many_max<fmo_hermite_exchange_args>;
+    static constexpr fmo_hermite_exchange_kernel *one = fmo_matrix_exchange<F, strategy, 1>;
+    static constexpr fmo_hermite_group_kernel *group = fmo_matrix_exchange<F, strategy, most>;
+};
+template <class C, class F> constexpr fmo_matrix_sizes matrix_sizes(void)
+{
+    constexpr int bra = fmo_eri_class_bra(C::id), ket = fmo_eri_class_ket(C::id);
+    return fmo_matrix_sizes_of(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
+                               fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1), F::rows);
+}
+template <class C> constexpr auto matrix_form_of(void)
+{
+    if constexpr (fmo_matrix_small::fits(matrix_sizes<C, fmo_matrix_small>()))
+        return fmo_matrix_small();
+    else if constexpr (fmo_matrix_middle::fits(matrix_sizes<C, fmo_matrix_middle>()))
+        return fmo_matrix_middle();
+    else
+        return fmo_matrix_large();
+}
+template <class C> using matrix_form = decltype(matrix_form_of<C>());
+
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
     if constexpr (!all_classes || C::form.segment != FMO_PART)
         return NULL;
     else if constexpr (C::form.matrix)
-        return fmo_matrix_exchange<C, strategy, 1, false>;
+        return matrix_kernels<matrix_form<C>>::one;
     else
         return exchange<C, 1, false>;
 }
@@ -399,9 +427,10 @@ template <class C> constexpr fmo_hermite_block block(void)
 {
     if constexpr (!all_classes || C::form.segment != FMO_PART)
         return {};
-    else if constexpr (C::form.matrix)
-        return {fmo_matrix_form<C>::threads, (int)fmo_matrix_form<C>::bytes, 1};
-    else
+    else if constexpr (C::form.matrix) {
+        typedef matrix_form<C> F;
+        return {F::threads, F::bytes(matrix_sizes<C, F>()), F::teams};
+    } else
         return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
 }
 template <class C> constexpr fmo_hermite_exchange_kernel *operator_kernel(void)
@@ -410,7 +439,7 @@ template <class C> constexpr fmo_hermite_exchange_kernel *operator_kernel(void)
                   !fmo_gpu_has_operators(variant::strategy, variant::form))
         return NULL;
     else if constexpr (C::form.matrix)
-        return fmo_matrix_exchange<C, strategy, 1, true>;
+        return matrix_kernels<matrix_form<C>>::one;
     else
         return exchange<C, 1, true>;
 }
@@ -422,7 +451,7 @@ template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
                   !fmo_gpu_builds_groups(variant::strategy, variant::form))
         return NULL;
     else if constexpr (C::form.matrix)
-        return fmo_matrix_exchange<C, strategy, most, false>;
+        return matrix_kernels<matrix_form<C>>::group;
     else
         return exchange<C, most, false>;
 }
@@ -435,10 +464,14 @@ template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 #define HIGH_L(e, name, ...)  kernel<fmo_hermite_class_##name>(),
 #define HIGH_LO(e, name, ...) operator_kernel<fmo_hermite_class_##name>(),
 #define HIGH_LS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
+#define ANY_B(e, ...)         block<fmo_hermite_matrix_class<e>>(),
+#define ANY(e, ...)           kernel<fmo_hermite_matrix_class<e>>(),
+#define ANY_O(e, ...)         operator_kernel<fmo_hermite_matrix_class<e>>(),
+#define ANY_S(e, ...)         group_kernel<fmo_hermite_matrix_class<e>>(),
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
-    {FMO_ERI_LOW_L_TABLE(LOW_B) FMO_ERI_HIGH_L_TABLE(HIGH_B)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_L)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LO)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LS)},
+    {FMO_ERI_LOW_L_TABLE(LOW_B) FMO_ERI_HIGH_L_TABLE(HIGH_B) FMO_ERI_ANY_TABLE(ANY_B)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_L) FMO_ERI_ANY_TABLE(ANY)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LO) FMO_ERI_ANY_TABLE(ANY_O)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LS) FMO_ERI_ANY_TABLE(ANY_S)},
 };

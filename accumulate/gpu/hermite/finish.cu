@@ -1,7 +1,7 @@
 /* The last steps for classes with d shells: J from potentials, and J and K in the caller's order,
  * added to those of the kernels of s and p shells. Also the scale of fixed-point sums, and the
  * order of all steps (fmo_hermite_queue). docs/explanation/gpu/d-shells.md */
-#include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/any.cuh"
 
 #include "accumulate/gpu/density_limit.cuh"
 #include "accumulate/gpu/fixed.cuh"
@@ -22,25 +22,31 @@ typedef struct potential_view {
 
 typedef struct coulomb_args {
     fmo_hermite_pairs pairs;
+    int la, lb;
     potential_view of[FMO_PAIR_CLASS_COUNT];
     double *J;
     int nao;
 } coulomb_args;
 
-/* Lanes that share a pair: pairs of low order have more primitives. */
-__host__ __device__ constexpr int lanes_of(int order)
+/* Lanes that share a pair: pairs of low order have more primitives. Those of a pair with an f shell
+ * share its products. */
+enum { ANY_LANES = 16 };
+__host__ __device__ constexpr int lanes_of(int pair_class)
 {
-    return order <= FMO_PAIR_LOW_L_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
+    const int order = fmo_pair_order(pair_class);
+    if (pair_class >= FMO_PAIR_UNROLLED_COUNT) return ANY_LANES;
+    return order <= FMO_PAIR_LOW_L_ORDER_MAX ? 8 : order < FMO_PAIR_UNROLLED_ORDER_MAX ? 4 : 1;
 }
 
 /* Computes J_ab = sum over a pair's primitives of the prefactor times sum_p E^ab_p V_p. The lanes
  * of a pair take its primitives in turns. */
-template <int LA, int LB, int N>
+template <int P, int N>
 __global__ void __launch_bounds__(THREADS)
     contract(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
 {
     const coulomb_args &a = many.own();
-    constexpr int terms = FMO_HERMITE_COUNT(LA + LB), lanes = lanes_of(LA + LB);
+    constexpr int LA = fmo_pair_ang_mom(P, 0), LB = fmo_pair_ang_mom(P, 1);
+    constexpr int terms = FMO_HERMITE_COUNT(LA + LB), lanes = lanes_of(P);
     constexpr int NA = FMO_CARTESIAN(LA), NB = FMO_CARTESIAN(LB);
     const int n = (blockIdx.x * THREADS + threadIdx.x) / lanes, lane = threadIdx.x % lanes;
     const bool any = n < a.pairs.whole;
@@ -81,10 +87,61 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* contract for pairs with an f shell: a lane of a pair computes every ANY_LANES-th product. */
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    contract_any(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
+{
+    const coulomb_args &a = many.own();
+    const int n = (blockIdx.x * THREADS + threadIdx.x) / ANY_LANES;
+    if (n >= a.pairs.whole) return;
+    const int la = a.la, lb = a.lb, NB = FMO_CARTESIAN(lb), all = FMO_CARTESIAN(la) * NB;
+    const int2 records = a.pairs.records_of[n];
+    const int segment = a.pairs.segment_of[n];
+    const int4 at = a.pairs.at[segment];
+    const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
+    const double *const center = a.pairs.center + segment;
+    const size_t num = (size_t)a.pairs.num;
+    const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+    constexpr int own = (FMO_PAIR_PRODUCTS_MAX + ANY_LANES - 1) / ANY_LANES;
+    double sum[own] = {};
+    for (int r = records.x; r < records.x + records.y; r++) {
+        const double2 *const record = a.pairs.record + (size_t)r * FMO_GPU_PAIR_TWOS;
+        const double2 pk = record[0], xy = record[1], zh = record[2];
+        const double PA[3] = {xy.x, xy.y, zh.x}, K = one_shell ? 2.0 * pk.y : pk.y;
+        const int2 point = a.pairs.point_of[r];
+        const potential_view &of = a.of[point.x];
+        fmo_hermite_shape E[3];
+        for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], zh.y, E[x].E);
+        for (int c = 0; c < of.chunks; c++) {
+            const double *const V = of.potential + (size_t)c * of.terms * of.points + point.y;
+            for (int k = 0; k < own; k++) {
+                const int ab = threadIdx.x % ANY_LANES + ANY_LANES * k;
+                if (ab >= all) break;
+                double value = 0.0;
+                fmo_hermite_terms_of(la, lb, ab, E, [&](int p, int, double e) {
+                    value += e * V[(size_t)p * of.points];
+                });
+                sum[k] += K * value;
+            }
+        }
+    }
+    for (int k = 0; k < own; k++) {
+        const int ab = threadIdx.x % ANY_LANES + ANY_LANES * k;
+        if (ab >= all) break;
+        a.J[(size_t)(at.x + ab / NB) * a.nao + at.y + ab % NB] = sum[k];
+        if (!one_shell) a.J[(size_t)(at.y + ab % NB) * a.nao + at.x + ab / NB] = sum[k];
+    }
+}
+
 const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_CLASS_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
-    {contract<li, lj, 1>, contract<li, lj, fmo_gpu_many_max<coulomb_args>>},
-    FMO_PAIR_TABLE(ROW)
+    {contract<FMO_PAIR_##P, 1>, contract<FMO_PAIR_##P, fmo_gpu_many_max<coulomb_args>>},
+    FMO_PAIR_UNROLLED_TABLE(ROW)
+#undef ROW
+#define ROW(P, name, li, lj, partner) \
+    {contract_any<1>, contract_any<fmo_gpu_many_max<coulomb_args>>},
+        FMO_PAIR_ANY_TABLE(ROW)
 #undef ROW
 };
 
@@ -197,6 +254,8 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.bra = side(bra);
     a.ket = side(ket);
     a.same = bra == ket;
+    a.ang_mom = make_int4(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
+                          fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1));
     a.planes = fmo_hermite_planes_now(h, c);
     a.list = h->list + task->list_at;
     a.count = &h->screened_in[task - h->task];
@@ -208,7 +267,7 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.matrices.nao = h->nao;
     a.matrices.exchange_least = fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE);
     a.matrices.copies = 1;
-    a.matrices.op = g->arrays.op;
+    a.matrices.op = g->with_operator ? g->arrays.op : NULL;
     a.matrices.fixed_scale = &h->counters->fixed_scale;
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
@@ -284,8 +343,10 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 /* ---- variants ------------------------------------------------------------------------------- */
 
 /* X(segment, further arguments) for each segment of exchange.cu. */
+#define FOUR(X, a, b, c, d, ...) \
+    X(a, __VA_ARGS__) X(b, __VA_ARGS__) X(c, __VA_ARGS__) X(d, __VA_ARGS__)
 #define PARTS(X, ...) \
-    X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+    FOUR(X, 0, 1, 2, 3, __VA_ARGS__) FOUR(X, 4, 5, 6, 7, __VA_ARGS__) X(8, __VA_ARGS__)
 #define COUNT(segment, ...) +1
 static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 
@@ -345,8 +406,10 @@ cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
             [&](const fmo_gpu_build *build, coulomb_args *a) {
                 const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
                 if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
-                const int own = THREADS / lanes_of(fmo_pair_order(c)); /* pairs of a block */
+                const int own = THREADS / lanes_of(c); /* pairs of a block */
                 a->pairs = h->pairs[c];
+                a->la = fmo_pair_ang_mom(c, 0);
+                a->lb = fmo_pair_ang_mom(c, 1);
                 a->J = h->coulomb;
                 a->nao = h->nao;
                 for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)

@@ -140,19 +140,20 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *   forget   1: expansions of the pairs are recomputed for each row
  *   segment  the object file of exchange.cu that contains the class; all take about equally long to
  *            compile
- *   matrix   1: the warps of a block compute a quartet together (matrix.cuh); rows is then the
- *            number of functions of the first shell, and the other columns are 0
+ *   matrix   1: one or several warps compute a quartet together (matrix.cuh); rows is then the
+ *            number of functions of the first shell, segment FMO_HERMITE_MATRIX_PART, and the other
+ *            columns are 0. Classes with f shells, which have no row here, are computed so.
  *
  * Measurements: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
-    X(DSSS, 6, 0, 16, 0, 4, 0)        \
-    X(DSPS, 6, 0, 16, 0, 4, 0)        \
-    X(DSPP, 6, 1, 8, 0, 4, 0)         \
-    X(DSDS, 6, 1, 12, 1, 4, 0)        \
-    X(DPSS, 6, 1, 12, 1, 4, 0)        \
-    X(DPPS, 6, 1, 12, 1, 4, 0)        \
+    X(DSSS, 6, 0, 16, 0, 5, 0)        \
+    X(DSPS, 6, 0, 16, 0, 7, 0)        \
+    X(DSPP, 6, 1, 8, 0, 6, 0)         \
+    X(DSDS, 6, 1, 12, 1, 7, 0)        \
+    X(DPSS, 6, 1, 12, 1, 5, 0)        \
+    X(DPPS, 6, 1, 12, 1, 6, 0)        \
     X(DPPP, 2, 1, 8, 1, 3, 0)         \
-    X(DPDS, 2, 1, 12, 1, 4, 0)        \
+    X(DPDS, 2, 1, 12, 1, 7, 0)        \
     X(DPDP, 2, 1, 8, 1, 3, 0)         \
     X(DDSS, 6, 1, 8, 1, 4, 0)         \
     X(DDPS, 2, 1, 8, 1, 3, 0)         \
@@ -160,7 +161,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDDS, 2, 1, 8, 1, 2, 0)         \
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
     X(DDDD, 1, 1, 8, 1, 0, 0)
-enum { FMO_HERMITE_PARTS = 5 };
+enum { FMO_HERMITE_PARTS = 9, FMO_HERMITE_MATRIX_PART = 8 };
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
@@ -172,8 +173,14 @@ static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int er
         return fmo_hermite_form{rows, shared, warps, forget, segment, matrix};
         FMO_HERMITE_EXCHANGE_TABLE(ROW)
 #undef ROW
-    default:
-        return fmo_hermite_form{};
+    default: /* the first shell of a class with f shells is one */
+        if (eri_class < FMO_ERI_UNROLLED_COUNT) return fmo_hermite_form{};
+        return fmo_hermite_form{fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0),
+                                0,
+                                0,
+                                0,
+                                FMO_HERMITE_MATRIX_PART,
+                                1};
     }
 }
 static __host__ __device__ constexpr int fmo_hermite_passes(int eri_class)
@@ -212,6 +219,7 @@ typedef struct fmo_hermite_exchange_args {
     fmo_hermite_exchange_pairs bra, ket;
     bool same;        /* bra and ket are the same list */
     int planes;       /* of the grid (y): threads for a quartet */
+    int4 ang_mom;     /* of the four shells */
     const int2 *list; /* bra; ket and code of the density factor (FMO_GPU_KET_BITS) */
     const unsigned *count;
     float prim_cutoff; /* for the product of both bounds and the density factor of a primitive

@@ -25,7 +25,8 @@ typedef struct screen_pairs {
 typedef struct screen_args {
     screen_pairs bra, ket;
     bool same;
-    bool by_distance; /* the bound that depends on distance is used: that of 1/r */
+    bool
+        by_distance; /* the bound that depends on distance is used: that of 1/r, without f shells */
     int bra_begin, bras, share, shares; /* bras share, share + shares, ... are screened */
     int tiles;                          /* examined together by a warp, up to 32 */
     int shells;
@@ -190,7 +191,8 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
             *a = {pairs_to_screen(h->pairs[bra]),
                   pairs_to_screen(h->pairs[ket]),
                   bra == ket,
-                  build->plan->cutoff > 0.0 && !build->plan->gpu->with_operator,
+                  build->plan->cutoff > 0.0 && !build->plan->gpu->with_operator &&
+                      c < FMO_ERI_UNROLLED_COUNT,
                   task->bra_begin,
                   task->bra_end - task->bra_begin,
                   h->share,

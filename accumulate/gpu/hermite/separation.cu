@@ -17,7 +17,7 @@ typedef struct separation_class {
 } separation_class;
 
 typedef struct separation_args {
-    separation_class of[FMO_PAIR_CLASS_COUNT];
+    separation_class of[FMO_PAIR_UNROLLED_COUNT];
 } separation_args;
 
 /* Computes the data of one segment by one thread; blockIdx.y is the class. The prefactors of a pair
@@ -56,7 +56,7 @@ cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
 {
     const auto fill = [](const fmo_gpu_build *build, separation_args *a) {
         int most = 0;
-        for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
             const fmo_hermite_pairs *const p = &build->plan->gpu->hermite->pairs[c];
             a->of[c] = {p->num,
                         p->at,
@@ -67,7 +67,7 @@ cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
                         (float *)p->separation};
             if (p->num > most) most = p->num;
         }
-        return dim3((unsigned)(most + THREADS - 1) / THREADS, FMO_PAIR_CLASS_COUNT);
+        return dim3((unsigned)(most + THREADS - 1) / THREADS, FMO_PAIR_UNROLLED_COUNT);
     };
     return fmo_gpu_launch_group<separation_args>(group, find_separation<1>,
                                                  find_separation<fmo_gpu_many_max<separation_args>>,

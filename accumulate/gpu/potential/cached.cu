@@ -148,7 +148,7 @@ void place_points(piece *to, const fmo_products *p, fmo_gpu_products *view)
 {
     double *const at = place(to, 4 * (size_t)p->num, &view->at);
     double *const bound = place(to, (size_t)p->num, &view->bound);
-    for (int N = 0; to->host && N < FMO_POINT_ORDERS; N++) {
+    for (int N = 0; to->host && N < FMO_GPU_POINT_ORDERS; N++) {
         const size_t num = (size_t)(p->begin[N + 1] - p->begin[N]);
         double *const own = at + 4 * (size_t)p->begin[N];
         for (size_t n = 0; n < num; n++) {

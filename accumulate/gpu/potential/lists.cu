@@ -33,7 +33,7 @@ typedef struct maker {
     double *block; /* blocks of D, pair after pair of centres */
     double *H;     /* [FMO_HERMITE_COUNT(order)][points] for each order */
     double *norm;  /* [points] */
-    size_t H_begin[FMO_POINT_ORDERS];
+    size_t H_begin[FMO_GPU_POINT_ORDERS];
 } maker;
 
 /* Computes the block of D over the functions of two centres, both triangles added; for a centre
@@ -80,7 +80,7 @@ template <int N> __device__ __forceinline__ void expand_product(const maker &m, 
             fmo_blocks_expand(la, lb, z, d, H);                 \
         }                                                       \
     }
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_PAIR_UNROLLED_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
 }
 
@@ -110,7 +110,7 @@ template <int N> __global__ void __launch_bounds__(THREADS) expand(const maker *
 
 typedef void expand_kernel(const maker *);
 expand_kernel *const expand_kernels[] = {expand<0>, expand<1>, expand<2>, expand<3>, expand<4>};
-static_assert(FMO_POINT_ORDERS == 5, "lists.cu: a kernel for each order");
+static_assert(FMO_GPU_POINT_ORDERS == 5, "lists.cu: a kernel for each order");
 
 /* Steps of norms: three for each factor of 2, downwards from 2^16; the last one extends to
  * FMO_POINT_NOTHING. */
@@ -206,18 +206,18 @@ __global__ void __launch_bounds__(STEPS_THREADS) make_lists(const maker *of)
 }
 
 /* Sets the number of points of each order, point charges included. */
-void list_lengths(const fmo_distribution *d, int num[FMO_POINT_ORDERS])
+void list_lengths(const fmo_distribution *d, int num[FMO_GPU_POINT_ORDERS])
 {
     const fmo_products *const p = d->origin.products;
-    for (int N = 0; N < FMO_POINT_ORDERS; N++)
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
         num[N] = p->begin[N + 1] - p->begin[N] + (N ? 0 : (int)d->origin.charge_num);
 }
 
 /* Number of doubles of the lists. */
-size_t lists_size(const int num[FMO_POINT_ORDERS])
+size_t lists_size(const int num[FMO_GPU_POINT_ORDERS])
 {
     size_t size = 0;
-    for (int N = 0; N < FMO_POINT_ORDERS; N++)
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
         size += (size_t)num[N] * (size_t)(5 + FMO_HERMITE_COUNT(N));
     return size;
 }
@@ -226,7 +226,7 @@ size_t lists_size(const int num[FMO_POINT_ORDERS])
  * which are maxima. */
 typedef struct sizes {
     size_t lists, D, charges, block, H, points;
-    int pairs, points_most[FMO_POINT_ORDERS];
+    int pairs, points_most[FMO_GPU_POINT_ORDERS];
 } sizes;
 
 /* Number of elements of the blocks of all pairs of centres. */
@@ -243,16 +243,16 @@ size_t block_size(const fmo_products *p)
 void add_sizes(const fmo_distribution *d, sizes *z)
 {
     const fmo_products *const p = d->origin.products;
-    int num[FMO_POINT_ORDERS];
+    int num[FMO_GPU_POINT_ORDERS];
     list_lengths(d, num);
     z->lists += lists_size(num);
     z->D += (size_t)p->centres.ao_num * (size_t)p->centres.ao_num;
     z->charges += d->origin.charge_num;
     z->block += block_size(p);
-    z->H += p->value_begin[FMO_POINT_ORDERS];
+    z->H += p->value_begin[FMO_GPU_POINT_ORDERS];
     z->points += (size_t)p->num;
     if (p->pair_num > z->pairs) z->pairs = p->pair_num;
-    for (int N = 0; N < FMO_POINT_ORDERS; N++)
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
         if (p->begin[N + 1] - p->begin[N] > z->points_most[N])
             z->points_most[N] = p->begin[N + 1] - p->begin[N];
 }
@@ -273,7 +273,7 @@ void fill_maker(const fmo_distribution *d, size_t k, int device, const making_ar
     const fmo_products *const p = o->products;
     const size_t n = (size_t)p->centres.ao_num;
     maker *const m = &host->make[k];
-    int num[FMO_POINT_ORDERS];
+    int num[FMO_GPU_POINT_ORDERS];
     list_lengths(d, num);
     host->lists[k] = fmo_gpu_lay_lists(num, list_memory + at->lists);
     memcpy(host->D + at->D, o->density, n * n * sizeof *o->density);
@@ -290,7 +290,7 @@ void fill_maker(const fmo_distribution *d, size_t k, int device, const making_ar
     m->block = view->block + at->block;
     m->H = view->H + at->H;
     m->norm = view->norm + at->points;
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) m->H_begin[N] = p->value_begin[N];
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) m->H_begin[N] = p->value_begin[N];
     add_sizes(d, at);
 }
 
@@ -302,14 +302,14 @@ cudaError_t queue(const maker *make, size_t num, const sizes *z, cudaStream_t st
         make_blocks<<<dim3(blocks(z->pairs, WARPS), (unsigned)num), THREADS, 0, stream>>>(make);
         FMO_GPU_TRY(cudaGetLastError());
     }
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) {
         if (!z->points_most[N]) continue;
         expand_kernels
             [N]<<<dim3(blocks(z->points_most[N], THREADS), (unsigned)num), THREADS, 0, stream>>>(
                 make);
         FMO_GPU_TRY(cudaGetLastError());
     }
-    make_lists<<<dim3((unsigned)num, FMO_POINT_ORDERS), STEPS_THREADS, 0, stream>>>(make);
+    make_lists<<<dim3((unsigned)num, FMO_GPU_POINT_ORDERS), STEPS_THREADS, 0, stream>>>(make);
     return cudaGetLastError();
 }
 
@@ -447,10 +447,10 @@ fmo_status fmo_gpu_products_need(const fmo_products **of, size_t num, fmo_gpu_de
     return status;
 }
 
-fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory)
+fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_GPU_POINT_ORDERS], double *memory)
 {
     fmo_gpu_points lists;
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) {
         fmo_gpu_point_list *const list = &lists.of[N];
         list->num = num[N];
         list->used = 0;

@@ -19,12 +19,12 @@ typedef struct fmo_gpu_point_list {
 } fmo_gpu_point_list;
 
 typedef struct fmo_gpu_points {
-    fmo_gpu_point_list of[FMO_POINT_ORDERS];
+    fmo_gpu_point_list of[FMO_GPU_POINT_ORDERS];
 } fmo_gpu_points;
 
 /* Lays out the lists in `memory`, fmo_distribution_size doubles; if it is NULL the addresses are
  * not valid. */
-fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory);
+fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_GPU_POINT_ORDERS], double *memory);
 
 /* A term of the expansion of a centre's function in the caller's functions. */
 typedef struct fmo_gpu_term {
@@ -42,7 +42,7 @@ typedef struct fmo_gpu_product {
 typedef struct fmo_gpu_products {
     const struct fmo_gpu_products *self; /* the copy in GPU memory */
     int ao_num, pair_num, product_num;
-    int begin[FMO_POINT_ORDERS + 1]; /* [order] first point of each order */
+    int begin[FMO_GPU_POINT_ORDERS + 1]; /* [order] first point of each order */
     const fmo_centre *centre;
     const fmo_centre_prim *prim;
     const fmo_centre_use *use;
@@ -139,7 +139,7 @@ typedef struct fmo_gpu_potential_matrix {
     const fmo_gpu_products *products;
     const double *V;
     double *potential;
-    size_t value_begin[FMO_POINT_ORDERS + 1];
+    size_t value_begin[FMO_GPU_POINT_ORDERS + 1];
 } fmo_gpu_potential_matrix;
 
 /* Returns the bytes of shared memory that a block needs for products; FMO_GPU_MATRIX_SHARED is the

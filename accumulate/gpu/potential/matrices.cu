@@ -46,7 +46,7 @@ __device__ void find_blocks(const fmo_gpu_potential_matrix &m, int k, double *bl
         for (int t = 0; t < FMO_HERMITE_COUNT((la) + (lb)); t++) R[t] = from[t]; \
         fmo_blocks_potential(la, lb, z, R, blocks);                              \
     }
-    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+    FMO_PAIR_UNROLLED_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
 }
 

@@ -183,11 +183,12 @@ typedef void energy_kernel(energy_args);
     {                                                                                  \
         ROW(kernel, 0), ROW(kernel, 1), ROW(kernel, 2), ROW(kernel, 3), ROW(kernel, 4) \
     }
-potential_kernel *const potential_kernels[FMO_POINT_ORDERS][FMO_POINT_ORDERS] = TABLE(potential);
-energy_kernel *const energy_kernels[FMO_POINT_ORDERS][FMO_POINT_ORDERS] = TABLE(energy);
+potential_kernel *const potential_kernels[FMO_GPU_POINT_ORDERS][FMO_GPU_POINT_ORDERS] =
+    TABLE(potential);
+energy_kernel *const energy_kernels[FMO_GPU_POINT_ORDERS][FMO_GPU_POINT_ORDERS] = TABLE(energy);
 #undef TABLE
 #undef ROW
-static_assert(FMO_POINT_ORDERS == 5, "potentials.cu: a row and a column for each order");
+static_assert(FMO_GPU_POINT_ORDERS == 5, "potentials.cu: a row and a column for each order");
 
 const double *boys_row(const fmo_boys_table *boys, int order)
 {
@@ -205,7 +206,7 @@ typedef struct gathered {
     double *memory;              /* on the host: their data */
     const fmo_gpu_points *view_lists;
     double *view_memory;
-    int has[FMO_POINT_ORDERS]; /* whether any distribution has points of an order */
+    int has[FMO_GPU_POINT_ORDERS]; /* whether any distribution has points of an order */
     int device;
 } gathered;
 
@@ -225,13 +226,14 @@ fmo_status gather(const fmo_distribution **of, size_t num, gathered *g, fmo_gpu_
         const fmo_distribution *const d = of[k];
         const fmo_products *const p = d->origin.products;
         if (p && fmo_gpu_lists_of(d, g->device)) {
-            for (int N = 0; N < FMO_POINT_ORDERS; N++) g->has[N] |= p->begin[N + 1] > p->begin[N];
+            for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
+                g->has[N] |= p->begin[N + 1] > p->begin[N];
             g->has[0] |= d->origin.charge_num > 0;
             continue;
         }
         status = fmo_distribution_ready(d, err);
         g->size += fmo_distribution_size(d);
-        for (int N = 0; N < FMO_POINT_ORDERS; N++) g->has[N] |= d->list[N].used > 0;
+        for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) g->has[N] |= d->list[N].used > 0;
     }
     return status;
 }
@@ -243,11 +245,11 @@ void fill_lists(const gathered *g)
     for (size_t k = 0; k < g->num; k++) {
         const fmo_distribution *const d = g->of[k];
         const size_t size = fmo_distribution_size(d);
-        int num[FMO_POINT_ORDERS];
+        int num[FMO_GPU_POINT_ORDERS];
         if (fmo_gpu_lists_of(d, g->device)) continue;
-        for (int N = 0; N < FMO_POINT_ORDERS; N++) num[N] = d->list[N].num;
+        for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) num[N] = d->list[N].num;
         g->lists[k] = fmo_gpu_lay_lists(num, g->view_memory + at);
-        for (int N = 0; N < FMO_POINT_ORDERS; N++) g->lists[k].of[N].used = d->list[N].used;
+        for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) g->lists[k].of[N].used = d->list[N].used;
         if (size) memcpy(g->memory + at, d->memory, size * sizeof *d->memory);
         at += size;
     }
@@ -266,7 +268,7 @@ const fmo_gpu_points *lists_of(const gathered *g, const fmo_distribution *d)
 /* ---- potentials of a call ------------------------------------------------------------------- */
 
 typedef struct call_arrays {
-    target *of[FMO_POINT_ORDERS]; /* [jobs] */
+    target *of[FMO_GPU_POINT_ORDERS]; /* [jobs] */
     seen *source;
     int *begin;     /* [jobs + 1] */
     double *points; /* points of jobs without cached products */
@@ -278,7 +280,7 @@ typedef struct call_arrays {
 /* Where the data of a job begin in the arrays of the call. */
 typedef struct job_place {
     const fmo_gpu_products *kept; /* cached products, or NULL */
-    int first[FMO_POINT_ORDERS];
+    int first[FMO_GPU_POINT_ORDERS];
     size_t source, points, V, matrix, write;
 } job_place;
 
@@ -310,7 +312,7 @@ void place_values(const fmo_potential_job *jobs, size_t count, job_place *place)
         for (size_t k = 0; k < count; k++) {
             if ((place[k].kept != NULL) != kept) continue;
             place[k].V = at;
-            at += jobs[k].products->value_begin[FMO_POINT_ORDERS];
+            at += jobs[k].products->value_begin[FMO_GPU_POINT_ORDERS];
         }
     place[count].V = at;
 }
@@ -330,7 +332,7 @@ fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, j
             at.matrix += n * n, at.write++;
         else
             at.points += 5 * (size_t)p->num;
-        for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) {
             const long next = (long)at.first[N] + p->begin[N + 1] - p->begin[N];
             if (next > INT32_MAX)
                 return fmo_error_set(err, FMO_ERR_MEMORY, "%ld points are more than indices hold",
@@ -353,7 +355,7 @@ void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *ow
 {
     const fmo_products *const p = job->products;
     size_t at = place->points;
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) {
         const size_t num = (size_t)(p->begin[N + 1] - p->begin[N]);
         target *const t = &host->of[N][k];
         t->num = (int)num;
@@ -398,9 +400,9 @@ cudaError_t queue_potentials(const call_arrays *view, const job_place *all, size
     FMO_GPU_TRY(fmo_gpu_boys(&boys));
     if (!all->V) return cudaSuccess;
     FMO_GPU_TRY(cudaMemsetAsync(view->V, 0, all->V * sizeof *view->V, stream));
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) {
         if (!all->first[N]) continue;
-        for (int K = 0; K < FMO_POINT_ORDERS; K++) {
+        for (int K = 0; K < FMO_GPU_POINT_ORDERS; K++) {
             if (!g->has[K]) continue;
             const potential_args a = {view->of[N],  (int)count,  all->first[N],
                                       view->source, view->begin, boys_row(boys, N + K),
@@ -441,7 +443,7 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
     for (int kept = 0; kept < 2; kept++)
         for (size_t k = 0; k < count && capacity; k++) {
             const size_t n = (size_t)jobs[k].products->centres.ao_num;
-            const size_t values = jobs[k].products->value_begin[FMO_POINT_ORDERS];
+            const size_t values = jobs[k].products->value_begin[FMO_GPU_POINT_ORDERS];
             if ((place[k].kept != NULL) != kept) continue;
             if (kept) {
                 back[num++] = {view->matrix + place[k].matrix, jobs[k].potential, n * n, 0};
@@ -470,9 +472,10 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
     const job_place *const all = &place[count];
     place_values(jobs, count, place);
 #define STAGED(name, num, bytes) {(num) * (bytes), (void **)&view.name, (void **)&host.name}
-    fmo_gpu_array arrays[FMO_POINT_ORDERS + 8];
+    fmo_gpu_array arrays[FMO_GPU_POINT_ORDERS + 8];
     int num = 0;
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) arrays[num++] = STAGED(of[N], count, sizeof(target));
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
+        arrays[num++] = STAGED(of[N], count, sizeof(target));
     arrays[num++] = STAGED(source, all->source, sizeof(seen));
     arrays[num++] = STAGED(begin, count + 1, sizeof(int));
     arrays[num++] = STAGED(points, all->points, sizeof(double));
@@ -558,8 +561,8 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
     const fmo_boys_table *boys = NULL;
     FMO_GPU_CHECK(fmo_gpu_boys(&boys), "the table of the Boys function", err);
     FMO_GPU_CHECK(cudaMemsetAsync(energies, 0, bytes, device->stream), "energies", err);
-    for (int N = 0; N < FMO_POINT_ORDERS; N++)
-        for (int K = 0; K < FMO_POINT_ORDERS; K++) {
+    for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
+        for (int K = 0; K < FMO_GPU_POINT_ORDERS; K++) {
             if (!g->has[N] || !g->has[K]) continue;
             const energy_args a = {view, energies, boys_row(boys, N + K), least};
             energy_kernels[N][K]<<<dim3((unsigned)count, PIECES), THREADS, 0, device->stream>>>(a);

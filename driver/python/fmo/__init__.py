@@ -27,7 +27,7 @@ from ._library import VERSION as __version__, library_path
 from ._mole import FallbackWarning, get_jk
 from ._molecule import InputWarning, Molecule
 from ._patch import patch, unpatch
-from ._plan import Plan
+from ._plan import GradientTerm, Plan
 from ._rhf import RHF, rhf_batch
 from ._scf import CutoffWarning
 from ._uhf import ROHF, UHF, scf_batch
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 logging.getLogger("fmo").addHandler(logging.NullHandler())
 
-__all__ = ["ConvergenceError", "CutoffWarning", "DeviceError", "Error", "FMO2", "FallbackWarning", "InputError",
-           "InputOverflowError", "InputTypeError", "InputWarning", "Molecule", "NoDeviceError", "OutOfMemoryError",
+__all__ = ["ConvergenceError", "CutoffWarning", "DeviceError", "Error", "FMO2", "FallbackWarning", "GradientTerm",
+           "InputError", "InputOverflowError", "InputTypeError", "InputWarning", "Molecule", "NoDeviceError", "OutOfMemoryError",
            "Plan", "RHF", "ROHF", "UHF", "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch",
            "rhf_batch", "scf_batch", "unpatch", "__version__"]
 

@@ -1,6 +1,6 @@
 """libfmo through ctypes: where it is, its structs, functions and errors.
 
-Mirrors the public headers (<fmo/status.h>, <fmo/basis.h>, <fmo/fock.h>); tests/python/layout.c
+Mirrors the public headers (<fmo/status.h>, <fmo/basis.h>, <fmo/fock.h>, <fmo/gradient.h>); tests/python/layout.c
 prints what a C compiler makes of those and the tests compare.
 """
 
@@ -64,6 +64,12 @@ class Job(ctypes.Structure):
                 ("exchange_operator", Operator)]
 
 
+class GradientTermStruct(ctypes.Structure):
+    """fmo_gradient_term"""
+    _fields_ = [("density", c_void_p), ("coulomb_weight", c_double), ("exchange_weight", c_double),
+                ("coulomb_operator", Operator), ("exchange_operator", Operator)]
+
+
 Functions = Mapping[str, "tuple[Any, list[Any]]"]  # name -> type of the result, of the arguments
 
 _FUNCTIONS: Functions = {
@@ -78,6 +84,7 @@ _FUNCTIONS: Functions = {
     "fmo_fock_choose_mode": (c_int, [c_void_p, POINTER(Options), POINTER(c_int), c_char_p,
                                      POINTER(ErrorStruct)]),
     "fmo_fock_build_batch": (c_int, [POINTER(Job), c_size_t, POINTER(ErrorStruct)]),
+    "fmo_fock_gradient": (c_int, [c_void_p, POINTER(GradientTermStruct), c_int, c_void_p, POINTER(ErrorStruct)]),
     "fmo_basis_ao_norm": (POINTER(c_double), [c_void_p]),
     "fmo_overlap": (c_int, [c_void_p, c_void_p, POINTER(ErrorStruct)]),
     "fmo_dipole": (c_int, [c_void_p, c_double * 3, c_void_p, POINTER(ErrorStruct)]),

@@ -21,7 +21,7 @@ _ENV_START = 20  # of mol._env: before it are options of single calls, such as g
 
 
 class FallbackWarning(UserWarning):
-    """PySCF computes J and K because libfmo cannot; given once for a molecule or SCF object."""
+    """PySCF computes J and K, or gradients, because libfmo cannot; given once for a molecule or SCF object."""
 
 
 def _periodic(mol: Any) -> bool:
@@ -36,16 +36,16 @@ def _cannot(mol: Any, dm: Any) -> str | None:
         return "there are no basis functions"
     largest = 0 if isinstance(mol, Molecule) else int(mol._bas[:, _ANG_OF].max())
     if largest > LARGEST_ANG_MOM:
-        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p and d"
+        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p, d and f"
     if np.iscomplexobj(dm):
         return "the density is complex"
     return None
 
 
-def _warn_once(seen: set[str], reason: str, who: str = "PySCF") -> None:
-    if reason not in seen:
-        seen.add(reason)
-        warnings.warn(f"fmo: {reason}; {who} computes J and K", FallbackWarning, stacklevel=5)
+def _warn_once(seen: set[tuple[str, str]], reason: str, who: str = "PySCF", what: str = "J and K") -> None:
+    if (reason, what) not in seen:
+        seen.add((reason, what))
+        warnings.warn(f"fmo: {reason}; {who} computes {what}", FallbackWarning, stacklevel=5)
 
 
 class _Kept:
@@ -54,7 +54,7 @@ class _Kept:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.plans: dict[_State, tuple[_State | None, Plan | None]] = {}  # options -> what the molecule was, plan
-        self.warned: set[str] = set()
+        self.warned: set[tuple[str, str]] = set()
 
 
 _kept: weakref.WeakKeyDictionary[Any, _Kept] = weakref.WeakKeyDictionary()
@@ -126,7 +126,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
 
     Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
     molecule. What a GPU does not do yet, J with omega, mode auto does on the CPU. What libfmo
-    cannot do (f shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule
+    cannot do (g shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule
     of PySCF.
 
     Raises InputTypeError (a TypeError) for what is no molecule or an unknown option; InputError (a

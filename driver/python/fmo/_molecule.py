@@ -22,8 +22,8 @@ from ._values import INT_MOST, whole_number
 
 # fmo_basis_input.ao_component of the functions of a shell in PySCF's order, by mol.cart: d functions
 # go by m = -2 ... 2 there, and 0, +1, -1, +2, -2 in libfmo.
-COMPONENTS = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
-              False: ((0,), (0, 1, 2), (4, 2, 0, 1, 3))}
+COMPONENTS = {True: ((0,), (0, 1, 2), tuple(range(6)), tuple(range(10))),
+              False: ((0,), (0, 1, 2), (4, 2, 0, 1, 3), (6, 4, 2, 0, 1, 3, 5))}
 _UNITS = {"angstrom": 1.0 / BOHR, "bohr": 1.0}
 BASIS = "6-31g*"
 FORMS = ("set", "cartesian", "spherical")  # the order of fmo_functions
@@ -314,7 +314,7 @@ def _copied(source: Any) -> dict[str, NDArray[Any]]:
         at = {component[first + k]: first + k for k in range(len(wanted))}
         order += [at[one] for one in wanted]
         if source.cartesian and len(wanted) > len(COMPONENTS[False][l]):
-            factor[first:first + len(wanted)] = factor[at[0]] * np.sqrt(4 * np.pi / 5)
+            factor[first:first + len(wanted)] = factor[at[0]] * np.sqrt(4 * np.pi / len(COMPONENTS[False][l]))
     return {"nucleus_charge": copy("nucleus_charge", c_double, nuclei),
             "nucleus_coord": copy("nucleus_coord", c_double, nuclei, 3),
             "shell_nucleus": copy("shell_nucleus", c_int, shells), "shell_ang_mom": ang_mom,

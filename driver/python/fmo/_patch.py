@@ -9,19 +9,21 @@ always the caller's.
 
 from __future__ import annotations
 
-import copy
 import sys
 import warnings
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _cupy
-from ._errors import bad_type
+from ._errors import UnsupportedError, bad_type
+from ._front import Front, from_elsewhere, make_plain, of_gpu4pyscf, plain_copy, put_in_front, who
 from ._library import LIBRARY
 from ._mole import (FallbackWarning, _cannot, _for_request, _on_device_of, _periodic, _plan_for, _state, _warn_once)
-from ._plan import CUTOFF, DensityError, make_options
+from ._patch_gradients import patched_gradients
+from ._plan import CUTOFF, DensityError, GradientTerm, make_options
 
 # Modules whose get_jk, get_j and get_k take J and K from the integrals of the molecule.
 _SOURCES = ("pyscf.scf.hf", "pyscf.scf.uhf", "gpu4pyscf.scf.hf")
@@ -29,67 +31,14 @@ _DIRECT_SCF_TOL = 1e-13  # PySCF's default, which CUTOFF is the counterpart of
 _REPULSION = (None, "int2e", "int2e_sph", "int2e_cart")  # names of the integrals over 1/r in PySCF
 
 
-def _of_gpu4pyscf(cls: type) -> bool:
-    # a class that PySCF has put in front, a scanner's, has PySCF's module
-    return any(one.__module__.split(".")[0] == "gpu4pyscf" for one in cls.__mro__)
-
-
-def _who(cls: type) -> str:
-    return "GPU4PySCF" if _of_gpu4pyscf(cls) else "PySCF"
-
-
 def _foreign(method: Any) -> bool:
     """Whether a get_jk, get_j or get_k is none of those that we stand in for."""
-    return getattr(method, "__module__", None) not in _SOURCES
-
-
-_classes: dict[Any, type] = {}  # PySCF's -> ours; PySCF keeps what it makes of ours as well
+    return from_elsewhere(method, _SOURCES)
 
 
 def _patched_class(cls: Any) -> type:
     """PySCF's class with our get_jk in front."""
-    if cls not in _classes:
-        ours = _PatchedGpuSCF if _of_gpu4pyscf(cls) else _PatchedSCF
-        name = "Fmo" + cls.__name__
-        _classes[cls] = type(name, (ours, cls), {"__module__": cls.__module__, "__name_mixin__": name})
-    return _classes[cls]
-
-
-def _plain_class(cls: Any) -> Any:
-    """PySCF's class again; of a class that PySCF has made of a patched one, such as a scanner's, what it would
-    have made of the plain one."""
-    if not issubclass(cls, _PatchedSCF):
-        return cls
-    if _is_outermost(cls):
-        return cls.__bases__[1]
-    rest = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    return type(cls.__name__.replace("Fmo", "", 1), tuple(map(_plain_class, cls.__bases__)), rest)
-
-
-def _is_outermost(cls: type) -> bool:
-    """Whether the patch is the last thing that was put in front of a class."""
-    return cls.__bases__[0] in (_PatchedSCF, _PatchedGpuSCF)
-
-
-def _make_plain(mf: Any) -> None:
-    mf.__class__ = _plain_class(type(mf))
-    for name in ("fmo_options", "_fmo_warned"):
-        vars(mf).pop(name, None)
-
-
-def _plain_copy(mf: Any) -> Any:
-    """A copy of an object, and of the one inside it, without patches; mf keeps its own."""
-    one = copy.copy(mf)
-    if isinstance(one, _PatchedSCF):
-        _make_plain(one)
-    if "_scf" in vars(one):
-        one._scf = _plain_copy(one._scf)
-    return one
-
-
-def _patched_again(cls: type) -> Any:
-    """An empty object of the patched class, for pickle and copy to fill."""
-    return object.__new__(_patched_class(cls))
+    return put_in_front(_PatchedGpuSCF if of_gpu4pyscf(cls) else _PatchedSCF, cls)
 
 
 def _scf_options(mf: Any) -> dict[str, Any]:
@@ -132,6 +81,8 @@ if TYPE_CHECKING:
         get_k: Any
         get_veff: Any
         make_rdm1: Any
+        nuc_grad_method: Any
+        Gradients: Any
         init_direct_scf: Any
         _transfer_attrs_: Any
         to_ks: Any
@@ -143,25 +94,17 @@ else:
     _Behind = object
 
 
-class _PatchedSCF(_Behind):
+class _PatchedSCF(Front, _Behind):
     """Put before a class of PySCF by patch()."""
 
     _keys = {"fmo_options"}
     fmo_options: dict[str, Any]
-    _fmo_warned: set[str]
+    _fmo_warned: set[tuple[str, str]]
     _fmo_pair: tuple[Any, Any]
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """By PySCF's class, which has a name: what is unpickled or copied is patched, too."""
-        state = super().__reduce_ex__(max(protocol, 2))
-        if not _is_outermost(type(self)):
-            return state  # a class made at run time, which PySCF cannot pickle either
-        # The second item would be the class made above, which no module has.
-        return (_patched_again, (_plain_class(type(self)),), *state[2:])
-
-    def _fmo_say(self, reason: str) -> None:
-        """Warn once that the class behind computes J and K."""
-        _warn_once(self._fmo_warned, reason, _who(type(self)))
+    def _fmo_say(self, reason: str, what: str = "J and K") -> None:
+        """Warn once that the class behind computes something."""
+        _warn_once(self._fmo_warned, reason, who(type(self)), what)
 
     def _fmo_replaced(self) -> str | None:
         """Why this object's J and K are not those of its molecule's integrals, or None."""
@@ -225,6 +168,29 @@ class _PatchedSCF(_Behind):
             return made
         return self._fmo_behind(behind, mol, dm, hermi, with_j, with_k, omega)
 
+    def nuc_grad_method(self, *arguments: Any, **named: Any) -> Any:
+        """As nuc_grad_method of the SCF class; two-electron parts by libfmo where that can."""
+        return patched_gradients(self, super().nuc_grad_method(*arguments, **named))
+
+    def Gradients(self, *arguments: Any, **named: Any) -> Any:  # pylint: disable=invalid-name
+        """As nuc_grad_method()."""
+        return patched_gradients(self, super().Gradients(*arguments, **named))
+
+    def _fmo_gradient(self, mol: Any, terms: Sequence[GradientTerm]) -> Any:
+        """Their gradient by libfmo, [natm, 3], or None where it cannot, which has been said."""
+        reason = _cannot(mol, terms[0].density)
+        options = _scf_options(self)
+        modes = [options.get("mode")]
+        if not of_gpu4pyscf(type(self)):
+            modes.append("cpu")  # of objects on the CPU whatever the mode of builds
+        for mode in modes if reason is None else ():
+            try:
+                return _plan_for(mol, {**options, "mode": mode}).gradient(terms)
+            except UnsupportedError as refused:
+                message = refused.message
+        self._fmo_say(reason or message, "two-electron gradients")
+        return None
+
     def _transfer_attrs_(self, dst: Any) -> Any:
         """Of to_ks and to_hf: what they return is patched, too, inside density fitting as well."""
         return super()._transfer_attrs_(patch(dst, **self.fmo_options))
@@ -242,7 +208,7 @@ class _PatchedSCF(_Behind):
 
     def to_gpu(self) -> Any:
         """The object of GPU4PySCF, patched, too."""
-        return patch(_plain_copy(self).to_gpu(), **self.fmo_options)
+        return patch(plain_copy(self).to_gpu(), **self.fmo_options)
 
 
 class _PatchedGpuSCF(_PatchedSCF):
@@ -299,7 +265,7 @@ class _PatchedGpuSCF(_PatchedSCF):
 
     def to_cpu(self) -> Any:
         """The object of PySCF, patched, too."""
-        return patch(_plain_copy(self).to_cpu(), **self.fmo_options)
+        return patch(plain_copy(self).to_cpu(), **self.fmo_options)
 
 
 def _cannot_patch(mf: Any) -> str | None:
@@ -313,7 +279,7 @@ def _cannot_patch(mf: Any) -> str | None:
         return f"{cls.__name__} of low memory has no J and K apart"
     if "get_jk" in vars(mf):
         return "the object has a get_jk of the caller's"
-    names = ("get_jk", "get_j", "get_k") if _of_gpu4pyscf(cls) else ("get_jk",)
+    names = ("get_jk", "get_j", "get_k") if of_gpu4pyscf(cls) else ("get_jk",)
     if any(_foreign(getattr(cls, name, None)) for name in names):
         return f"{cls.__name__} has J and K of its own"
     return None
@@ -329,12 +295,13 @@ def patch(mf: Any, **options: Any) -> Any:
 
     mf: RHF, UHF, ROHF or Kohn-Sham object; it changes in place. Options as of get_jk; on the CPU integrals
     is "auto" unless given, and a direct_scf_tol below PySCF's 1e-13 tightens the cutoff alike. Arrays of
-    GPU4PySCF stay on their GPU.
+    GPU4PySCF stay on their GPU. Gradients, as of nuc_grad_method().kernel(), have two-electron parts of libfmo; what
+    is on a grid stays PySCF's.
 
     Where J and K are not those of the molecule's integrals, or libfmo cannot compute them, PySCF does, with
     one FallbackWarning for each reason: integrals in mf._eri, densities that are complex or not as symmetric
-    as hermi says, f shells, and on a GPU omega and hermi other than 1. Objects with J and K of their own (density fitting, generalised,
-    periodic, a get_jk of the caller's) are returned as they are, with that warning. What PySCF makes of a
+    as hermi says, g shells, and on a GPU J with omega; for gradients methods of an object's own. Objects with J and
+    K of their own (density fitting, generalised, periodic, a get_jk of the caller's) are returned as they are, with that warning. What PySCF makes of a
     patched object is patched, too: copies, pickles, scanners, newton(), to_uhf(), to_rks(), to_gpu() and
     the like. unpatch(mf) takes everything back.
 
@@ -346,7 +313,7 @@ def patch(mf: Any, **options: Any) -> Any:
     patched = isinstance(mf, _PatchedSCF)
     reason = None if patched else _cannot_patch(mf)
     if reason is not None:
-        warnings.warn(f"fmo: {reason}; {_who(type(mf))} computes J and K", FallbackWarning, stacklevel=2)
+        warnings.warn(f"fmo: {reason}; {who(type(mf))} computes J and K", FallbackWarning, stacklevel=2)
         return mf
     if "_scf" in vars(mf):  # the first-order object inside a second-order one
         patch(mf._scf, **options)
@@ -365,7 +332,7 @@ def unpatch(mf: Any) -> Any:
     """
     _check_scf(mf, "unpatch")
     if isinstance(mf, _PatchedSCF):
-        _make_plain(mf)
+        make_plain(mf)
         if "_scf" in vars(mf):
             unpatch(mf._scf)
     return mf

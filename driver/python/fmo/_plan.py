@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import os
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from . import _cupy
 from ._errors import InputError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
-from ._library import LIBRARY, BasisInput, Job, Operator, Options, checked, names_of
+from ._library import LIBRARY, BasisInput, GradientTermStruct, Job, Operator, Options, checked, names_of
 from ._molecule import COMPONENTS, Molecule
 from ._optional import optional
 from ._values import index_of, real_number, whole_number
@@ -86,11 +88,11 @@ def check_mole(mol: Any, call: str) -> None:
 
 
 def basis_arrays(mol: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of fmo_basis_input from a molecule with s, p and d shells.
+    """The arrays of fmo_basis_input from a molecule with s, p, d and f shells.
 
     PySCF keeps a primitive as its coefficient of exp(-a r^2), times the factor of the spherical
     harmonic that libcint applies to spherical shells, and to s and p shells of both kinds; the
-    Cartesian d functions xx ... zz have none. p functions are x, y, z in both. A shell with several
+    Cartesian d and f functions have none. p functions are x, y, z in both. A shell with several
     contractions becomes as many shells.
     """
     if isinstance(mol, Molecule):
@@ -168,6 +170,22 @@ class Request:
             raise DensityError(f"dm is not {kind} (by {asymmetry:.3g})", "hermi=0 is for such")
 
 
+@dataclasses.dataclass
+class GradientTerm:
+    """A part of a two-electron energy, coulomb/2 sum D_ij D_kl (ij|kl) - exchange/4 sum D_ik D_jl (ij|kl).
+
+    density: [nao, nao], real and symmetric. coulomb, exchange: weights. The operators are (full, long_range,
+    omega), that is full/r + long_range erf(omega r)/r, omega in 1/bohr. RHF is one such term; UHF is three, of
+    Da + Db with the weights 1 and 0, and of Da and Db with 0 and 2.
+    """
+
+    density: Any
+    coulomb: float = 1.0
+    exchange: float = 1.0
+    coulomb_operator: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    exchange_operator: tuple[float, float, float] = (1.0, 0.0, 0.0)
+
+
 # What a build has to last, in seconds, or may last by its number of functions, to be made interruptible.
 _LONG, _LARGE = 0.2, 100
 
@@ -175,13 +193,13 @@ _LONG, _LARGE = 0.2, 100
 class Plan(Strict):
     """J and K for as many densities of one molecule as wanted.
 
-    mol: an fmo.Molecule or a molecule of PySCF, with s, p and d shells. Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
+    mol: an fmo.Molecule or a molecule of PySCF, with s, p, d and f shells. Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
     plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
 
-    nao: number of functions. mode: what mode="auto" became.
+    nao: number of functions. mode: what mode="auto" became. gradient(terms): derivatives of two-electron energies.
 
     Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
-    UnsupportedError for f shells, NoDeviceError, DeviceError and OutOfMemoryError.
+    UnsupportedError for g shells, NoDeviceError, DeviceError and OutOfMemoryError.
     """
 
     nao: int = 0
@@ -308,6 +326,37 @@ class Plan(Strict):
         else:
             build()
         return coulomb, exchange
+
+    def gradient(self, terms: Sequence[GradientTerm]) -> NDArray[Any]:
+        """Derivative of the sum of the terms with respect to the nuclei at fixed densities, [natm, 3], hartree/bohr.
+
+        The two-electron part of the gradients of Hartree-Fock and Kohn-Sham energies. Raises InputError for a
+        density that is not [nao, nao], real, finite and symmetric and for weights and operators that are not
+        numbers, UnsupportedError in modes without gradients, and OutOfMemoryError.
+        """
+        densities = [as_array(term.density) for term in terms]
+        for k, one in enumerate(densities):
+            if one.shape != (self.nao, self.nao) or one.dtype.kind not in "fiub":
+                raise bad_value(f"terms[{k}].density: expected a real matrix [{self.nao}, {self.nao}], not {one.dtype} "
+                                f"{list(one.shape)}")
+        densities = [np.ascontiguousarray(one, dtype=np.float64) for one in densities]
+        given = (GradientTermStruct * max(1, len(terms)))(*(
+            GradientTermStruct(one.ctypes.data, real_number("coulomb", term.coulomb),
+                               real_number("exchange", term.exchange), Operator(*term.coulomb_operator),
+                               Operator(*term.exchange_operator)) for term, one in zip(terms, densities)))
+        made = np.empty((len(self._arrays["nucleus_charge"]), 3))
+
+        def compute() -> None:
+            with self._lock:
+                if self._plan is None:  # making it again failed
+                    self._make(_cupy.imported())
+                checked(LIBRARY.fmo_fock_gradient, self._plan, given, len(terms), made.ctypes.data)
+
+        if self.nao > _LARGE // 2:
+            interruptible(compute)
+        else:
+            compute()
+        return made
 
     def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool, request: Request) -> tuple[Any, Any]:
         """J and K of arrays of CuPy, queued in mode fused; through the host in other modes, and for what is no number."""

@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _numeric, _properties, _scf
+from . import _numeric, _properties
 from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of
+from ._gradients import Gradients, Scanner
 from ._molecule import Molecule
 from ._optional import optional
 from ._plan import check_mole, make_options
 from ._progress import progress_bar
-from ._scf import CHOICES, SETTINGS, Prepared, ScfJob, log, make_scf_options, refused, run
+from ._scf import CHOICES, SETTINGS, Prepared, ScfJob, charge_arrays, log, make_scf_options, refused, run
 
 _RESULTS = ("e_tot", "converged", "cycles", "mo_energy", "mo_coeff", "mo_occ", "field_energy", "projector_energy",
-            "hessian_lowest", "error", "notice", "gradient")
+            "hessian_lowest", "error", "notice", "gradient", "charge_gradient")
 
 
 def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
@@ -30,25 +31,27 @@ def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
 class RHF(Strict):
     """Closed-shell SCF by libfmo_scf, with PySCF's names: RHF(mol).kernel().
 
-    mol: an fmo.Molecule, or a molecule of PySCF with s, p and d shells and no unpaired electrons. Options as of get_jk; integrals
+    mol: an fmo.Molecule, or a molecule of PySCF with s, p, d and f shells and no unpaired electrons. Options as of get_jk; integrals
     is "auto" unless given. An attribute that does not exist is refused: UnknownAttributeError.
 
     Set before kernel(), None meaning the library's default:
     conv_tol: hartree, 1e-9, and conv_tol_grad: hartree, 3e-5; max_cycle: 100; level_shift: hartree;
     diis_space: number of Fock matrices; init_guess: "sad", "core"; solver: "auto", "diagonalise",
     "purify", "newton"; stability: "none", "check", "follow"; with_forces: True computes the gradient
-    too, of a tighter SCF; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian.
+    too, of a tighter SCF; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian;
+    charges, charge_coords: [n], e, and [n, 3], bohr: point charges in whose field the molecule is.
 
     After it:
     e_tot: hartree; converged; cycles; mo_energy: [nmo], hartree; mo_coeff: [nao, nmo]; mo_occ: [nmo];
     field_energy, projector_energy: hartree, tr D U and tr D P, part of e_tot; hessian_lowest: hartree, NaN
     unless the stability was checked; gradient: None, or with with_forces the derivative of e_tot by the positions of
-    the nuclei, [natm, 3], hartree/bohr, which nuc_grad_method().kernel() and forces() compute at any time; error: None, or the fmo.Error that says why there is no result or no convergence;
+    the nuclei, [natm, 3], hartree/bohr, which nuc_grad_method().kernel() and forces() compute at any time; charge_gradient: with it, that by the places of the
+    point charges, [n, 3]; error: None, or the fmo.Error that says why there is no result or no convergence;
     notice: None, or that the cutoff is too loose for conv_tol, and by how much e_tot may be off (a
     CutoffWarning says it, too).
 
     Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
-    UnsupportedError for f shells, unpaired electrons and periodic systems.
+    UnsupportedError for g shells, unpaired electrons and periodic systems.
     """
 
     _name = "RHF"
@@ -67,6 +70,9 @@ class RHF(Strict):
     with_forces: bool = False
     field: Any = None
     projector: Any = None
+    charges: Any = None
+    charge_coords: Any = None
+    verbose: int = 0  # PySCF's optimisers ask for it; nothing is printed here
 
     e_tot: float = float("nan")
     converged: bool = False
@@ -80,19 +86,27 @@ class RHF(Strict):
     error: Error | None = None
     notice: str | None = None
     gradient: NDArray[Any] | None = None
+    charge_gradient: NDArray[Any] | None = None
 
     def __init__(self, mol: Any, **options: Any):
         check_mole(mol, self._name)
         for name in options:
-            if name in self._settings() or name in ("field", "projector"):
+            if name in self._settings() or name in ("field", "projector", "charges", "charge_coords"):
                 raise bad_type(f"fmo.{self._name}: {name} is an attribute, set before kernel(): mf.{name} = ...")
         make_options(**options)
+        self.options = options
+        self.reset(mol)
+
+    def reset(self, mol: Any = None) -> RHF:
+        """Take the results away, and go on with another molecule if one is given; returns the object. Errors as of the class."""
+        mol = self.mol if mol is None else mol
+        check_mole(mol, self._name)
         reason = refused(mol, self._open_shells)
         if reason is not None:
             raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.{self._name}: {reason}")
         self.mol = mol
-        self.options = options
         self._clear()
+        return self
 
     def _clear(self) -> None:
         """No results: those of the class."""
@@ -116,6 +130,7 @@ class RHF(Strict):
         self.hessian_lowest = r.hessian_lowest
         self.notice = r.notice.decode(errors="replace") or None
         self.gradient = _copy(r.nuclear_gradient, r.nucleus_num, 3) if r.nucleus_num else None
+        self.charge_gradient = _copy(r.charge_gradient, r.charge_num, 3) if r.charge_num else None
         self._take_orbitals(r)
 
     def _take_orbitals(self, r: Any) -> None:
@@ -214,6 +229,10 @@ class RHF(Strict):
 
     Gradients = nuc_grad_method
 
+    def as_scanner(self) -> Scanner:
+        """A function of molecules that returns their energies; each SCF starts from the density of the last."""
+        return Scanner(self)
+
     def forces(self) -> NDArray[Any]:
         """Forces on the nuclei, [natm, 3], hartree/bohr: the negative of nuc_grad_method().kernel()."""
         return -self.nuc_grad_method().kernel()
@@ -240,7 +259,8 @@ class RHF(Strict):
         mols = _numeric.displaced(self.mol, step)
         log.info("numerical gradient by %d SCFs, step %g bohr", len(mols), step)
         done = _batch(f"fmo.{self._name}.numerical_gradient", mols, settings, self.options,
-                      _Extras(densities=[self.make_rdm1()] * len(mols), progress=progress),
+                      _Extras(densities=[self.make_rdm1()] * len(mols), progress=progress,
+                              charges=(self.charges, self.charge_coords)),
                       [type(self)] * len(mols))
         for one in done:
             if one.error is not None:
@@ -250,7 +270,8 @@ class RHF(Strict):
     def to_pyscf(self) -> Any:
         """An object of pyscf.scf, RHF, UHF or ROHF, with this result, for what PySCF does next.
 
-        Its core Hamiltonian is that of PySCF, with field and projector, if any, added.
+        Its core Hamiltonian is that of PySCF, with field and projector, if any, added; point charges are those of
+        pyscf.qmmm.
         """
         mf = getattr(optional("pyscf.scf"), self._name)(self.mol.to_pyscf() if isinstance(self.mol, Molecule) else self.mol)
         if self.field is not None or self.projector is not None:
@@ -258,6 +279,9 @@ class RHF(Strict):
             for extra in (self.field, self.projector):
                 core = core if extra is None else core + np.asarray(extra)
             mf.get_hcore = lambda *_: core
+        charge, coord = charge_arrays(self)
+        if len(charge):
+            mf = optional("pyscf.qmmm").mm_charge(mf, coord, charge, unit="Bohr")
         for ours, value in (("conv_tol", self.conv_tol), ("conv_tol_grad", self.conv_tol_grad),
                             ("max_cycle", self.max_cycle)):
             if value is not None:
@@ -265,43 +289,6 @@ class RHF(Strict):
         for name in ("e_tot", "converged", "mo_energy", "mo_coeff", "mo_occ"):
             setattr(mf, name, getattr(self, name))
         return mf
-
-
-class Gradients(Strict):
-    """The derivative of an energy by the positions of the nuclei, with PySCF's names: Gradients(mf).kernel().
-
-    base: the fmo.RHF or fmo.UHF object; mol: its molecule; de: [natm, 3], hartree/bohr, after kernel().
-    """
-
-    base: Any = None
-    mol: Any = None
-    de: NDArray[Any] | None = None
-
-    def __init__(self, base: RHF):
-        self.base, self.mol = base, base.mol
-
-    def kernel(self, atmlst: Sequence[int] | None = None) -> NDArray[Any]:
-        """The gradient, [natm, 3], hartree/bohr, or of the atoms atmlst; its error is proportional to the orbital gradient.
-
-        Runs base.kernel() if there is no result. Raises ConvergenceError where the SCF has not converged, and
-        UnsupportedError with field, projector, ECPs or nuclei of finite size.
-        """
-        base = self.base
-        if base.mo_coeff is None:
-            base.kernel()
-        if base.error is not None:
-            raise base.error
-        if base.gradient is None:
-            base.gradient = _scf.gradient(base, base._matrices)  # pylint: disable=protected-access
-        self.de = base.gradient.copy() if atmlst is None else base.gradient[list(atmlst)]
-        return self.de
-
-    grad = kernel
-
-    def run(self) -> Gradients:
-        """kernel(), and the object, as PySCF's run()."""
-        self.kernel()
-        return self
 
 
 @dataclasses.dataclass
@@ -314,6 +301,7 @@ class _Extras:
     callback: Callable[[int, RHF], Any] | None = None
     progress: bool | None = None
     restricted: bool = False  # open shells: ROHF
+    charges: tuple[Any, Any] = (None, None)  # and their places, of all molecules
 
 
 def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
@@ -368,6 +356,7 @@ def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: di
         rhf = object.__new__(RHF if classes is None else classes[k])
         rhf.mol, rhf.options = mol, options
         rhf.field = None if extras.fields is None else extras.fields[k]
+        rhf.charges, rhf.charge_coords = extras.charges
         rhf.projector = None if extras.projectors is None else extras.projectors[k]
         for name, value in settings.items():
             setattr(rhf, name, value)

@@ -36,7 +36,8 @@ class ScfInput(ctypes.Structure):
     """fmo_scf_input"""
     _fields_ = [("basis", c_void_p), ("electron_num", c_int), ("core_hamiltonian", c_void_p),
                 ("nuclear_repulsion", c_double), ("density", c_void_p), ("field", c_void_p),
-                ("projector", c_void_p), ("multiplicity", c_int), ("spin_density", c_void_p)]
+                ("projector", c_void_p), ("multiplicity", c_int), ("spin_density", c_void_p),
+                ("charge_num", c_size_t), ("charge", c_void_p), ("charge_coord", c_void_p)]
 
 
 class ScfOptions(ctypes.Structure):
@@ -67,6 +68,7 @@ class ScfResult(ctypes.Structure):
                 ("coefficient_beta", POINTER(c_double)), ("orbital_energy_beta", POINTER(c_double)),
                 ("occupation_beta", POINTER(c_double)), ("spin_density", POINTER(c_double)),
                 ("fock_beta", POINTER(c_double)), ("nucleus_num", c_int), ("nuclear_gradient", POINTER(c_double)),
+                ("charge_num", c_size_t), ("charge_gradient", POINTER(c_double)),
                 ("hessian_lowest", c_double), ("notice", c_char * 240)]
 
 
@@ -91,7 +93,7 @@ _FUNCTIONS: Functions = {
                                   POINTER(ErrorStruct)]),
     "fmo_scf_result_destroy": (None, [POINTER(ScfResult)]),
     "fmo_scf_gradient": (c_int, [POINTER(ScfInput), POINTER(ScfOptions), POINTER(ScfResult), c_void_p,
-                                 POINTER(ErrorStruct)]),
+                                 c_void_p, POINTER(ErrorStruct)]),
     "fmo_scf_guess_name": (c_char_p, [c_int]),
     "fmo_scf_solver_name": (c_char_p, [c_int]),
     "fmo_scf_stability_name": (c_char_p, [c_int]),
@@ -143,6 +145,18 @@ def _matrix(name: str, value: Any, nao: int) -> NDArray[Any] | None:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
+def charge_arrays(rhf: RHF) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Values and places of an object's point charges; InputError for what is not [n] and [n, 3]."""
+    given = (() if rhf.charges is None else rhf.charges), (() if rhf.charge_coords is None else rhf.charge_coords)
+    charge, coord = (np.ascontiguousarray(one, dtype=np.float64) for one in given)
+    if not coord.size and not charge.size:
+        return np.zeros(0), np.zeros((0, 3))
+    if charge.ndim != 1 or coord.shape != (len(charge), 3):
+        raise bad_value(f"charges, charge_coords: expected [n] and [n, 3], not {list(charge.shape)} and "
+                        f"{list(coord.shape)}")
+    return charge, coord
+
+
 def refused(mol: Any, open_shells: bool = False) -> str | None:
     """Why libfmo cannot do RHF or, with open shells, UHF or ROHF of a molecule, or None."""
     reason = _cannot(mol, None)
@@ -173,6 +187,7 @@ class Prepared:
                        "density": _matrix("dm0", spins[0], nao), "spin_density": _matrix("dm0", spins[1], nao),
                        "field": _matrix("field", rhf.field, nao),
                        "projector": _matrix("projector", rhf.projector, nao)}
+        self.charges, self.charge_coords = charge_arrays(rhf)
         self.repulsion = float(mol.energy_nuc())
         self.electrons, self.multiplicity = int(mol.nelectron), int(mol.spin) + 1
         self.basis = basis_create(arrays, mol.cart)
@@ -180,7 +195,8 @@ class Prepared:
     def input(self) -> ScfInput:
         """fmo_scf_input"""
         return ScfInput(basis=self.basis, electron_num=self.electrons, multiplicity=self.multiplicity,
-                        nuclear_repulsion=self.repulsion,
+                        nuclear_repulsion=self.repulsion, charge_num=len(self.charges),
+                        charge=self.charges.ctypes.data, charge_coord=self.charge_coords.ctypes.data,
                         **{name: None if array is None else array.ctypes.data
                            for name, array in self.arrays.items()})
 
@@ -193,11 +209,11 @@ class Prepared:
 _LONG = 40 ** 3
 
 
-def gradient(rhf: RHF, matrices: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """The derivative of the energy of a converged object with respect to the nuclei, [natm, 3], hartree/bohr."""
+def gradient(rhf: RHF, matrices: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The derivatives of the energy of a converged object with respect to nuclei and point charges, hartree/bohr."""
     prepared = Prepared(rhf, None)
     options = make_scf_options({}, rhf.options)
-    made = np.zeros((rhf.mol.natm, 3))
+    made, of_charges = np.zeros((rhf.mol.natm, 3)), np.zeros((len(prepared.charges), 3))
     arrays = {name: matrices[name].ctypes.data_as(POINTER(c_double))
               for name in ("density", "fock", "spin_density", "fock_beta") if name in matrices}
     result = ScfResult(nao=prepared.nao, converged=1, unrestricted=int("spin_density" in matrices), **arrays)
@@ -205,7 +221,8 @@ def gradient(rhf: RHF, matrices: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
     def call() -> None:
         status.append(scf_library().fmo_scf_gradient(ctypes.byref(prepared.input()), ctypes.byref(options),
-                                                     ctypes.byref(result), made.ctypes.data, ctypes.byref(why)))
+                                                     ctypes.byref(result), made.ctypes.data, of_charges.ctypes.data,
+                                                     ctypes.byref(why)))
 
     if prepared.nao ** 3 > _LONG:
         interruptible(call, lambda: None)
@@ -213,7 +230,7 @@ def gradient(rhf: RHF, matrices: dict[str, NDArray[Any]]) -> NDArray[Any]:
         call()
     if status[0] != 0:
         raise error_of(status[0], why.message)
-    return made
+    return made, of_charges
 
 
 def _log_cycle(cycle: Any, _user: Any) -> None:

@@ -70,7 +70,7 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
         const fmo_scf_input *const in = &b->jobs[k].input;
         const size_t n = fmo_scf_job_functions(&b->jobs[k]);
         if (!n || n > most || fmo_scf_channels(in, b->options) > 1 || in->projector ||
-            in->core_hamiltonian || !fmo_eri_matrix_can(in->basis))
+            in->charge_num || in->core_hamiltonian || !fmo_eri_matrix_can(in->basis))
             continue;
         order[num++] = (fmo_scf_sized){0, n, k};
         seconds += fmo_tuning_block_cpu_seconds * pow((double)n / 13.0, fmo_tuning_block_cpu_power);

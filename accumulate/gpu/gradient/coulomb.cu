@@ -1,0 +1,147 @@
+/* The derivative of J: Hermite potentials V_p of one order more than the primitive pairs they act
+ * on, from Hermite densities, and their contraction with the derivatives of these pairs' densities.
+ * Each potential is summed by one warp in a fixed order. */
+#include "accumulate/gpu/gradient/gradient.h"
+
+#include "accumulate/gpu/range.h"
+#include "integrals/eri/eri_slice.h"
+
+namespace {
+
+enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
+
+typedef struct coulomb_args {
+    fmo_gradient_pairs bra, ket;
+    const double *boys;
+    fmo_operator of;
+    float cutoff;
+} coulomb_args;
+
+/* The estimate of the derivatives of two points, from bounds and slopes times densities. */
+__device__ __forceinline__ float estimate(float2 bra, float2 ket)
+{
+    return 4.0f * fmaxf(bra.x * ket.y, bra.y * ket.x);
+}
+
+/* Adds the potentials of the kets, points of order NK, to those of a bra, a point of order NB. */
+template <int NB, int NK>
+__global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ coulomb_args a)
+{
+    constexpr int L = NB + 1 + NK, bras = FMO_HERMITE_COUNT(NB + 1);
+    const int lane = threadIdx.x % 32, bra = blockIdx.x * WARPS + threadIdx.x / 32;
+    if (bra >= a.bra.points) return;
+    const float2 own = a.bra.strength[bra];
+    const size_t at = a.bra.points, to = a.ket.points;
+    const double P[3] = {a.bra.place[bra], a.bra.place[at + bra], a.bra.place[2 * at + bra]};
+    const double p = a.bra.place[3 * at + bra];
+    double V[bras];
+    FMO_UNROLL
+    for (int b = 0; b < bras; b++) V[b] = 0.0;
+    const int tiles = a.ket.points / TILE;
+    for (int first = 0; first < tiles; first += 32) {
+        const int mine = first + lane;
+        unsigned open = __ballot_sync(
+            0xffffffffu, mine < tiles && estimate(own, a.ket.tile_strength[mine]) >= a.cutoff);
+        for (; open; open &= open - 1) {
+            const int ket = (first + __ffs((int)open) - 1) * TILE + lane;
+            if (estimate(own, a.ket.strength[ket]) < a.cutoff) continue;
+            const double q = a.ket.place[3 * to + ket], rs = fmo_rsqrt(p + q);
+            double r[FMO_HERMITE_COUNT(L)], start[FMO_GRADIENT_ORDER_MAX + 1], PQ[3], R2 = 0.0;
+            FMO_UNROLL
+            for (int x = 0; x < 3; x++) {
+                PQ[x] = P[x] - a.ket.place[x * to + ket];
+                R2 += PQ[x] * PQ[x];
+            }
+            fmo_gradient_start(a.boys, a.of, L, p * q * (rs * rs), R2, rs, start);
+            fmo_gradient_integrals(L, start, PQ, r);
+            FMO_UNROLL
+            for (int k = 0; k < FMO_HERMITE_COUNT(NK); k++) {
+                const double d = a.ket.density[k * to + ket];
+                FMO_UNROLL
+                for (int b = 0; b < bras; b++)
+                    V[b] +=
+                        d * r[fmo_slice_at(fmo_gradient_power(k, 0) + fmo_gradient_power(b, 0),
+                                           fmo_gradient_power(k, 1) + fmo_gradient_power(b, 1),
+                                           fmo_gradient_power(k, 2) + fmo_gradient_power(b, 2))];
+            }
+        }
+    }
+    FMO_UNROLL
+    for (int b = 0; b < bras; b++) {
+        for (int offset = 16; offset; offset /= 2)
+            V[b] += __shfl_xor_sync(0xffffffffu, V[b], offset);
+        if (lane == 0) a.bra.potential[b * at + bra] += V[b];
+    }
+}
+
+/* Contracts the potentials at the points of a class; one thread for each. */
+template <int CLASS>
+__global__ void __launch_bounds__(THREADS)
+    contract(const __grid_constant__ fmo_gpu_gradient h, const double *D, double weight)
+{
+    const fmo_gradient_pairs &pairs = h.pairs[CLASS];
+    const int n = blockIdx.x * THREADS + threadIdx.x;
+    const int record = n < pairs.points ? pairs.point[n] : -1;
+    if (record < 0) return;
+    const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[record]];
+    const fmo_gradient_side side = {CLASS,
+                                    fmo_pair_ang_mom(CLASS, 0),
+                                    fmo_pair_ang_mom(CLASS, 1),
+                                    {pair.AB[0], pair.AB[1], pair.AB[2]},
+                                    pair.functions[0],
+                                    pair.functions[1],
+                                    pairs.record[record]};
+    double block[FMO_GRADIENT_SPLITS_MAX], sum[6] = {};
+    fmo_gradient_pair_density(h.tables, &side, D, h.nao, 2.0 * weight * side.prim.k, block);
+    fmo_gradient_in_potential(h.tables, &side, block, pairs.potential + n, pairs.points, sum);
+    for (int x = 0; x < 3; x++) {
+        fmo_gradient_add(h.sums, h.sums.sum, 3 * pair.nucleus[0] + x, sum[x]);
+        fmo_gradient_add(h.sums, h.sums.sum, 3 * pair.nucleus[1] + x, sum[3 + x] - sum[x]);
+    }
+}
+
+typedef void contract_kernel(fmo_gpu_gradient, const double *, double);
+contract_kernel *const contract_of[FMO_PAIR_UNROLLED_COUNT] = {
+#define ROW(P, name, li, lj, partner) contract<FMO_PAIR_##P>,
+    FMO_PAIR_UNROLLED_TABLE(ROW)
+#undef ROW
+};
+
+typedef void potentials_kernel(coulomb_args);
+#define KETS(nb)                                                                    \
+    {                                                                               \
+        potentials<nb, 0>, potentials<nb, 1>, potentials<nb, 2>, potentials<nb, 3>, \
+            potentials<nb, 4>                                                       \
+    }
+potentials_kernel *const potentials_of[5][5] = {KETS(0), KETS(1), KETS(2), KETS(3), KETS(4)};
+static_assert(FMO_PAIR_UNROLLED_ORDER_MAX == 4, "coulomb.cu: orders up to 4");
+
+} // namespace
+
+/* For each class of bras: potentials of all classes of kets, then the contraction. */
+cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
+{
+    const fmo_gpu_range range("gradient of J");
+    const fmo_gpu_gradient &h = *pass->h;
+    for (int b = FMO_PAIR_UNROLLED_COUNT - 1; b >= 0; b--) {
+        const fmo_gradient_pairs &bra = h.pairs[b];
+        if (!bra.points) continue;
+        FMO_GPU_TRY(cudaMemsetAsync(bra.potential, 0,
+                                    FMO_HERMITE_COUNT(fmo_pair_order(b) + 1) * (size_t)bra.points *
+                                        sizeof(double),
+                                    pass->stream));
+        for (int k = FMO_PAIR_UNROLLED_COUNT - 1; k >= 0; k--) {
+            if (!h.pairs[k].points) continue;
+            const coulomb_args args = {bra, h.pairs[k], pass->boys, pass->of, pass->prim_cutoff};
+            potentials_of[fmo_pair_order(b)][fmo_pair_order(
+                k)]<<<(unsigned)((bra.points + WARPS - 1) / WARPS), THREADS, 0, pass->stream>>>(
+                args);
+            FMO_GPU_TRY(cudaGetLastError());
+        }
+        contract_of
+            [b]<<<(unsigned)((bra.points + THREADS - 1) / THREADS), THREADS, 0, pass->stream>>>(
+                h, pass->coulomb.D, pass->coulomb.weight);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return cudaSuccess;
+}

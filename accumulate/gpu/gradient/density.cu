@@ -1,0 +1,142 @@
+/* Densities for gradients on a GPU: over internal functions; largest elements of blocks for the
+ * screening of K; Hermite densities of all primitive pairs for J. Next: coulomb.cu. */
+#include "accumulate/gpu/gradient/gradient.h"
+
+namespace {
+
+enum { THREADS = 128 };
+
+/* Computes an element of D over internal functions: sum_pq T_pa T_qb (D_pq + D_qp)/2. */
+__global__ void __launch_bounds__(THREADS)
+    order_density(const __grid_constant__ fmo_gpu_gradient h, const double *in, double *out)
+{
+    const int column = blockIdx.x * THREADS + threadIdx.x, row = blockIdx.y;
+    if (column >= h.nao) return;
+    const size_t n = h.caller_nao;
+    double sum = 0.0;
+    for (int i = h.in_begin[row]; i < h.in_begin[row + 1]; i++)
+        for (int j = h.in_begin[column]; j < h.in_begin[column + 1]; j++) {
+            const size_t p = h.in_from[i], q = h.in_from[j];
+            sum += h.in_factor[i] * h.in_factor[j] * (0.5 * (in[p * n + q] + in[q * n + p]));
+        }
+    out[(size_t)row * h.nao + column] = sum;
+}
+
+/* Returns the largest |D| of two sets. */
+__device__ float largest_of(const double *D, int nao, const fmo_gradient_set &i,
+                            const fmo_gradient_set &j)
+{
+    float largest = 0.0f;
+    for (int a = 0; a < fmo_gradient_functions_of(i.ang_mom); a++)
+        for (int b = 0; b < fmo_gradient_functions_of(j.ang_mom); b++) {
+            if (fmo_gradient_has_partner(i.ang_mom) && a == 0 && i.partner < 0) continue;
+            if (fmo_gradient_has_partner(j.ang_mom) && b == 0 && j.partner < 0) continue;
+            const size_t row = fmo_gradient_function(i.functions, i.ang_mom, a);
+            const size_t column = fmo_gradient_function(j.functions, j.ang_mom, b);
+            largest = fmaxf(largest, __double2float_ru(fabs(D[row * nao + column])));
+        }
+    return largest;
+}
+
+/* Computes sqrt(sum over terms of |weight| max |D|^2) of each block; one thread for each. */
+__global__ void __launch_bounds__(THREADS) maxima(const __grid_constant__ fmo_gpu_gradient h,
+                                                  const fmo_gradient_density *term, int term_num)
+{
+    const int j = blockIdx.x * THREADS + threadIdx.x, i = blockIdx.y;
+    float bound = 0.0f;
+    if (j < h.sets) {
+        double sum = 0.0;
+        for (int t = 0; t < term_num; t++) {
+            const double D = largest_of(term[t].D, h.nao, h.set[i], h.set[j]);
+            sum += fabs(term[t].weight) * D * D;
+        }
+        bound = __double2float_ru(sqrt(sum));
+        h.block_max[(size_t)i * h.sets + j] = bound;
+    }
+    for (int offset = 16; offset; offset /= 2)
+        bound = fmaxf(bound, __shfl_xor_sync(0xffffffffu, bound, offset));
+    if (threadIdx.x % 32 == 0) /* the bits of non-negative numbers are ordered like the numbers */
+        atomicMax((unsigned *)&h.row_max[i], __float_as_uint(bound));
+}
+
+/* Computes Hermite density and strengths of a point; one thread for each. */
+template <int CLASS>
+__global__ void __launch_bounds__(THREADS)
+    densities(const __grid_constant__ fmo_gpu_gradient h, const double *D, double weight)
+{
+    constexpr int terms = FMO_HERMITE_COUNT(fmo_pair_order(CLASS));
+    const fmo_gradient_pairs &pairs = h.pairs[CLASS];
+    const int n = blockIdx.x * THREADS + threadIdx.x;
+    const int record = n < pairs.points ? pairs.point[n] : -1;
+    float2 strength = make_float2(0.0f, 0.0f);
+    double H[terms];
+    for (int q = 0; q < terms; q++) H[q] = 0.0;
+    if (record >= 0) {
+        const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[record]];
+        const fmo_gradient_side side = {CLASS,
+                                        fmo_pair_ang_mom(CLASS, 0),
+                                        fmo_pair_ang_mom(CLASS, 1),
+                                        {pair.AB[0], pair.AB[1], pair.AB[2]},
+                                        pair.functions[0],
+                                        pair.functions[1],
+                                        pairs.record[record]};
+        double block[FMO_GRADIENT_SPLITS_MAX];
+        fmo_gradient_pair_density(h.tables, &side, D, h.nao, 2.0 * side.prim.k, block);
+        fmo_gradient_hermite(h.tables, &side, block, H);
+        const float d =
+            (float)weight * largest_of(D, h.nao, h.set[pair.set[0]], h.set[pair.set[1]]);
+        strength = make_float2(d * side.prim.bound, d * side.prim.slope);
+    }
+    if (n < pairs.points) {
+        for (int q = 0; q < terms; q++)
+            pairs.density[(size_t)q * pairs.points + n] = h.tables->order[q] % 2 ? -H[q] : H[q];
+        pairs.strength[n] = strength;
+    }
+    for (int offset = 16; offset; offset /= 2) {
+        strength.x = fmaxf(strength.x, __shfl_xor_sync(0xffffffffu, strength.x, offset));
+        strength.y = fmaxf(strength.y, __shfl_xor_sync(0xffffffffu, strength.y, offset));
+    }
+    if (threadIdx.x % 32 == 0 && n < pairs.points)
+        pairs.tile_strength[n / FMO_GPU_TILE_PAIRS] = strength;
+}
+
+typedef void densities_kernel(fmo_gpu_gradient, const double *, double);
+densities_kernel *const densities_of[FMO_PAIR_UNROLLED_COUNT] = {
+#define ROW(P, name, li, lj, partner) densities<FMO_PAIR_##P>,
+    FMO_PAIR_UNROLLED_TABLE(ROW)
+#undef ROW
+};
+
+unsigned blocks_for(int threads)
+{
+    return (unsigned)((threads + THREADS - 1) / THREADS);
+}
+
+} // namespace
+
+cudaError_t fmo_gradient_order_density(const fmo_gpu_gradient *h, const double *in, double *out,
+                                       cudaStream_t stream)
+{
+    order_density<<<dim3(blocks_for(h->nao), (unsigned)h->nao), THREADS, 0, stream>>>(*h, in, out);
+    return cudaGetLastError();
+}
+
+cudaError_t fmo_gradient_exchange_maxima(const fmo_gradient_pass *pass)
+{
+    const fmo_gpu_gradient &h = *pass->h;
+    FMO_GPU_TRY(cudaMemsetAsync(h.row_max, 0, h.sets * sizeof *h.row_max, pass->stream));
+    maxima<<<dim3(blocks_for(h.sets), (unsigned)h.sets), THREADS, 0, pass->stream>>>(
+        h, pass->exchange, pass->term_num);
+    return cudaGetLastError();
+}
+
+cudaError_t fmo_gradient_densities(const fmo_gradient_pass *pass)
+{
+    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
+        if (!pass->h->pairs[c].points) continue;
+        densities_of[c]<<<blocks_for(pass->h->pairs[c].points), THREADS, 0, pass->stream>>>(
+            *pass->h, pass->coulomb.D, sqrt(pass->coulomb_weight * fabs(pass->coulomb.weight)));
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return cudaSuccess;
+}

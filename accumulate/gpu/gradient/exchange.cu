@@ -1,0 +1,377 @@
+/* The derivative of K: quartets that pass screening, those of low order computed by a thread each
+ * (integrals/eri/eri_gradient_low.h), others by several (eri_gradient.h). A warp takes items, a
+ * bra with some tiles of kets, sums the derivatives of the bra over them, and adds those of the
+ * kets quartet by quartet. Compiled once for each part of the classes, with FMO_PART set to its
+ * number. */
+#include "accumulate/gpu/gradient/gradient.h"
+
+#include "integrals/eri/eri_gradient_low.h"
+
+namespace {
+
+enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
+
+/* Most bytes of sums that a block keeps in shared memory. */
+enum { SUMS_BYTES = 16 << 10 };
+
+typedef struct exchange_args {
+    fmo_gradient_pairs bra, ket;
+    bool same;         /* bra and ket are the same list */
+    int tiles, chunks; /* tiles of kets of an item; items of a bra */
+    const fmo_gradient_tables *tables;
+    const double *boys;
+    fmo_operator of;
+    const fmo_gradient_density *term;
+    int term_num, nao, sets;
+    const float *block_max, *row_max;
+    float cutoff, prim_cutoff;
+    unsigned *item;
+    fmo_gradient_sums sums;
+    bool sums_shared;
+} exchange_args;
+
+__device__ __forceinline__ float estimate(float bound, float slope, float2 ket)
+{
+    return fmaxf(bound * ket.y, slope * ket.x);
+}
+
+__device__ __forceinline__ double sum_lanes(double x)
+{
+    for (int offset = 16; offset; offset /= 2) x += __shfl_xor_sync(0xffffffffu, x, offset);
+    return x;
+}
+
+/* The largest product of two density elements of K that a quartet is multiplied with. */
+__device__ __forceinline__ float density_of(const exchange_args &a, const fmo_gradient_pair &bra,
+                                            const fmo_gradient_pair &ket)
+{
+    const float *const i = a.block_max + (size_t)bra.set[0] * a.sets;
+    const float *const j = a.block_max + (size_t)bra.set[1] * a.sets;
+    return i[ket.set[0]] * j[ket.set[1]] + i[ket.set[1]] * j[ket.set[0]];
+}
+
+/* True if the quartet has a derivative that counts: not all functions are on one nucleus. */
+__device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradient_pair &bra,
+                                       const fmo_gradient_pair &ket, float density)
+{
+    const int nucleus = bra.nucleus[0];
+    const bool alone =
+        bra.nucleus[1] == nucleus && ket.nucleus[0] == nucleus && ket.nucleus[1] == nucleus;
+    return !alone &&
+           estimate(bra.bound, bra.slope, make_float2(ket.bound, ket.slope)) * density >= a.cutoff;
+}
+
+/* The classes whose quartets are computed by a thread each, in registers; the others are by
+ * several, in shared memory. */
+template <int CLASS> struct is_low_order {
+    static constexpr int order = fmo_eri_class_order(CLASS),
+                         bra = fmo_pair_order(fmo_eri_class_bra(CLASS));
+    static constexpr bool value =
+        order <= (int)FMO_GRADIENT_LOW_ORDER_MAX && bra <= (int)FMO_GRADIENT_LOW_PAIR_MAX;
+};
+template <int CLASS> constexpr bool is_low = is_low_order<CLASS>::value;
+
+/* Doubles of `work` that a quartet needs (fmo_gradient_layout). */
+template <int CLASS> __host__ __device__ constexpr int work_doubles(void)
+{
+    constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
+    constexpr int l[4] = {fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
+                          fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1)};
+    if (is_low<CLASS>) return 0;
+    int m[4] = {}, f[4] = {};
+    int all = 2 * FMO_HERMITE_COUNT(l[0] + l[1] + l[2] + l[3] + 1) +
+              FMO_HERMITE_COUNT(l[0] + l[1]) * FMO_HERMITE_COUNT(l[2] + l[3]);
+    for (int s = 0; s < 4; s++) {
+        m[s] = FMO_HERMITE_COUNT(l[s]);
+        f[s] = fmo_gradient_functions_of(l[s]);
+        all += m[s] * f[s];
+    }
+    for (int b = 0; b < 4; b++) all += m[b / 2] * (f[2 + b % 2] + m[2 + b % 2]);
+    return all;
+}
+
+/* Lanes that compute a quartet together: as few as SHARED_BYTES of a block allow. */
+enum { SHARED_BYTES = 100 << 10 };
+template <int CLASS> __host__ __device__ constexpr int lanes_of(void)
+{
+    int lanes = is_low<CLASS> ? 1 : 4;
+    while (lanes < 32 &&
+           WARPS * 32 / lanes * work_doubles<CLASS>() * (int)sizeof(double) > (int)SHARED_BYTES)
+        lanes *= 2;
+    return lanes;
+}
+
+/* Adds all primitive quartets of two pairs to sum[9]. */
+template <int CLASS>
+__device__ __forceinline__ void
+add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_gradient_pair &bra,
+            const fmo_gradient_pair &ket, float density, bool half, double *work, double *sum)
+{
+    constexpr int BRA = fmo_eri_class_bra(CLASS), KET = fmo_eri_class_ket(CLASS);
+    constexpr int LA = fmo_pair_ang_mom(BRA, 0), LB = fmo_pair_ang_mom(BRA, 1);
+    constexpr int LC = fmo_pair_ang_mom(KET, 0), LD = fmo_pair_ang_mom(KET, 1);
+    fmo_gradient_quartet z = {};
+    z.tables = t;
+    z.boys = a.boys;
+    z.of = a.of;
+    z.term = a.term;
+    z.term_num = a.term_num;
+    z.nao = a.nao;
+    z.bra.pair_class = BRA, z.bra.la = LA, z.bra.lb = LB;
+    z.ket.pair_class = KET, z.ket.la = LC, z.ket.lb = LD;
+    z.bra.a = bra.functions[0], z.bra.b = bra.functions[1];
+    z.ket.a = ket.functions[0], z.ket.b = ket.functions[1];
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        z.AC[x] = bra.A[x] - ket.A[x];
+        z.bra.AB[x] = bra.AB[x];
+        z.ket.AB[x] = ket.AB[x];
+    }
+#pragma unroll 1
+    for (int m = bra.begin; m < bra.begin + bra.num; m++) {
+        z.bra.prim = a.bra.record[m];
+        if (half) z.bra.prim.k *= 0.5;
+#pragma unroll 1
+        for (int n = ket.begin; n < ket.begin + ket.num; n++) {
+            z.ket.prim = a.ket.record[n];
+            if (estimate(z.bra.prim.bound, z.bra.prim.slope,
+                         make_float2(z.ket.prim.bound, z.ket.prim.slope)) *
+                    density <
+                a.prim_cutoff)
+                continue;
+            if constexpr (is_low<CLASS>)
+                fmo_gradient_low_exchange(LA, LB, LC, LD, &z, sum);
+            else
+                fmo_gradient_exchange(&z, work, (int)(threadIdx.x % lanes_of<CLASS>()),
+                                      lanes_of<CLASS>(), sum);
+        }
+    }
+}
+
+/* Adds the derivatives with respect to the bra's nuclei. */
+__device__ __forceinline__ void add_bra(const exchange_args &a, unsigned long long *sums,
+                                        const fmo_gradient_pair &bra, const double *sum)
+{
+    const int lane = threadIdx.x % 32;
+    double own = 0.0;
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        const double first = sum_lanes(sum[x]), both = sum_lanes(sum[3 + x]);
+        if (lane == x) own = first;
+        if (lane == 3 + x) own = both - first;
+    }
+    if (lane < 6) fmo_gradient_add(a.sums, sums, 3 * bra.nucleus[lane / 3] + lane % 3, own);
+}
+
+/* Adds the derivatives with respect to the kets' nuclei, each lane those of its quartet; the sums
+ * of lanes that are not `active` are zero. */
+__device__ __forceinline__ void add_kets(const exchange_args &a, unsigned long long *sums,
+                                         const int *nucleus, bool active, const double *sum)
+{
+    FMO_UNROLL
+    for (int second = 0; second < 2; second++) {
+        const int lowest = __shfl_sync(0xffffffffu, nucleus[second], 0);
+        const int own = active ? nucleus[second] : lowest;
+        const bool same = __all_sync(0xffffffffu, own == lowest);
+        FMO_UNROLL
+        for (int x = 0; x < 3; x++) {
+            double value = second ? -sum[3 + x] - sum[6 + x] : sum[6 + x];
+            if (same) value = sum_lanes(value);
+            if (same ? threadIdx.x % 32 == 0 : active)
+                fmo_gradient_add(a.sums, sums, 3 * own + x, value);
+        }
+    }
+}
+
+/* A ket that passed screening, with the density that multiplies its quartet. */
+typedef struct queued_ket {
+    int ket;
+    float density;
+} queued_ket;
+
+/* Tables and memory of a warp. */
+typedef struct warp_memory {
+    const fmo_gradient_tables *tables;
+    queued_ket *queue; /* [QUEUE] */
+    double *work;
+    unsigned long long *sums;
+} warp_memory;
+enum { QUEUE = 2 * 32 };
+
+/* Computes `num` quartets of the queue from `first` on, up to one for each group of lanes. */
+template <int CLASS>
+__device__ __forceinline__ void add_queue(const exchange_args &a, const warp_memory &w, int own,
+                                          int first, int num, double *of_bra)
+{
+    constexpr int lanes = lanes_of<CLASS>();
+    const int group = threadIdx.x % 32 / lanes;
+    const bool active = group < num, lowest = threadIdx.x % lanes == 0;
+    double sum[9] = {};
+    int nucleus[2] = {0, 0};
+    __syncwarp();
+    if (active) {
+        const queued_ket from = w.queue[first + group];
+        const fmo_gradient_pair &ket = a.ket.pair[from.ket];
+        nucleus[0] = ket.nucleus[0];
+        nucleus[1] = ket.nucleus[1];
+        add_quartet<CLASS>(a, w.tables, a.bra.pair[own], ket, from.density,
+                           a.same && from.ket == own, w.work + group * work_doubles<CLASS>(), sum);
+    }
+    __syncwarp();
+    FMO_UNROLL
+    for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
+    FMO_UNROLL
+    for (int x = 3; x < 9 && lanes > 1; x++) {
+        for (int offset = lanes / 2; offset; offset /= 2)
+            sum[x] += __shfl_xor_sync(0xffffffffu, sum[x], offset);
+        if (!lowest) sum[x] = 0.0;
+    }
+    add_kets(a, w.sums, nucleus, active && lowest, sum);
+}
+
+/* Computes one item, a bra with tiles [first, end) of kets. Kets that pass screening wait in a
+ * queue until there are enough for all lanes. */
+template <int CLASS>
+__device__ __forceinline__ void add_item(const exchange_args &a, const warp_memory &w, int own,
+                                         int first, int end)
+{
+    constexpr int groups = 32 / lanes_of<CLASS>();
+    const fmo_gradient_pair &bra = a.bra.pair[own];
+    const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : a.ket.num;
+    const float most = 2.0f * a.row_max[bra.set[0]] * a.row_max[bra.set[1]];
+    double of_bra[6] = {};
+    int queued = 0;
+    bool any = false;
+    for (int tile = first; tile < end && tile * TILE < kets; tile++) {
+        if (estimate(bra.bound, bra.slope, a.ket.tile[tile]) * most < a.cutoff) continue;
+        const int mine = tile * TILE + lane;
+        float density = 0.0f;
+        bool stays = false;
+        if (mine < kets) {
+            const fmo_gradient_pair &ket = a.ket.pair[mine];
+            density = density_of(a, bra, ket);
+            stays = counts(a, bra, ket, density);
+        }
+        const unsigned ballot = __ballot_sync(0xffffffffu, stays);
+        if (stays) w.queue[queued + __popc(ballot & ((1u << lane) - 1u))] = {mine, density};
+        queued += __popc(ballot);
+        any = any || queued;
+        for (; queued >= groups; queued -= groups)
+            add_queue<CLASS>(a, w, own, queued - groups, groups, of_bra);
+    }
+    if (queued) add_queue<CLASS>(a, w, own, 0, queued, of_bra);
+    if (any) add_bra(a, w.sums, bra, of_bra);
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
+
+template <int CLASS>
+constexpr int tables_doubles = is_low<CLASS> ? 0
+                                             : (sizeof(fmo_gradient_tables) + sizeof(double) - 1) /
+                                                   sizeof(double);
+
+/* Doubles of shared memory of a warp: its queue, and what its quartets need. */
+template <int CLASS> __host__ __device__ constexpr int warp_doubles(void)
+{
+    static_assert(sizeof(queued_ket) == sizeof(double), "exchange.cu: size of the queue");
+    return QUEUE + 32 / lanes_of<CLASS>() * work_doubles<CLASS>();
+}
+
+/* Blocks that must fit a multiprocessor, by the order of a class: limits the registers of a
+ * thread. */
+template <int CLASS> constexpr int resident(void)
+{
+    constexpr int blocks[] = {4, 3, 2, 2, 2};
+    if constexpr (is_low<CLASS>)
+        return blocks[fmo_eri_class_order(CLASS)];
+    else
+        return 2;
+}
+
+/* Computes items until there are none left. */
+template <int CLASS>
+__global__ void __launch_bounds__(THREADS, resident<CLASS>())
+    exchange(const __grid_constant__ exchange_args a)
+{
+    extern __shared__ double shared[];
+    double *const own = shared + tables_doubles<CLASS> + threadIdx.x / 32 * warp_doubles<CLASS>();
+    unsigned long long *const own_sums =
+        (unsigned long long *)(shared + tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>());
+    const warp_memory w = {(const fmo_gradient_tables *)shared, (queued_ket *)own, own + QUEUE,
+                           a.sums_shared ? own_sums : a.sums.sum};
+    const unsigned items = (unsigned)(a.bra.num * a.chunks);
+    for (unsigned k = threadIdx.x; !is_low<CLASS> && k < sizeof *a.tables; k += THREADS)
+        ((unsigned char *)shared)[k] = ((const unsigned char *)a.tables)[k];
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
+    __syncthreads();
+    for (;;) {
+        unsigned item = 0;
+        if (threadIdx.x % 32 == 0) item = atomicAdd(a.item, 1u);
+        item = __shfl_sync(0xffffffffu, item, 0);
+        if (item >= items) break;
+        const int first = (int)(item % (unsigned)a.chunks) * a.tiles;
+        add_item<CLASS>(a, w, (int)(item / (unsigned)a.chunks), first, first + a.tiles);
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
+        if (own_sums[k]) atomicAdd(&a.sums.sum[k], own_sums[k]);
+}
+
+/* Sets the arguments and launches the kernel of a class. */
+template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStream_t stream)
+{
+    constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
+    const fmo_gpu_gradient &h = *pass->h;
+    if (!h.pairs[bra].num || !h.pairs[ket].num) return cudaSuccess;
+    const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
+    const bool sums_shared = sums_bytes <= SUMS_BYTES;
+    const size_t bytes = (tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>()) * sizeof(double) +
+                         (sums_shared ? sums_bytes : 0);
+    const int all = (h.pairs[ket].num + TILE - 1) / TILE;
+    int blocks = 0;
+    FMO_GPU_TRY(cudaFuncSetAttribute(exchange<CLASS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)bytes));
+    FMO_GPU_TRY(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>, THREADS, bytes));
+    const int grid = blocks * pass->processors, warps = grid * WARPS;
+    /* about 16 items for each warp */
+    const int wanted = (16 * warps + h.pairs[bra].num - 1) / h.pairs[bra].num;
+    const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
+    const exchange_args args = {h.pairs[bra],
+                                h.pairs[ket],
+                                bra == ket,
+                                tiles,
+                                (all + tiles - 1) / tiles,
+                                h.tables,
+                                pass->boys,
+                                pass->of,
+                                pass->exchange,
+                                pass->term_num,
+                                h.nao,
+                                h.sets,
+                                h.block_max,
+                                h.row_max,
+                                pass->cutoff,
+                                pass->prim_cutoff,
+                                h.item + CLASS,
+                                h.sums,
+                                sums_shared};
+    exchange<CLASS><<<(unsigned)grid, THREADS, bytes, stream>>>(args);
+    return cudaGetLastError();
+}
+
+} // namespace
+
+#define CAT_(a, b) a##b
+#define CAT(a, b)  CAT_(a, b)
+
+/* The part of a class: those of one bra class. */
+cudaError_t CAT(fmo_gradient_exchange_, FMO_PART)(const fmo_gradient_pass *pass,
+                                                  cudaStream_t stream)
+{
+#define ROW(e, name, li, lj, lk, ll, bra, ket) \
+    if constexpr ((bra) == FMO_PART) FMO_GPU_TRY(launch<e>(pass, stream));
+    FMO_ERI_UNROLLED_TABLE(ROW)
+#undef ROW
+    return cudaSuccess;
+}

@@ -1,0 +1,56 @@
+/* Shell pairs for gradients on a GPU, made on the host. A set is a shell, or a p shell with the s
+ * shell of the same exponents on its nucleus, so that four classes of shell pairs become one. Pairs
+ * of sets have the classes of their shells of higher angular momentum. */
+#ifndef FMO_GPU_GRADIENT_LISTS_H
+#define FMO_GPU_GRADIENT_LISTS_H
+
+#include "integrals/basis_internal.h"
+#include "integrals/eri/eri_gradient.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fmo_gradient_set {
+    int ang_mom, nucleus;
+    int shell, partner; /* partner: the s shell, or -1 */
+    fmo_gradient_functions functions;
+    double centre[3];
+} fmo_gradient_set;
+
+/* A pair of sets, or a segment of its records that is treated as a pair of its own: records [begin,
+ * begin + num), which descend in bound. The bounds are sums over these records. */
+typedef struct fmo_gradient_pair {
+    int set[2], nucleus[2];
+    fmo_gradient_functions functions[2];
+    int begin, num;
+    float bound, slope; /* rounded up */
+    double A[3], AB[3];
+} fmo_gradient_pair;
+
+/* The pairs of a class, by number of records and bound in descending order (rules/pair_order.h).
+ * Prefactors of a pair of one set are halved, so that every pair stands for both its orders. */
+typedef struct fmo_gradient_list {
+    int num, record_num;
+    fmo_gradient_pair *pair;
+    fmo_gradient_record *record;
+    int *pair_of; /* [record_num] */
+    int *point;   /* [record_num] records by descending bound */
+} fmo_gradient_list;
+
+typedef struct fmo_gradient_lists {
+    int set_num;
+    fmo_gradient_set *set; /* by angular momentum */
+    fmo_gradient_list of[FMO_PAIR_UNROLLED_COUNT];
+} fmo_gradient_lists;
+
+/* Makes the lists, with at most `depth` records in a segment. Records with bounds below `threshold`
+ * are left out. */
+fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int depth, int threads,
+                                   fmo_gradient_lists *lists, fmo_error *err);
+void fmo_gradient_free_lists(fmo_gradient_lists *lists);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
