@@ -67,7 +67,8 @@ class PatchGradients(Case):
     def test_methods(self):
         """All kinds of SCFs, with global and range-separated hybrids; the grid's part is PySCF's."""
         for name, mf, terms in (
-                ("f shells", scf.RHF(water(basis=F_SHELL)), 1), ("RHF", scf.RHF(water(basis="6-31g*")), 1), ("UHF", scf.UHF(radical(basis="6-31g*")), 3),
+                ("f shells", scf.RHF(water(basis=F_SHELL)), 1),
+                ("RHF", scf.RHF(water(basis="6-31g*")), 1), ("UHF", scf.UHF(radical(basis="6-31g*")), 3),
                 ("ROHF", scf.ROHF(radical()), 3), ("Cartesian", scf.RHF(water(basis="6-31g*", cart=True)), 1),
                 *((f"RKS {xc}", functional("RKS", xc), 1) for xc in ("pbe", "b3lyp", "wb97x", "hse06", "lc_wpbe")),
                 ("UKS PBE", functional("UKS", "pbe"), 1), ("UKS B3LYP", functional("UKS", "b3lyp"), 3),
