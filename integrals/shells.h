@@ -53,10 +53,11 @@ extern "C" {
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FF)
-/* The pairs whose code is compiled for each class, and all pairs, which begin with them. */
+/* The pairs whose code is compiled for each class. */
 #define FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
-#define FMO_PAIR_TABLE(X)          FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_TABLE(X)
-#define FMO_PAIR_ROW(X, ...)       X(__VA_ARGS__)
+/* All pairs, which begin with them. */
+#define FMO_PAIR_TABLE(X)    FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_TABLE(X)
+#define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
 
 /* The kets that are combined with a bra (the further arguments): all pairs up to the bra's class.
  */
@@ -97,10 +98,11 @@ extern "C" {
     FMO_PAIR_KETS_FP(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_KETS_FD(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_KETS_FF(X, FMO_PAIR_ROW_FF)
-/* The classes whose code is compiled for each, and all classes, which begin with them. */
+/* The classes whose code is compiled for each. */
 #define FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
-#define FMO_ERI_CLASS_TABLE(X)    FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_TABLE(X)
-#define FMO_ERI_ROW(X, ...)       FMO_ERI_FIELDS(X, __VA_ARGS__)
+/* All classes, which begin with them. */
+#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_TABLE(X)
+#define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
     X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)
 
