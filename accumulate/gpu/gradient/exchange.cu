@@ -83,7 +83,7 @@ template <int CLASS> __host__ __device__ constexpr int work_doubles(void)
               FMO_HERMITE_COUNT(l[0] + l[1]) * FMO_HERMITE_COUNT(l[2] + l[3]);
     for (int s = 0; s < 4; s++) {
         m[s] = FMO_HERMITE_COUNT(l[s]);
-        f[s] = fmo_gradient_functions_of(l[s]);
+        f[s] = m[s] - (l[s] >= FMO_SHELL_LOW_L_COUNT ? FMO_HERMITE_COUNT(l[s] - 1) : 0);
         all += m[s] * f[s];
     }
     for (int b = 0; b < 4; b++) all += m[b / 2] * (f[2 + b % 2] + m[2 + b % 2]);
