@@ -6,6 +6,7 @@
  * Theory: docs/explanation/fmo-method.md, "Cut bonds". */
 #include "driver/fmo/internal.h"
 #include "integrals/harmonics.h"
+#include "integrals/shell_from.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -138,15 +139,14 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_subsystem *subsystem,
     atom.p_num = fmo_basis_shell_num(basis, 1);
     atom.d_num = fmo_basis_shell_num(basis, 2);
     atom.count = fmo_basis_ao_num(basis);
-    for (int l = 3; status == FMO_OK && l < FMO_SHELL_KIND_COUNT; l++)
-        if (fmo_basis_shell_num(basis, l) > 0)
-            status =
-                fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                              "a bond is cut at %s, which has %c shells in basis set %s: hybrid "
-                              "orbitals have s, p and d functions; use a basis set without %c "
-                              "shells, or do not cut at this atom",
-                              fmo_element_symbol(s->number[bda]), fmo_shell_letter(l),
-                              fmo_basis_set_name(f->set), fmo_shell_letter(l));
+    const int high_l = fmo_basis_shell_from(basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    if (status == FMO_OK && high_l > 0)
+        status = fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                               "a bond is cut at %s, which has %c shells in basis set %s: hybrid "
+                               "orbitals have s, p and d functions; use a basis set without %c "
+                               "shells, or do not cut at this atom",
+                               fmo_element_symbol(s->number[bda]), fmo_shell_letter(high_l),
+                               fmo_basis_set_name(f->set), fmo_shell_letter(high_l));
     if (atom.d_num) atom.d_size = (atom.count - atom.s_num - 3 * atom.p_num) / atom.d_num;
     if (status == FMO_OK && (h->function_num != atom.count || h->function_num > FUNCTIONS_MOST))
         status = fmo_error_set(err, FMO_ERR_INPUT,

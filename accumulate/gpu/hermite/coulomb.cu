@@ -1,4 +1,5 @@
-/* J of classes with d shells: Hermite potentials of all primitive pairs from Hermite densities,
+/* J of classes with d or f shells: Hermite potentials of all primitive pairs from Hermite
+ * densities,
  *
  *   V_p = sum over points Q  sum_q D_q (-1)^q R_(p+q)(P - Q)
  *

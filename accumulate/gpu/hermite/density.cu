@@ -1,5 +1,5 @@
-/* The density for classes with d shells: transformed to internal functions, its block maxima, and
- * Hermite densities of all primitive pairs and points (docs/explanation/gpu/d-shells.md). Next:
+/* The density for classes with d or f shells: transformed to internal functions, its block maxima,
+ * and Hermite densities of all primitive pairs and points (docs/explanation/gpu/d-shells.md). Next:
  * coulomb.cu. */
 #include "accumulate/gpu/hermite/any.cuh"
 

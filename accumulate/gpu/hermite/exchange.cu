@@ -1,4 +1,4 @@
-/* K of classes with d shells: integrals of the listed quartets, digested and scattered
+/* K of classes with d or f shells: integrals of the listed quartets, digested and scattered
  * (docs/explanation/gpu/d-shells.md; integrals: integrals/eri/eri_slice.h). Compiled for each row
  * of FMO_GPU_D_VARIANT_TABLE, with FMO_VARIANT set to its name, and each segment of the classes
  * (FMO_HERMITE_EXCHANGE_TABLE), with FMO_PART set to its number. "Body" below: the slice code of

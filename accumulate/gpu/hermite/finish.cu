@@ -1,6 +1,6 @@
-/* The last steps for classes with d shells: J from potentials, and J and K in the caller's order,
- * added to those of the kernels of s and p shells. Also the scale of fixed-point sums, and the
- * order of all steps (fmo_hermite_queue). docs/explanation/gpu/d-shells.md */
+/* The last steps for classes with d or f shells: J from potentials, and J and K in the caller's
+ * order, added to those of the kernels of s and p shells. Also the scale of fixed-point sums, and
+ * the order of all steps (fmo_hermite_queue). docs/explanation/gpu/d-shells.md */
 #include "accumulate/gpu/hermite/any.cuh"
 
 #include "accumulate/gpu/density_limit.cuh"

@@ -1,5 +1,5 @@
-/* Quartets with d shells on a GPU (docs/explanation/gpu/d-shells.md): the data of a plan and the
- * steps of a build. Everything here uses plain shells of Cartesian functions in the basis's
+/* Quartets with d or f shells on a GPU (docs/explanation/gpu/d-shells.md): the data of a plan and
+ * the steps of a build. Everything here uses plain shells of Cartesian functions in the basis's
  * internal order and has matrices of its own. The kernels of s and p shells and their data are
  * independent of it; the last step (finish.cu) adds the results of both.
  *
@@ -116,8 +116,8 @@ typedef struct fmo_gpu_hermite {
     int grouped;
 } fmo_gpu_hermite;
 
-/* state.cu: makes plan->gpu->hermite, if the plan has d shells. The device must be current; its
- * stream is used. */
+/* state.cu: makes plan->gpu->hermite, if the plan has d or f shells. The device must be current;
+ * its stream is used. */
 fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
 /* separation.cu: computes the data of the bound that depends on distance for each segment, from
  * lists whose copies are queued on the stream. Called by fmo_hermite_make, unless

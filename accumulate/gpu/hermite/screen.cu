@@ -1,4 +1,4 @@
-/* Finds the quartets of classes with d shells that count in K and lists them (rules/screen.h,
+/* Finds the quartets of classes with d or f shells that count in K and lists them (rules/screen.h,
  * docs/explanation/screening.md). Next: exchange.cu, which computes them. */
 #include "accumulate/gpu/hermite/hermite.h"
 

@@ -1,4 +1,4 @@
-/* Makes and frees the data of a plan for classes with d shells (hermite.h): transformations of
+/* Makes and frees the data of a plan for classes with d or f shells (hermite.h): transformations of
  * functions, pairs, points (points.cu), matrices and tasks. */
 #include "accumulate/gpu/hermite/state.h"
 

@@ -1,4 +1,5 @@
-/* Shared by the files that make the data of a plan for d shells (state.cu, points.cu). C++ only. */
+/* Shared by the files that make the data of a plan for d and f shells (state.cu, points.cu). C++
+ * only. */
 #ifndef FMO_GPU_HERMITE_STATE_H
 #define FMO_GPU_HERMITE_STATE_H
 
