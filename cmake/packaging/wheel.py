@@ -4,6 +4,7 @@ newer). A network is needed only where hdf5.sh downloads the sources of HDF5: se
 
     cmake/packaging/wheel.py                     CPU
     cmake/packaging/wheel.py --cuda              CPU and every GPU architecture of a release
+    cmake/packaging/wheel.py --cuda 90-real      CPU and these architectures, as CMake lists them
     cmake/packaging/wheel.py --build DIR         of a build folder that exists, as it is; for other machines only if
                                                  that was configured with FMO_WHEEL=ON
 
@@ -42,7 +43,8 @@ def arguments() -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, help="build folder, which is not configured or built here")
-    parser.add_argument("--cuda", action="store_true", help="with GPU code")
+    parser.add_argument("--cuda", nargs="?", const="OFF", metavar="ARCHITECTURES",
+                        help="with GPU code, for CMAKE_CUDA_ARCHITECTURES [those of a release]")
     parser.add_argument("--openblas", type=Path, help="folder scipy_openblas32")
     parser.add_argument("--hdf5", type=Path, help="folder of a static libhdf5 without dependencies [made by hdf5.sh]")
     parser.add_argument("--glibc", type=Path, help="folder of the glibc that was linked, where that is not this machine's")
@@ -57,6 +59,8 @@ def configure_and_build(options: argparse.Namespace) -> Path:
     folder = SOURCE / ("build-wheel-cuda" if options.cuda else "build-wheel")
     define = project()["tool"]["scikit-build"]["cmake"]["define"] | {
         "CMAKE_BUILD_TYPE": "Release", "FMO_CUDA": "ON" if options.cuda else "OFF", "Python3_EXECUTABLE": sys.executable}
+    if options.cuda:  # also those of a release, which CMake would otherwise take from an earlier run's cache
+        define["CMAKE_CUDA_ARCHITECTURES"] = options.cuda
     hdf5 = options.hdf5 or subprocess.run([Path(__file__).with_name("hdf5.sh")], check=True, text=True,
                                           stdout=subprocess.PIPE).stdout.strip()
     define["HDF5_ROOT"] = str(Path(hdf5).resolve())

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import unittest
 import zipfile
+from unittest import mock
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("FMO_BUILD", SOURCE / "build"))
@@ -113,6 +114,17 @@ class Wheel(unittest.TestCase):
             self.skipTest("no numpy")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(os.path.dirname(done.stdout.strip()), str(self.site / "fmo" / "lib"))
+
+
+class Configure(unittest.TestCase):
+    def test_architectures(self):
+        """Those of a release by default, whatever an earlier run left in CMake's cache."""
+        for arguments, want in (([], None), (["--cuda"], "OFF"), (["--cuda", "90-real"], "90-real")):
+            with mock.patch.object(sys, "argv", ["wheel.py", "--hdf5", "/", *arguments]), \
+                    mock.patch.object(wheel.subprocess, "run") as run:
+                wheel.configure_and_build(wheel.arguments())
+            given = [one for one in run.call_args_list[0].args[0] if "CMAKE_CUDA_ARCHITECTURES" in str(one)]
+            self.assertEqual(given, [f"-DCMAKE_CUDA_ARCHITECTURES={want}"] if want else [], arguments)
 
 
 class OlderGlibc(unittest.TestCase):
