@@ -11,7 +11,9 @@ if(FMO_WHEEL)
     if(EXISTS ${HDF5_ROOT}/lib/libhdf5.a) # cmake/packaging/hdf5.sh; Debian's static one is for programs only
         set(HDF5_USE_STATIC_LIBRARIES ON)
     endif()
-    add_link_options(-static-libgcc "$<$<LINK_LANGUAGE:CUDA>:-static-libstdc++>" -Wl,-s)
+    # C++ in GPU code: of libstdc++ only what is used, since its random_device, which comes with CUB's exceptions, needs
+    # glibc 2.36; and the system's libgcc_s, since the static unwinder needs 2.35.
+    add_link_options(-Wl,-s "$<IF:$<LINK_LANGUAGE:CUDA>,-static-libstdc++;-Wl$<COMMA>--gc-sections,-static-libgcc>")
     if(NOT FMO_OPENBLAS_DIR)
         find_package(Python3 COMPONENTS Interpreter)
         execute_process(COMMAND ${Python3_EXECUTABLE} -c

@@ -12,6 +12,9 @@
 #endif
 #define HIDDEN __attribute__((visibility("hidden")))
 
+/* Of glibc 2.32, for libstdc++: is there one thread only? No is always safe. */
+HIDDEN char __libc_single_threaded = 0;
+
 HIDDEN int fstatat(int folder, const char *path, struct stat *info, int flags)
 {
     return (int)syscall(SYS_newfstatat, folder, path, info, flags);
