@@ -133,8 +133,8 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
 /* How the kernels for K process a quartet, X(class, rows, shared, warps, forget, segment):
  *
- *   rows     functions of the first shell in a pass: all 6; 2, which differ by a permutation of the
- *            axes (integrals/eri/eri_slice.h); or 1
+ *   rows     functions of the first shell in a pass: all; 2 of d, 3 of f, which differ by a
+ *            permutation of the axes (integrals/eri/eri_slice.h); or 1
  *   shared   1: integrals are held in shared memory while primitives are summed
  *   warps    resident warps of a multiprocessor, for which the number of registers is limited
  *   forget   1: expansions of the pairs are recomputed for each row
@@ -142,7 +142,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *            compile
  *   matrix   1: one or several warps compute a quartet together (matrix.cuh); rows is then the
  *            number of functions of the first shell, segment FMO_HERMITE_MATRIX_PART, and the other
- *            columns are 0. Classes with f shells, which have no row here, are computed so.
+ *            columns are 0. Classes with f shells that have no row here are computed so.
  *
  * Measurements: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
@@ -160,8 +160,33 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDPP, 2, 1, 8, 1, 2, 0)         \
     X(DDDS, 2, 1, 8, 1, 2, 0)         \
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
-    X(DDDD, 1, 1, 8, 1, 0, 0)
-enum { FMO_HERMITE_PARTS = 9, FMO_HERMITE_MATRIX_PART = 8 };
+    X(DDDD, 1, 1, 8, 1, 0, 0)         \
+    X(FSSS, 10, 0, 16, 0, 9, 0)       \
+    X(FSPS, 10, 1, 12, 0, 10, 0)      \
+    X(FSPP, 10, 1, 8, 0, 11, 0)       \
+    X(FSDS, 10, 1, 12, 1, 12, 0)      \
+    X(FSDP, 3, 1, 12, 1, 13, 0)       \
+    X(FSDD, 3, 1, 8, 1, 14, 0)        \
+    X(FSFS, 10, 1, 8, 1, 15, 0)       \
+    X(FPSS, 10, 1, 12, 1, 16, 0)      \
+    X(FPPS, 10, 1, 8, 1, 17, 0)       \
+    X(FPPP, 3, 1, 8, 1, 18, 0)        \
+    X(FPDS, 3, 1, 12, 1, 19, 0)       \
+    X(FPDP, 1, 1, 8, 1, 20, 0)        \
+    X(FPDD, 1, 1, 8, 1, 21, 0)        \
+    X(FPFS, 3, 1, 8, 1, 22, 0)        \
+    X(FPFP, 1, 1, 8, 1, 23, 0)        \
+    X(FDSS, 10, 1, 12, 1, 24, 0)      \
+    X(FDPS, 3, 1, 12, 1, 25, 0)       \
+    X(FDPP, 1, 1, 8, 1, 26, 0)        \
+    X(FDDS, 3, 1, 8, 1, 27, 0)        \
+    X(FDDP, 1, 1, 8, 1, 28, 0)        \
+    X(FDFS, 1, 1, 8, 1, 29, 0)        \
+    X(FFSS, 10, 1, 8, 1, 30, 0)       \
+    X(FFPS, 3, 1, 8, 1, 31, 0)        \
+    X(FFPP, 1, 1, 8, 1, 32, 0)        \
+    X(FFDS, 1, 1, 8, 1, 33, 0)
+enum { FMO_HERMITE_PARTS = 34, FMO_HERMITE_MATRIX_PART = 8 };
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
@@ -185,16 +210,17 @@ static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int er
 }
 static __host__ __device__ constexpr int fmo_hermite_passes(int eri_class)
 {
-    return fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0) /
-           fmo_hermite_form_of(eri_class).rows;
+    const int rows = fmo_hermite_form_of(eri_class).rows;
+    return (fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0) + rows - 1) / rows;
 }
 /* Bytes of shared memory of a thread, and threads of a block: as many as 64 KiB of shared memory
  * hold. */
 static __host__ __device__ constexpr int fmo_hermite_bytes(int eri_class)
 {
     return fmo_hermite_form_of(eri_class).shared
-               ? (int)sizeof(double) * fmo_eri_class_integrals(eri_class, 0) /
-                     fmo_hermite_passes(eri_class)
+               ? (int)sizeof(double) * fmo_hermite_form_of(eri_class).rows *
+                     (fmo_eri_class_integrals(eri_class, 0) /
+                      fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0))
                : 0;
 }
 static __host__ __device__ constexpr int fmo_hermite_threads(int eri_class)
