@@ -245,7 +245,7 @@ __device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_
 
 /* Rows added at once: a divisor of their number, with up to as many values as `segmented` sums by
  * shuffles; of turned rows, which are not equally spaced, at most two. */
-template <int ROWS, int VALUES, bool TURNED> constexpr int rows_at_once(void)
+template <int ROWS, int VALUES, bool TURNED> __host__ __device__ constexpr int rows_at_once(void)
 {
     int most = FMO_RUN_SHUFFLED_MAX / VALUES;
     if (most > ROWS) most = ROWS;
