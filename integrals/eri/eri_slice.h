@@ -10,7 +10,7 @@
  * 3 outside. The last slice of an f shell is xyz, which is permuted into itself.
  *
  * Shells go to FMO_SLICE_ANG_MOM_MAX, which a file that includes this one may define; loops have
- * limits that depend on it. Classes go to order 8. */
+ * limits that depend on it. */
 #ifndef FMO_ERI_SLICE_H
 #define FMO_ERI_SLICE_H
 
@@ -47,7 +47,7 @@ FMO_HD int fmo_slice_flat(int t, int u)
 FMO_HD int fmo_slice_row(int k)
 {
     return (k >= 1) + (k >= 3) + (k >= 6) + (k >= 10) + (k >= 15) + (k >= 21) + (k >= 28) +
-           (k >= 36);
+           (k >= 36) + (k >= 45) + (k >= 55);
 }
 
 /* Number, on the outside axes, of function c on the body's axes. */
@@ -67,7 +67,7 @@ FMO_HD int fmo_slice_at(int t, int u, int v)
 FMO_HD int fmo_slice_order(int k)
 {
     return (k >= 1) + (k >= 4) + (k >= 10) + (k >= 20) + (k >= 35) + (k >= 56) + (k >= 84) +
-           (k >= 120);
+           (k >= 120) + (k >= 165) + (k >= 220);
 }
 FMO_HD int fmo_slice_power(int k, int axis)
 {
@@ -76,12 +76,14 @@ FMO_HD int fmo_slice_power(int k, int axis)
     const int v = i - fmo_slice_flat(rest, 0);
     return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
 }
-FMO_STATIC_ASSERT(FMO_ERI_UNROLLED_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
+enum { FMO_SLICE_ORDER_LIMIT = 10 }; /* up to which the three functions above count */
+FMO_STATIC_ASSERT((int)FMO_ERI_UNROLLED_ORDER_MAX < (int)FMO_SLICE_ORDER_LIMIT,
+                  "eri_slice.h: orders, and those of gradients")
 
 /* Computes R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
-    fmo_real start[FMO_ERI_UNROLLED_ORDER_MAX + 1];
+    fmo_real start[FMO_SLICE_ORDER_LIMIT + 1];
     fmo_md_start(L, z, start);
     r[0] = start[L];
     FMO_MD_UNROLL

@@ -54,6 +54,9 @@ template <int E> struct fmo_hermite_class {
     }
 };
 
+/* Whether one kernel of a class serves a build, several, and an operator. */
+template <class C> constexpr bool for_all = C::LA > FMO_UNROLLED_ANG_MOM_MAX;
+
 namespace {
 
 /* Calls each(number<0>()) to each(number<N - 1>()): a loop that is unrolled whatever its size. */
@@ -422,33 +425,34 @@ template <class C> constexpr auto matrix_form_of(void)
 template <class C> using matrix_form = decltype(matrix_form_of<C>());
 
 /* The kernels of a class: of one build, of one with an operator, and of a group. Those of f shells
- * take an operator as an argument. */
+ * are one kernel, which takes the operator and the number of builds as arguments. */
 template <class C> constexpr bool in_part = all_classes &&C::form.segment == FMO_PART;
-template <class C> constexpr bool any_operator = C::LA > FMO_UNROLLED_ANG_MOM_MAX;
 template <class C, int N, bool OPERATOR> constexpr auto kernel_of(void)
 {
     if constexpr (C::form.matrix)
         return fmo_matrix_exchange<matrix_form<C>, strategy, N>;
     else
-        return exchange < C, N, OPERATOR || any_operator < C >> ;
+        return exchange < C, N, OPERATOR || for_all < C >> ;
 }
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-    if constexpr (in_part<C>)
+    if constexpr (in_part<C> && !for_all<C>)
         return kernel_of<C, 1, false>();
     else
         return NULL;
 }
 template <class C> constexpr fmo_hermite_exchange_kernel *operator_kernel(void)
 {
-    if constexpr (in_part<C> && fmo_gpu_has_operators(variant::strategy, variant::form))
+    if constexpr (in_part<C> && !for_all<C> &&
+                  fmo_gpu_has_operators(variant::strategy, variant::form))
         return kernel_of<C, 1, true>();
     else
         return NULL;
 }
 template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
-    if constexpr (in_part<C> && fmo_gpu_builds_groups(variant::strategy, variant::form))
+    if constexpr (in_part<C> &&
+                  (for_all<C> || fmo_gpu_builds_groups(variant::strategy, variant::form)))
         return kernel_of<C, fmo_gpu_many_max<fmo_hermite_exchange_args>, false>();
     else
         return NULL;

@@ -285,7 +285,7 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
     const int threads = block.threads, shared = block.shared;
     fmo_hermite_exchange_kernel *const one =
         group->build->plan->gpu->with_operator ? own->of_operator[c] : own->kernel[c];
-    const void *const kernel = alone ? (const void *)one : (const void *)own->group[c];
+    const void *const kernel = alone && one ? (const void *)one : (const void *)own->group[c];
     int resident = 0;
     size_t all = 0;
     for (int k = 0; k < group->num; k++) {
@@ -349,11 +349,7 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
         X(6, __VA_ARGS__) X(7, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) \
             X(11, __VA_ARGS__) X(12, __VA_ARGS__) X(13, __VA_ARGS__) X(14, __VA_ARGS__)            \
                 X(15, __VA_ARGS__) X(16, __VA_ARGS__) X(17, __VA_ARGS__) X(18, __VA_ARGS__)        \
-                    X(19, __VA_ARGS__) X(20, __VA_ARGS__) X(21, __VA_ARGS__) X(22, __VA_ARGS__)    \
-                        X(23, __VA_ARGS__) X(24, __VA_ARGS__) X(25, __VA_ARGS__)                   \
-                            X(26, __VA_ARGS__) X(27, __VA_ARGS__) X(28, __VA_ARGS__)               \
-                                X(29, __VA_ARGS__) X(30, __VA_ARGS__) X(31, __VA_ARGS__)           \
-                                    X(32, __VA_ARGS__) X(33, __VA_ARGS__)
+                    X(19, __VA_ARGS__) X(20, __VA_ARGS__) X(21, __VA_ARGS__)
 #define COUNT(segment, ...) +1
 static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 
@@ -371,7 +367,7 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
     const int last = FMO_ERI_CLASS_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
     for (const fmo_hermite_variant &own : all)
         if (own.scatter == variant->scatter && own.commit == variant->commit)
-            return own.segment[segment]->kernel[last] ? &own : NULL;
+            return own.segment[segment]->group[last] ? &own : NULL;
     return NULL;
 }
 

@@ -162,31 +162,31 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
     X(DDDD, 1, 1, 8, 1, 0, 0)         \
     X(FSSS, 10, 0, 16, 0, 9, 0)       \
-    X(FSPS, 10, 1, 12, 0, 10, 0)      \
-    X(FSPP, 10, 1, 8, 0, 11, 0)       \
-    X(FSDS, 10, 1, 12, 1, 12, 0)      \
-    X(FSDP, 3, 1, 12, 1, 13, 0)       \
-    X(FSDD, 3, 1, 8, 1, 14, 0)        \
-    X(FSFS, 10, 1, 8, 1, 15, 0)       \
-    X(FPSS, 10, 1, 12, 1, 16, 0)      \
-    X(FPPS, 10, 1, 8, 1, 17, 0)       \
-    X(FPPP, 3, 1, 8, 1, 18, 0)        \
-    X(FPDS, 3, 1, 12, 1, 19, 0)       \
-    X(FPDP, 1, 1, 8, 1, 20, 0)        \
-    X(FPDD, 1, 1, 8, 1, 21, 0)        \
-    X(FPFS, 3, 1, 8, 1, 22, 0)        \
-    X(FPFP, 1, 1, 8, 1, 23, 0)        \
-    X(FDSS, 10, 1, 12, 1, 24, 0)      \
-    X(FDPS, 3, 1, 12, 1, 25, 0)       \
-    X(FDPP, 1, 1, 8, 1, 26, 0)        \
-    X(FDDS, 3, 1, 8, 1, 27, 0)        \
-    X(FDDP, 1, 1, 8, 1, 28, 0)        \
-    X(FDFS, 1, 1, 8, 1, 29, 0)        \
-    X(FFSS, 10, 1, 8, 1, 30, 0)       \
-    X(FFPS, 3, 1, 8, 1, 31, 0)        \
-    X(FFPP, 1, 1, 8, 1, 32, 0)        \
-    X(FFDS, 1, 1, 8, 1, 33, 0)
-enum { FMO_HERMITE_PARTS = 34, FMO_HERMITE_MATRIX_PART = 8 };
+    X(FSPS, 10, 1, 12, 0, 9, 0)       \
+    X(FSPP, 10, 1, 8, 0, 9, 0)        \
+    X(FSDS, 10, 1, 12, 1, 9, 0)       \
+    X(FSDP, 3, 1, 12, 1, 11, 0)       \
+    X(FSDD, 3, 1, 8, 1, 11, 0)        \
+    X(FSFS, 10, 1, 8, 1, 10, 0)       \
+    X(FPSS, 10, 1, 12, 1, 10, 0)      \
+    X(FPPS, 10, 1, 8, 1, 10, 0)       \
+    X(FPPP, 3, 1, 8, 1, 12, 0)        \
+    X(FPDS, 3, 1, 12, 1, 12, 0)       \
+    X(FPDP, 1, 1, 8, 1, 13, 0)        \
+    X(FPDD, 1, 1, 8, 1, 14, 0)        \
+    X(FPFS, 3, 1, 8, 1, 13, 0)        \
+    X(FPFP, 1, 1, 8, 1, 15, 0)        \
+    X(FDSS, 3, 1, 12, 1, 16, 0)       \
+    X(FDPS, 3, 1, 8, 1, 16, 0)        \
+    X(FDPP, 1, 1, 8, 1, 17, 0)        \
+    X(FDDS, 3, 1, 8, 1, 17, 0)        \
+    X(FDDP, 1, 1, 8, 1, 18, 0)        \
+    X(FDFS, 1, 1, 8, 1, 19, 0)        \
+    X(FFSS, 3, 1, 8, 1, 19, 0)        \
+    X(FFPS, 3, 1, 8, 1, 20, 0)        \
+    X(FFPP, 1, 1, 8, 1, 20, 0)        \
+    X(FFDS, 1, 1, 8, 1, 21, 0)
+enum { FMO_HERMITE_PARTS = 22, FMO_HERMITE_MATRIX_PART = 8 };
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
@@ -265,7 +265,8 @@ typedef struct fmo_hermite_block {
 } fmo_hermite_block;
 
 /* The kernels of one object file of exchange.cu, by class; NULL: in another one, or there is none.
- * of_operator: K of an operator other than 1/r, for one build. */
+ * of_operator: K of an operator other than 1/r, for one build. group: for several builds, and for
+ * one where there is no other kernel. */
 typedef struct fmo_hermite_kernels {
     fmo_hermite_block block[FMO_ERI_CLASS_COUNT];
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
