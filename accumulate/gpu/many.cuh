@@ -15,6 +15,10 @@ typedef struct fmo_gpu_build {
     const double *density;      /* [nao][nao] in the caller's order */
     double *coulomb, *exchange; /* the same; NULL: not requested */
     bool add_exchange;          /* K is added to `exchange` instead of replacing it */
+    /* Builds with K of two densities (two.cu): then `density` is three matrices, of J and of the
+     * two K; K of the second, and whether it is added to what is there. */
+    double *second;
+    bool add_second;
 } fmo_gpu_build;
 
 /* Builds that are queued together: a single one, or several of different plans that share their

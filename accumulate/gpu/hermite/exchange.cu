@@ -205,6 +205,16 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
 
 /* ---- digestion ------------------------------------------------------------------------------ */
 
+/* Density d of a build, and its X^K. */
+struct matrices_of {
+    const double *density;
+    double *exchange;
+    __device__ __forceinline__ matrices_of(const fmo_gpu_matrices &m, int d)
+        : density(m.density + d * m.density_step), exchange(m.exchange + d * m.exchange_step)
+    {
+    }
+};
+
 /* A lane's quartet: its position in the matrices, and the lanes that add together. */
 typedef struct place {
     int i, j, k, l;  /* first functions */
@@ -270,8 +280,8 @@ template <int L> __device__ __forceinline__ void load_row(const double *from, in
  * caller. */
 template <class C, int FIRST, int ROWS>
 __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gpu_matrices &m,
-                                           const place &at, int turn, const double *v, double *jk,
-                                           double *jl)
+                                           const matrices_of &own, const place &at, int turn,
+                                           const double *v, double *jk, double *jl)
 {
     constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, rows = ROWS;
     constexpr int at_once = rows_at_once<rows, N2, (rows < C::N0)>();
@@ -280,13 +290,13 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
     unsigned issued = 0;
     FMO_UNROLL
     for (int i = 0; i < rows; i++) {
-        const double *const D = m.density + (at.i + outside<C::LA>(turn, FIRST + i)) * nao;
+        const double *const D = own.density + (at.i + outside<C::LA>(turn, FIRST + i)) * nao;
         load_row<C::LC>(D + at.k, turn, D_ik + i * N2);
         load_row<C::LD>(D + at.l, turn, D_il + i * N3);
     }
     FMO_UNROLL
     for (int j = 0; j < N1; j++) {
-        const double *const D = m.density + (at.j + outside<C::LB>(turn, j)) * nao;
+        const double *const D = own.density + (at.j + outside<C::LB>(turn, j)) * nao;
         double D_jk[N2], D_jl[N3];
         load_row<C::LC>(D + at.k, turn, D_jk);
         load_row<C::LD>(D + at.l, turn, D_jl);
@@ -314,22 +324,50 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
         const int row = outside<C::LA>(turn, FIRST + i);
         const int next = at_once > 1 ? outside<C::LA>(turn, FIRST + i + 1) : row;
         issued += add_rows<at_once, C::LC, true>(
-            scatter, m, at, turn, m.exchange + (at.i + row) * nao + at.k,
+            scatter, m, at, turn, own.exchange + (at.i + row) * nao + at.k,
             (size_t)(ptrdiff_t)(next - row) * nao, ik + i * N2);
     }
     FMO_UNROLL
     for (int i = 0; i < rows; i++) {
         const int row = outside<C::LA>(turn, FIRST + i);
-        issued += add_rows<1, C::LD, false>(scatter, m, at, turn,
-                                            m.exchange + (at.i + row) * nao + at.l, 0, il + i * N3);
+        issued += add_rows<1, C::LD, false>(
+            scatter, m, at, turn, own.exchange + (at.i + row) * nao + at.l, 0, il + i * N3);
     }
+    return issued;
+}
+
+/* Digests with each density in turn. Sums of two densities are in local memory between passes, and
+ * in registers here. */
+template <class C, int FIRST, int ROWS, int DENSITIES>
+__device__ __forceinline__ unsigned
+digest_all(const strategy &scatter, const fmo_gpu_matrices &m, const place &at, int turn,
+           const double *v, double (*jk)[C::N1 * C::N2], double (*jl)[C::N1 * C::N3])
+{
+    unsigned issued = 0;
+    fmo_gpu_for_densities<DENSITIES>([&](int d) {
+        const matrices_of own(m, d);
+        if constexpr (DENSITIES == 1) {
+            issued += digest<C, FIRST, ROWS>(scatter, m, own, at, turn, v, jk[0], jl[0]);
+        } else {
+            double own_jk[C::N1 * C::N2], own_jl[C::N1 * C::N3];
+            FMO_UNROLL
+            for (int k = 0; k < C::N1 * C::N2; k++) own_jk[k] = jk[d][k];
+            FMO_UNROLL
+            for (int l = 0; l < C::N1 * C::N3; l++) own_jl[l] = jl[d][l];
+            issued += digest<C, FIRST, ROWS>(scatter, m, own, at, turn, v, own_jk, own_jl);
+            FMO_UNROLL
+            for (int k = 0; k < C::N1 * C::N2; k++) jk[d][k] = own_jk[k];
+            FMO_UNROLL
+            for (int l = 0; l < C::N1 * C::N3; l++) jl[d][l] = own_jl[l];
+        }
+    });
     return issued;
 }
 
 /* Computes and digests a quartet, in one pass or in several. Where several planes of the grid (y)
  * share the quartet, each takes every a.planes-th pass. Rows of the second shell are summed over
  * the passes and added once at the end. */
-template <class C, bool OPERATOR>
+template <class C, bool OPERATOR, int DENSITIES>
 __device__ __forceinline__ unsigned work(const strategy &scatter,
                                          const fmo_hermite_exchange_args &a, int2 quartet,
                                          unsigned mask, unsigned *prims)
@@ -339,7 +377,8 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
                   "exchange.cu: a pass has all functions, those of a turn, or one");
     extern __shared__ double shared[];
     const fmo_gpu_matrices &m = a.matrices;
-    double own[C::form.shared ? 1 : C::size], jk[N1 * N2] = {}, jl[N1 * N3] = {};
+    double own[C::form.shared ? 1 : C::size];
+    double jk[DENSITIES][N1 * N2] = {}, jl[DENSITIES][N1 * N3] = {};
     double *const v = C::form.shared ? shared + threadIdx.x : own;
     constexpr bool once = C::passes == 1;
     int pass = once ? 0 : (int)blockIdx.y, turn = once ? 0 : pass % 3;
@@ -353,31 +392,37 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
             if (C::groups > 1 && pass / 3 != g) return;
             computed = integrals<C, first, rows, OPERATOR>(a, quartet, turn, v);
             at = find_place<C>(a, quartet, mask);
-            issued += digest<C, first, rows>(scatter, m, at, turn, v, jk, jl);
+            issued += digest_all<C, first, rows, DENSITIES>(scatter, m, at, turn, v, jk, jl);
         });
         if (pass == 0) *prims += computed;
         pass += once ? 1 : a.planes;
         if (pass >= C::passes) break;
         turn = turn < 2 ? turn + 1 : 0;
-        next_turn<C::LB, C::LC>(jk);
-        next_turn<C::LB, C::LD>(jl);
+        fmo_gpu_for_densities<DENSITIES>([&](int d) {
+            next_turn<C::LB, C::LC>(jk[d]);
+            next_turn<C::LB, C::LD>(jl[d]);
+        });
     }
-    FMO_UNROLL
-    for (int k = 0; k < N1 * N2; k++) jk[k] *= at.factor;
-    FMO_UNROLL
-    for (int l = 0; l < N1 * N3; l++) jl[l] *= at.factor;
-    FMO_UNROLL
-    for (int j = 0; j < N1; j++) {
-        double *const row = m.exchange + (at.j + outside<C::LB>(turn, j)) * (size_t)m.nao;
-        issued += add_rows<1, C::LC, true>(scatter, m, at, turn, row + at.k, 0, jk + j * N2) +
-                  add_rows<1, C::LD, false>(scatter, m, at, turn, row + at.l, 0, jl + j * N3);
-    }
+    fmo_gpu_for_densities<DENSITIES>([&](int d) {
+        double *const exchange = matrices_of(m, d).exchange;
+        FMO_UNROLL
+        for (int k = 0; k < N1 * N2; k++) jk[d][k] *= at.factor;
+        FMO_UNROLL
+        for (int l = 0; l < N1 * N3; l++) jl[d][l] *= at.factor;
+        FMO_UNROLL
+        for (int j = 0; j < N1; j++) {
+            double *const row = exchange + (at.j + outside<C::LB>(turn, j)) * (size_t)m.nao;
+            issued +=
+                add_rows<1, C::LC, true>(scatter, m, at, turn, row + at.k, 0, jk[d] + j * N2) +
+                add_rows<1, C::LD, false>(scatter, m, at, turn, row + at.l, 0, jl[d] + j * N3);
+        }
+    });
     return issued;
 }
 
 /* Computes the quartets of the list, one for each thread, or for one thread of each plane; N
- * builds. */
-template <class C, int N, bool OPERATOR>
+ * builds, each with K of so many densities. */
+template <class C, int N, bool OPERATOR, int DENSITIES = 1>
 __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     exchange(const __grid_constant__ fmo_gpu_many<fmo_hermite_exchange_args, N> many)
 {
@@ -386,13 +431,13 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     strategy scatter;
     fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
-    fmo_gpu_walk<strategy, 1>(a.list, *a.count,
-                              [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
-                                  unsigned computed = 0;
-                                  read_on();
-                                  issued += work<C, OPERATOR>(scatter, a, quartet, mask, &computed);
-                                  if (active) prims += computed;
-                              });
+    fmo_gpu_walk<strategy, 1>(
+        a.list, *a.count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+            unsigned computed = 0;
+            read_on();
+            issued += work<C, OPERATOR, DENSITIES>(scatter, a, quartet, mask, &computed);
+            if (active) prims += computed;
+        });
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(a.matrices, issued);
     for (int offset = 16; offset; offset /= 2)
@@ -409,35 +454,36 @@ constexpr bool all_classes = true;
 #endif
 
 /* The form of matrix.cuh that a class takes. */
-template <class C, class F> constexpr fmo_matrix_sizes matrix_sizes(void)
+template <class C, class F> constexpr fmo_matrix_sizes matrix_sizes(int densities)
 {
-    return fmo_matrix_sizes_of(C::LA, C::LB, C::LC, C::LD, F::rows);
+    return fmo_matrix_sizes_of(C::LA, C::LB, C::LC, C::LD, F::rows, densities);
 }
 template <class C> constexpr auto matrix_form_of(void)
 {
-    if constexpr (fmo_matrix_small::fits(matrix_sizes<C, fmo_matrix_small>()))
+    if constexpr (fmo_matrix_small::fits(matrix_sizes<C, fmo_matrix_small>(1)))
         return fmo_matrix_small();
-    else if constexpr (fmo_matrix_middle::fits(matrix_sizes<C, fmo_matrix_middle>()))
+    else if constexpr (fmo_matrix_middle::fits(matrix_sizes<C, fmo_matrix_middle>(1)))
         return fmo_matrix_middle();
     else
         return fmo_matrix_large();
 }
 template <class C> using matrix_form = decltype(matrix_form_of<C>());
 
-/* The kernels of a class: of one build, of one with an operator, and of a group. Those of f shells
- * are one kernel, which takes the operator and the number of builds as arguments. */
-template <class C> constexpr bool in_part = all_classes &&C::form.segment == FMO_PART;
-template <class C, int N, bool OPERATOR> constexpr auto kernel_of(void)
+/* The kernels of a class: of one build, of one with an operator, of a group, and of two densities.
+ * Those of f shells are one kernel, which takes the operator and the number of builds as arguments,
+ * and one density at a time. */
+template <class C> constexpr bool in_part = (all_classes && C::form.segment == FMO_PART);
+template <class C, int N, bool OPERATOR, int DENSITIES> constexpr auto kernel_of(void)
 {
     if constexpr (C::form.matrix)
-        return fmo_matrix_exchange<matrix_form<C>, strategy, N>;
+        return fmo_matrix_exchange<matrix_form<C>, strategy, N, DENSITIES>;
     else
-        return exchange < C, N, OPERATOR || for_all < C >> ;
+        return exchange<C, N, (OPERATOR || for_all<C>), DENSITIES>;
 }
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
     if constexpr (in_part<C> && !for_all<C>)
-        return kernel_of<C, 1, false>();
+        return kernel_of<C, 1, false, 1>();
     else
         return NULL;
 }
@@ -445,7 +491,7 @@ template <class C> constexpr fmo_hermite_exchange_kernel *operator_kernel(void)
 {
     if constexpr (in_part<C> && !for_all<C> &&
                   fmo_gpu_has_operators(variant::strategy, variant::form))
-        return kernel_of<C, 1, true>();
+        return kernel_of<C, 1, true, 1>();
     else
         return NULL;
 }
@@ -453,35 +499,45 @@ template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
     if constexpr (in_part<C> &&
                   (for_all<C> || fmo_gpu_builds_groups(variant::strategy, variant::form)))
-        return kernel_of<C, fmo_gpu_many_max<fmo_hermite_exchange_args>, false>();
+        return kernel_of<C, fmo_gpu_many_max<fmo_hermite_exchange_args>, false, 1>();
     else
         return NULL;
 }
 
-template <class C> constexpr fmo_hermite_block block(void)
+template <class C> constexpr fmo_hermite_exchange_kernel *kernel_of_two(void)
+{
+    if constexpr (in_part<C> && (!for_all<C> || C::form.matrix) &&
+                  fmo_gpu_takes_two(variant::strategy, variant::form))
+        return kernel_of<C, 1, false, 2>();
+    else
+        return NULL;
+}
+
+template <class C> constexpr fmo_hermite_block block(int densities)
 {
     if constexpr (!in_part<C>)
         return {};
     else if constexpr (C::form.matrix) {
         typedef matrix_form<C> F;
-        return {F::threads, F::bytes(matrix_sizes<C, F>()), F::teams};
+        return {F::threads, F::bytes(matrix_sizes<C, F>(densities)), F::teams};
     } else
         return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
 }
 
 } // namespace
 
-#define LOW_L(e, ...) NULL,
-#define LOW_B(e, ...) {},
-#define ROW_B(e, ...) block<fmo_hermite_class<e>>(),
-#define ROW(e, ...)   kernel<fmo_hermite_class<e>>(),
-#define ROW_O(e, ...) operator_kernel<fmo_hermite_class<e>>(),
-#define ROW_G(e, ...) group_kernel<fmo_hermite_class<e>>(),
-#define HIGH(X)       FMO_ERI_HIGH_L_TABLE(X) FMO_ERI_ANY_TABLE(X)
+#define LOW_L(e, ...)  NULL,
+#define LOW_B(e, ...)  {},
+#define ROW_B(e, ...)  block<fmo_hermite_class<e>>(1),
+#define ROW_BT(e, ...) block<fmo_hermite_class<e>>(2),
+#define ROW(e, ...)    kernel<fmo_hermite_class<e>>(),
+#define ROW_T(e, ...)  kernel_of_two<fmo_hermite_class<e>>(),
+#define ROW_O(e, ...)  operator_kernel<fmo_hermite_class<e>>(),
+#define ROW_G(e, ...)  group_kernel<fmo_hermite_class<e>>(),
+#define HIGH(X)        FMO_ERI_HIGH_L_TABLE(X) FMO_ERI_ANY_TABLE(X)
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
-    {FMO_ERI_LOW_L_TABLE(LOW_B) HIGH(ROW_B)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_O)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_G)},
+    {FMO_ERI_LOW_L_TABLE(LOW_B) HIGH(ROW_B)},  {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_O)},  {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_G)},
+    {FMO_ERI_LOW_L_TABLE(LOW_B) HIGH(ROW_BT)}, {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_T)},
 };

@@ -114,6 +114,7 @@ typedef struct fmo_gpu_hermite {
      * quartet of K is shared by several threads. 0 under `fixed`, so that results are bit-equal to
      * those of a build alone. */
     int grouped;
+    struct fmo_gpu_hermite *two; /* for builds with K of two densities; NULL until the first */
 } fmo_gpu_hermite;
 
 /* state.cu: makes plan->gpu->hermite, if the plan has d or f shells. The device must be current;
@@ -123,6 +124,8 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
  * lists whose copies are queued on the stream. Called by fmo_hermite_make, unless
  * g->separation_later. */
 cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group);
+/* Makes g->hermite->two if that has not been done. */
+fmo_status fmo_hermite_make_two(const fmo_fock_plan *plan, fmo_error *err);
 void fmo_hermite_free(fmo_gpu_state *g);
 /* Allocates pinned memory for the counters, if there is none yet. */
 cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h);
@@ -266,12 +269,15 @@ typedef struct fmo_hermite_block {
 
 /* The kernels of one object file of exchange.cu, by class; NULL: in another one, or there is none.
  * of_operator: K of an operator other than 1/r, for one build. group: for several builds, and for
- * one where there is no other kernel. */
+ * one where there is no other kernel. of_two: K of two densities, for one build; NULL: each by
+ * itself. */
 typedef struct fmo_hermite_kernels {
     fmo_hermite_block block[FMO_ERI_CLASS_COUNT];
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
     fmo_hermite_exchange_kernel *of_operator[FMO_ERI_CLASS_COUNT];
     fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_block block_of_two[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_exchange_kernel *of_two[FMO_ERI_CLASS_COUNT];
 } fmo_hermite_kernels;
 
 typedef struct fmo_hermite_variant {
