@@ -298,10 +298,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     const fmo_gpu_range range("fused build");
     const cudaStream_t stream = g->device.stream;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
-    const fmo_fock_job *jobs[1 + FMO_PLAN_COMPANIONS_MAX] = {job};
-    for (int k = 0; k < plan->also_num; k++) jobs[1 + k] = plan->also[k];
-    if (fmo_fused_shares_pass(jobs, 1 + plan->also_num, 1) > 1)
-        return fmo_gpu_start_two(jobs, 1 + plan->also_num, on_device, err);
+    if (fmo_gpu_is_of_two(job)) return fmo_gpu_start_two(job, on_device, err);
     if (g->hermite) g->hermite->grouped = 0;
     plan->profile.coulomb =
         g->boxes && (fmo_build_wanted(job) & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;

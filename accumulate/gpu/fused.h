@@ -36,9 +36,10 @@ fmo_status fmo_gpu_check_parts(const fmo_fock_job *job, fmo_error *err);
 /* queues the builds of a job whose density is in density_in. */
 cudaError_t fmo_gpu_run_parts(const fmo_fock_job *job, const fmo_gpu_build *build);
 
-/* two.cu: fmo_fused_shares_pass (plan.h); queues a build that it accepts with 2. */
-fmo_status fmo_gpu_start_two(const fmo_fock_job *const *jobs, int num, bool on_device,
-                             fmo_error *err);
+/* two.cu: whether a job and those in plan->also are built in one pass for K of two densities; */
+bool fmo_gpu_is_of_two(const fmo_fock_job *job);
+/* queues this pass. */
+fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error *err);
 
 /* several.cu: the steps of a build that is shared with plans on other GPUs, which are called if
  * there are such plans, or after the build if others.shared is set. queue_others copies the first

@@ -106,7 +106,7 @@ typedef struct fmo_gpu_others {
 } fmo_gpu_others;
 
 /* What builds with K of two densities have besides (two.cu); made by the first of them. */
-enum { FMO_GPU_TWO_JOBS = 4 };
+enum { FMO_GPU_TWO_JOBS = 1 + FMO_PLAN_COMPANIONS_MAX };
 typedef struct fmo_gpu_two {
     fmo_gpu_arrays arrays;
     double *in, *out; /* pinned: densities; J, both K, J of a second density; its counters */

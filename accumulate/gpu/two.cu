@@ -42,6 +42,15 @@ bool add_job(request *r, const fmo_fock_job *job)
     return true;
 }
 
+/* Lists a job and those that are built with it; returns their number. */
+int find_jobs(const fmo_fock_job *job, const fmo_fock_job **jobs)
+{
+    const fmo_fock_plan *const plan = job->plan;
+    jobs[0] = job;
+    for (int k = 0; k < plan->also_num; k++) jobs[1 + k] = plan->also[k];
+    return 1 + plan->also_num;
+}
+
 /* Allocates pinned memory if there is none yet. */
 cudaError_t make_pinned(const fmo_fock_plan *plan)
 {
@@ -205,12 +214,19 @@ extern "C" int fmo_fused_shares_pass(const fmo_fock_job *const *jobs, int num, i
     return fmo_gpu_make_two_arrays(plan, NULL) == FMO_OK ? 2 : 0;
 }
 
-fmo_status fmo_gpu_start_two(const fmo_fock_job *const *jobs, int num, bool on_device,
-                             fmo_error *err)
+bool fmo_gpu_is_of_two(const fmo_fock_job *job)
 {
-    fmo_fock_plan *const plan = jobs[0]->plan;
+    const fmo_fock_job *jobs[FMO_GPU_TWO_JOBS];
+    return fmo_fused_shares_pass(jobs, find_jobs(job, jobs), 1) > 1;
+}
+
+fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error *err)
+{
+    fmo_fock_plan *const plan = job->plan;
     fmo_gpu_state *const g = plan->gpu;
     const fmo_gpu_range range("fused build of two densities");
+    const fmo_fock_job *jobs[FMO_GPU_TWO_JOBS];
+    const int num = find_jobs(job, jobs);
     request r = {};
     for (int k = 0; k < num; k++) (void)add_job(&r, jobs[k]);
     if (!on_device) {
