@@ -216,8 +216,7 @@ extern "C" int fmo_fused_shares_pass(const fmo_fock_job *const *jobs, int num, i
 
 bool fmo_gpu_is_of_two(const fmo_fock_job *job)
 {
-    const fmo_fock_job *jobs[FMO_GPU_TWO_JOBS];
-    return fmo_fused_shares_pass(jobs, find_jobs(job, jobs), 1) > 1;
+    return job->plan->also_num > 0 || fmo_fused_shares_pass(&job, 1, 1) > 1;
 }
 
 fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error *err)
@@ -229,6 +228,9 @@ fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error 
     const int num = find_jobs(job, jobs);
     request r = {};
     for (int k = 0; k < num; k++) (void)add_job(&r, jobs[k]);
+    /* they were freed if pairs have been made again since fmo_fused_shares_pass */
+    const fmo_status status = fmo_gpu_make_two_arrays(plan, err);
+    if (status != FMO_OK) return status;
     if (!on_device) {
         FMO_GPU_CHECK(make_pinned(plan), "copying the density", err);
         place_results(plan, &r, jobs, num);
