@@ -8,7 +8,7 @@
 
 #include "accumulate/gpu/kernels/near.cuh"
 #define FMO_SLICE_ANG_MOM_MAX \
-    (FMO_PART > FMO_HERMITE_MATRIX_PART ? (int)FMO_ANG_MOM_MAX : (int)FMO_UNROLLED_ANG_MOM_MAX)
+    (FMO_PART > FMO_HERMITE_MATRIX_PART ? (int)FMO_SHELL_F : (int)FMO_UNROLLED_ANG_MOM_MAX)
 #include "accumulate/gpu/hermite/matrix.cuh"
 #include "integrals/eri/eri_slice.h"
 
