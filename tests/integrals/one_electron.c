@@ -89,7 +89,7 @@ static void add_primitive(const charges *field, const double *A, int la, int i, 
         P[x] = A[x] + PA[x];
         pa[x] = fmo_shell_power(la, i, x);
         pb[x] = fmo_shell_power(lb, j, x);
-        eri_reference_hermite(PA[x], PB[x], p, E[x]);
+        eri_reference_hermite(la, lb, PA[x], PB[x], p, E[x]);
     }
     const real exponent = a * b / p * r2, condition = 1 + exponent;
     factor *= expl(-exponent);
