@@ -67,6 +67,7 @@ fmo_status fmo_gpu_check_parts(const fmo_fock_job *job, fmo_error *err)
                          several ? "one" : "integrals = direct");
 }
 
+/* Queues a build for each part of a job; J of an antisymmetric density is set to zero. */
 cudaError_t fmo_gpu_run_parts(const fmo_fock_job *job, const fmo_gpu_build *build)
 {
     fmo_fock_plan *const plan = job->plan;

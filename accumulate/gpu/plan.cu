@@ -342,6 +342,7 @@ float fmo_gpu_screen_cutoff(const fmo_fock_plan *plan)
     return plan->gpu->wanted == FMO_TERMS_ALL ? cutoff : fmaxf(cutoff, FLT_MIN);
 }
 
+/* Returns the view of a plan's matrices and of the counters of a class, for kernel arguments. */
 fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
 {
     const fmo_gpu_state *g = plan->gpu;

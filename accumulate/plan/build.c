@@ -30,6 +30,7 @@ static fmo_status check_operator(const char *name, fmo_operator of, fmo_error *e
                          name, of.full, of.long_range, of.omega, FMO_OMEGA_LEAST, FMO_OMEGA_MOST);
 }
 
+/* Checks symmetry and operators of a job, and refuses those that the plan's mode does not have. */
 fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
 {
     const fmo_fock_plan *const plan = job->plan;

@@ -38,6 +38,7 @@ static void make_splits(int pair_class, fmo_gradient_tables *t)
     t->split_begin[pair_class][FMO_GRADIENT_PAIR_MAX] = (unsigned char)num;
 }
 
+/* Fills all tables from the powers of monomials and Hermite functions. */
 void fmo_gradient_make_tables(fmo_gradient_tables *t)
 {
     memset(t, 0, sizeof *t);

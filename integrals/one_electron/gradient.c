@@ -413,6 +413,8 @@ static fmo_status add_nuclear_repulsion(const fmo_basis *basis, double *gradient
     return FMO_OK;
 }
 
+/* Computes the derivatives of kinetic energy, attraction and overlap, and adds those of the
+ * operator's centres, the nuclei, and of the nuclear repulsion. */
 fmo_status fmo_one_electron_gradient(const fmo_basis *basis, const double *density,
                                      const double *weighted, double *gradient, fmo_error *err)
 {
@@ -457,6 +459,8 @@ static fmo_status add_charge_repulsion(const fmo_basis *basis, const double *coo
     return FMO_OK;
 }
 
+/* Computes the derivatives of the energy of point charges in the field of electrons and nuclei,
+ * with respect to the nuclei and, if charge_gradient is given, to the charges' positions. */
 fmo_status fmo_charge_attraction_gradient(const fmo_basis *basis, const double *density,
                                           size_t charge_num, const double *charge,
                                           const double *coord, double *gradient,

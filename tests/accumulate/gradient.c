@@ -365,6 +365,7 @@ static void check_refusals(const test_system *s)
     fmo_basis_destroy(basis);
 }
 
+/* Compares gradients of random molecules with differences of energies and with each other. */
 int main(void)
 {
     static test_system s;

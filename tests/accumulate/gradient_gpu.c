@@ -126,6 +126,8 @@ static void add_potential(const host_gradient *h, fmo_operator of, int pair_clas
     }
 }
 
+/* Adds the gradient of the Coulomb energy: of each primitive pair in the potential of all
+ * others. */
 static void coulomb_gradient(const host_gradient *h, fmo_operator of, double weight,
                              double *gradient)
 {
@@ -187,6 +189,7 @@ static void check(const char *name, const test_system *s, fmo_operator of)
     fmo_basis_destroy(basis);
 }
 
+/* Compares the arithmetic of the GPU's gradients, run on the host, with mode cpu. */
 int main(void)
 {
     static test_system s, sp, d, pure;

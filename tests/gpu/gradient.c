@@ -155,6 +155,7 @@ static void chain(test_system *s, int atoms)
     }
 }
 
+/* Compares gradients of mode fused with those of mode cpu for molecules of each kind of shell. */
 int main(void)
 {
     static test_system s;

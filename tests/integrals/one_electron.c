@@ -23,6 +23,7 @@ static unsigned long long seed = 2024;
 enum { NODES = 5 };
 static real node[NODES], weight[NODES];
 
+/* Computes nodes and weights, and checks them by the moments up to degree 8. */
 static void make_quadrature(void)
 {
     /* H_5(x) = 8 x (4 x^4 - 20 x^2 + 15): x = 0, x^2 = (5 -+ sqrt 10) / 2; w = 2^4 5! sqrt(pi) /

@@ -261,6 +261,7 @@ bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra
 
 } // namespace
 
+/* Launches one kernel for each class of ket pairs. Classes of s and p shells alone have none. */
 cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra)
 {
     const fmo_gpu_range range("J of d shells");
