@@ -39,10 +39,10 @@ enum {
 /* A primitive pair: exponent, prefactor (eri_common.h), P - A, b/p; the coefficients of the s
  * partners of both shells relative to those of the p shells, 0 if there is none; Schwarz bounds of
  * the pair and of its derivatives. */
-typedef struct fmo_gradient_record {
+typedef struct fmo_gradient_prim {
     double p, k, PA[3], share, ratio[2];
     float bound, slope;
-} fmo_gradient_record;
+} fmo_gradient_prim;
 
 /* A Hermite function of which a monomial contains `factor` (2p)^power. */
 typedef struct fmo_gradient_reduced {
@@ -87,7 +87,7 @@ typedef struct fmo_gradient_side {
     int pair_class, la, lb;
     double AB[3];
     fmo_gradient_functions a, b;
-    fmo_gradient_record prim;
+    fmo_gradient_prim prim;
 } fmo_gradient_side;
 
 /* A primitive quartet; AC is A - C. */
@@ -346,7 +346,7 @@ typedef struct fmo_gradient_parts {
 
 /* Adds the parts of a pair of exponent p to the derivative with respect to its first centre; sign:
  * 1, or -1 for the ket. */
-FMO_HD void fmo_gradient_first_centre(const fmo_gradient_record *prim, const double *AB,
+FMO_HD void fmo_gradient_first_centre(const fmo_gradient_prim *prim, const double *AB,
                                       const fmo_gradient_parts *parts, int side, double *to)
 {
     const double b = prim->share, a = 1.0 - b, sign = side ? -1.0 : 1.0;

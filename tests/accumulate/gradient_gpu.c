@@ -20,15 +20,15 @@ typedef struct host_gradient {
     int compare; /* 1: also with the arithmetic of low orders */
 } host_gradient;
 
-static fmo_gradient_side side_of(const fmo_gradient_list *list, int pair_class, int record)
+static fmo_gradient_side side_of(const fmo_gradient_list *list, int pair_class, int prim)
 {
-    const fmo_gradient_pair *const pair = &list->pair[list->pair_of[record]];
+    const fmo_gradient_pair *const pair = &list->pair[list->pair_of[prim]];
     fmo_gradient_side side = {.pair_class = pair_class,
                               .la = fmo_pair_ang_mom(pair_class, 0),
                               .lb = fmo_pair_ang_mom(pair_class, 1),
                               .a = pair->functions[0],
                               .b = pair->functions[1],
-                              .prim = list->record[record]};
+                              .prim = list->prim[prim]};
     memcpy(side.AB, pair->AB, sizeof side.AB);
     return side;
 }
@@ -105,7 +105,7 @@ static void add_potential(const host_gradient *h, fmo_operator of, int pair_clas
     static double work[2 * FMO_GRADIENT_R_MAX];
     const fmo_gradient_list *const list = &h->lists.of[pair_class];
     const int order = L + fmo_pair_order(pair_class);
-    for (int n = 0; n < list->record_num; n++) {
+    for (int n = 0; n < list->prim_num; n++) {
         const fmo_gradient_side side = side_of(list, pair_class, n);
         const double *const A = list->pair[list->pair_of[n]].A;
         double block[FMO_GRADIENT_SPLITS_MAX], H[FMO_GRADIENT_PAIR_MAX] = {0.0};
@@ -133,7 +133,7 @@ static void coulomb_gradient(const host_gradient *h, fmo_operator of, double wei
 {
     for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
         const fmo_gradient_list *const list = &h->lists.of[c];
-        for (int n = 0; n < list->record_num; n++) {
+        for (int n = 0; n < list->prim_num; n++) {
             const fmo_gradient_pair *const pair = &list->pair[list->pair_of[n]];
             const fmo_gradient_side side = side_of(list, c, n);
             double V[FMO_GRADIENT_UP_MAX] = {0.0}, sum[6] = {0.0}, P[3];

@@ -81,16 +81,16 @@ __global__ void __launch_bounds__(THREADS)
 {
     const fmo_gradient_pairs &pairs = h.pairs[CLASS];
     const int n = blockIdx.x * THREADS + threadIdx.x;
-    const int record = n < pairs.points ? pairs.point[n] : -1;
-    if (record < 0) return;
-    const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[record]];
+    const int prim = n < pairs.points ? pairs.point[n] : -1;
+    if (prim < 0) return;
+    const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[prim]];
     const fmo_gradient_side side = {CLASS,
                                     fmo_pair_ang_mom(CLASS, 0),
                                     fmo_pair_ang_mom(CLASS, 1),
                                     {pair.AB[0], pair.AB[1], pair.AB[2]},
                                     pair.functions[0],
                                     pair.functions[1],
-                                    pairs.record[record]};
+                                    pairs.prim[prim]};
     double block[FMO_GRADIENT_SPLITS_MAX], sum[6] = {};
     fmo_gradient_pair_density(h.tables, &side, D, h.nao, 2.0 * weight * side.prim.k, block);
     fmo_gradient_in_potential(h.tables, &side, block, pairs.potential + n, pairs.points, sum);

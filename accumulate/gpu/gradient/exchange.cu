@@ -129,11 +129,11 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
     }
 #pragma unroll 1
     for (int m = bra.begin; m < bra.begin + bra.num; m++) {
-        z.bra.prim = a.bra.record[m];
+        z.bra.prim = a.bra.prim[m];
         if (half) z.bra.prim.k *= 0.5;
 #pragma unroll 1
         for (int n = ket.begin; n < ket.begin + ket.num; n++) {
-            z.ket.prim = a.ket.record[n];
+            z.ket.prim = a.ket.prim[n];
             if (estimate(z.bra.prim.bound, z.bra.prim.slope,
                          make_float2(z.ket.prim.bound, z.ket.prim.slope)) *
                     density <

@@ -14,14 +14,14 @@
 #include "accumulate/gpu/gradient/lists.h"
 #include "accumulate/gpu/plan.h"
 
-/* The pairs of a class, in GPU memory (lists.h). A point is a record as J sees it; points are
- * sorted by their bounds, and their number is a multiple of the tile size. */
+/* The pairs of a class, in GPU memory (lists.h). A point is a primitive pair as J sees it; points
+ * are sorted by their bounds, and their number is a multiple of the tile size. */
 typedef struct fmo_gradient_pairs {
-    int num, record_num, points;
+    int num, prim_num, points;
     const fmo_gradient_pair *pair;
-    const fmo_gradient_record *record;
-    const int *pair_of;  /* [records] */
-    const int *point;    /* [points] records; -1: padding */
+    const fmo_gradient_prim *prim;
+    const int *pair_of;  /* [primitive pairs] */
+    const int *point;    /* [points] primitive pairs; -1: padding */
     const double *place; /* [4][points] P, exponent */
     const float2 *tile;  /* [tiles of pairs] the largest bound and slope */
     /* computed in every call: bound and slope of each point times its density, with the weight of
