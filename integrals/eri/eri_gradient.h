@@ -340,20 +340,21 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
 
 /* Derivatives of an energy with respect to P - Q, and to P - A, P - B, Q - C and Q - D; and the
  * energy. */
-typedef struct fmo_gradient_parts {
-    double energy, both[3], of[4][3];
-} fmo_gradient_parts;
+typedef struct fmo_gradient_partials {
+    double energy, PQ[3], shell[4][3];
+} fmo_gradient_partials;
 
 /* Adds the parts of a pair of exponent p to the derivative with respect to its first centre; sign:
  * 1, or -1 for the ket. */
 FMO_HD void fmo_gradient_first_centre(const fmo_gradient_prim *prim, const double *AB,
-                                      const fmo_gradient_parts *parts, int side, double *to)
+                                      const fmo_gradient_partials *partials, int side, double *to)
 {
     const double b = prim->share, a = 1.0 - b, sign = side ? -1.0 : 1.0;
     FMO_UNROLL
     for (int x = 0; x < 3; x++)
-        to[x] += sign * a * parts->both[x] - 2.0 * prim->p * a * b * AB[x] * parts->energy +
-                 2.0 * prim->p * (a * parts->of[2 * side + 1][x] - b * parts->of[2 * side][x]);
+        to[x] += sign * a * partials->PQ[x] - 2.0 * prim->p * a * b * AB[x] * partials->energy +
+                 2.0 * prim->p *
+                     (a * partials->shell[2 * side + 1][x] - b * partials->shell[2 * side][x]);
 }
 
 /* Adds integrals of monomials m and k with the derivatives with respect to P, value[4], and returns
@@ -382,7 +383,7 @@ FMO_HD void fmo_gradient_integral(const fmo_gradient_quartet *z, const double *r
 /* Adds energy and derivative of one density, and stores the integrals. */
 FMO_HD void fmo_gradient_energy(const fmo_gradient_quartet *z, double weight, const double *r,
                                 const fmo_gradient_layout *at, double *work, int lane, int lanes,
-                                fmo_gradient_parts *parts)
+                                fmo_gradient_partials *partials)
 {
     const fmo_gradient_tables *const t = z->tables;
     const int kets = at->pair[1], nc = at->monomials[2], nd = at->monomials[3];
@@ -405,8 +406,8 @@ FMO_HD void fmo_gradient_energy(const fmo_gradient_quartet *z, double weight, co
         }
         density *= weight;
         work[at->integral + mk] = value[0];
-        parts->energy += density * value[0];
-        for (int x = 0; x < 3; x++) parts->both[x] += density * value[1 + x];
+        partials->energy += density * value[0];
+        for (int x = 0; x < 3; x++) partials->PQ[x] += density * value[1 + x];
     }
 }
 
@@ -423,7 +424,7 @@ FMO_HD void fmo_gradient_lower(const fmo_gradient_tables *t, int l, int m, const
  * the integrals contracted with the block of the other two shells, which are `other`. */
 FMO_HD void fmo_gradient_distances(const fmo_gradient_quartet *z, double weight,
                                    const fmo_gradient_layout *at, const double *work, int lane,
-                                   int lanes, fmo_gradient_parts *parts)
+                                   int lanes, fmo_gradient_partials *partials)
 {
     const fmo_gradient_tables *const t = z->tables;
     const int l[4] = {z->bra.la, z->bra.lb, z->ket.la, z->ket.lb};
@@ -446,8 +447,8 @@ FMO_HD void fmo_gradient_distances(const fmo_gradient_quartet *z, double weight,
                     K += of[j] * from[t->sum[n][j]];
             }
             K *= weight;
-            fmo_gradient_lower(t, l[row], m, D + n, columns, K, parts->of[row]);
-            fmo_gradient_lower(t, l[column], n, D + m * columns, 1, K, parts->of[column]);
+            fmo_gradient_lower(t, l[row], m, D + n, columns, K, partials->shell[row]);
+            fmo_gradient_lower(t, l[column], n, D + m * columns, 1, K, partials->shell[column]);
         }
     }
 }
@@ -461,9 +462,9 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
     const fmo_gradient_layout at =
         fmo_gradient_layout_of(z->bra.la, z->bra.lb, z->ket.la, z->ket.lb);
     const double p = z->bra.prim.p, q = z->ket.prim.p, rs = fmo_rsqrt(p + q);
-    fmo_gradient_parts parts;
+    fmo_gradient_partials partials;
     double start[FMO_GRADIENT_ORDER_MAX + 1], PQ[3], R2 = 0.0;
-    memset(&parts, 0, sizeof parts);
+    memset(&partials, 0, sizeof partials);
     for (int x = 0; x < 3; x++) {
         PQ[x] = z->AC[x] + (z->bra.prim.PA[x] - z->ket.prim.PA[x]);
         R2 += PQ[x] * PQ[x];
@@ -477,13 +478,13 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
     fmo_gradient_shifts(z->tables, &z->ket, work + at.shift[2], work + at.shift[3], lane, lanes);
     for (int n = 0; n < z->term_num; n++) {
         fmo_gradient_blocks(z, z->term[n].D, &at, work, lane, lanes);
-        fmo_gradient_energy(z, z->term[n].weight, r, &at, work, lane, lanes, &parts);
-        fmo_gradient_distances(z, z->term[n].weight, &at, work, lane, lanes, &parts);
+        fmo_gradient_energy(z, z->term[n].weight, r, &at, work, lane, lanes, &partials);
+        fmo_gradient_distances(z, z->term[n].weight, &at, work, lane, lanes, &partials);
     }
-    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &parts, 0, to);
-    for (int x = 0; x < 3; x++) to[3 + x] += parts.both[x];
+    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &partials, 0, to);
+    for (int x = 0; x < 3; x++) to[3 + x] += partials.PQ[x];
     /* the ket's 2q replaces 2p in its own derivatives */
-    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &parts, 1, to + 6);
+    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &partials, 1, to + 6);
 }
 
 /* ---- a pair in a potential ------------------------------------------------------------------ */
@@ -532,8 +533,8 @@ FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gr
                                       const double *block, const double *V, int stride, double *to)
 {
     const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
-    fmo_gradient_parts parts;
-    memset(&parts, 0, sizeof parts);
+    fmo_gradient_partials partials;
+    memset(&partials, 0, sizeof partials);
     for (int m = 0; m < na; m++)
         for (int n = 0; n < nb; n++) {
             const int monomial = t->sum[m][n];
@@ -545,13 +546,13 @@ FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gr
                 for (int x = 0; x < 3; x++)
                     value[1 + x] += factor * V[t->up[t->reduced[i].to][x] * stride];
             }
-            parts.energy += block[m * nb + n] * value[0];
-            for (int x = 0; x < 3; x++) parts.both[x] += block[m * nb + n] * value[1 + x];
-            fmo_gradient_lower(t, of->la, m, block + n, nb, value[0], parts.of[0]);
-            fmo_gradient_lower(t, of->lb, n, block + m * nb, 1, value[0], parts.of[1]);
+            partials.energy += block[m * nb + n] * value[0];
+            for (int x = 0; x < 3; x++) partials.PQ[x] += block[m * nb + n] * value[1 + x];
+            fmo_gradient_lower(t, of->la, m, block + n, nb, value[0], partials.shell[0]);
+            fmo_gradient_lower(t, of->lb, n, block + m * nb, 1, value[0], partials.shell[1]);
         }
-    fmo_gradient_first_centre(&of->prim, of->AB, &parts, 0, to);
-    for (int x = 0; x < 3; x++) to[3 + x] += parts.both[x];
+    fmo_gradient_first_centre(&of->prim, of->AB, &partials, 0, to);
+    for (int x = 0; x < 3; x++) to[3 + x] += partials.PQ[x];
 }
 
 #endif

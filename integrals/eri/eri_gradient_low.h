@@ -257,8 +257,8 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     double r[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX + 1)];
     fmo_gradient_low_shell a, b, c, d;
     double factors[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX)];
-    fmo_gradient_parts parts;
-    memset(&parts, 0, sizeof parts);
+    fmo_gradient_partials partials;
+    memset(&partials, 0, sizeof partials);
     memset(factors, 0, sizeof factors);
     const int ac_bd[4] = {la, lc, lb, ld}, bd_ac[4] = {lb, ld, la, lc};
     const int ad_bc[4] = {la, ld, lb, lc}, bc_ad[4] = {lb, lc, la, ld};
@@ -287,29 +287,33 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
         fmo_gradient_low_block(la, lc, D, nao, &a, &c, w, first);
         fmo_gradient_low_block(lb, ld, D, nao, &b, &d, 1.0, second);
         fmo_gradient_low_products(la, lb, lc, ld, first, second, twice, factors);
-        fmo_gradient_low_distances(ac_bd, first, second, r, twice, parts.of[0], parts.of[2]);
-        fmo_gradient_low_distances(bd_ac, second, first, r, twice, parts.of[1], parts.of[3]);
+        fmo_gradient_low_distances(ac_bd, first, second, r, twice, partials.shell[0],
+                                   partials.shell[2]);
+        fmo_gradient_low_distances(bd_ac, second, first, r, twice, partials.shell[1],
+                                   partials.shell[3]);
         fmo_gradient_low_block(la, ld, D, nao, &a, &d, w, first);
         fmo_gradient_low_block(lb, lc, D, nao, &b, &c, 1.0, second);
         fmo_gradient_low_products(la, lb, ld, lc, first, second, twice, factors);
-        fmo_gradient_low_distances(ad_bc, first, second, r, twice, parts.of[0], parts.of[3]);
-        fmo_gradient_low_distances(bc_ad, second, first, r, twice, parts.of[1], parts.of[2]);
+        fmo_gradient_low_distances(ad_bc, first, second, r, twice, partials.shell[0],
+                                   partials.shell[3]);
+        fmo_gradient_low_distances(bc_ad, second, first, r, twice, partials.shell[1],
+                                   partials.shell[2]);
     }
     FMO_GPU_UNROLL
     for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) {
         const double factor = factors[n];
-        parts.energy += factor * r[n];
+        partials.energy += factor * r[n];
         FMO_GPU_UNROLL
-        for (int x = 0; x < 3; x++) parts.both[x] += factor * r[fmo_gradient_product(n, 1 + x)];
+        for (int x = 0; x < 3; x++) partials.PQ[x] += factor * r[fmo_gradient_product(n, 1 + x)];
     }
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
-        parts.of[2][x] = -parts.of[2][x];
-        parts.of[3][x] = -parts.of[3][x];
-        to[3 + x] += parts.both[x];
+        partials.shell[2][x] = -partials.shell[2][x];
+        partials.shell[3][x] = -partials.shell[3][x];
+        to[3 + x] += partials.PQ[x];
     }
-    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &parts, 0, to);
-    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &parts, 1, to + 6);
+    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &partials, 0, to);
+    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &partials, 1, to + 6);
 }
 
 #endif
