@@ -223,8 +223,8 @@ FMO_HD int fmo_gradient_function(fmo_gradient_functions f, int l, int n)
     return l == 0 ? f.s : fmo_gradient_is_high(l) ? f.high + n : n ? f.high + n - 1 : f.s;
 }
 
-/* The coefficient of monomial m, in units of 1/2p, in function n of a shell at distance PA from its
- * centre to P. */
+/* The coefficient of monomial m, in units of 1/2p, in function n of a shell at displacement PA from
+ * its centre to P. */
 FMO_HD double fmo_gradient_shift(const fmo_gradient_tables *t, int l, int m, int n,
                                  const double *PA, double half, double ratio)
 {
@@ -412,7 +412,7 @@ FMO_HD void fmo_gradient_energy(const fmo_gradient_quartet *z, double weight, co
 }
 
 /* Adds weight (m_x + 1) D_(m + x, n) K_mn of a block to a shell's derivative with respect to its
- * distance from P, for its rows or columns m of degrees below l. */
+ * displacement from P, for its rows or columns m of degrees below l. */
 FMO_HD void fmo_gradient_lower(const fmo_gradient_tables *t, int l, int m, const double *D,
                                int stride, double K, double *to)
 {
@@ -420,11 +420,11 @@ FMO_HD void fmo_gradient_lower(const fmo_gradient_tables *t, int l, int m, const
     for (int x = 0; x < 3; x++) to[x] += (t->power[m][x] + 1) * D[t->up[m][x] * stride] * K;
 }
 
-/* Adds the derivatives with respect to the shells' distances from P and Q: of every block of D with
- * the integrals contracted with the block of the other two shells, which are `other`. */
-FMO_HD void fmo_gradient_distances(const fmo_gradient_quartet *z, double weight,
-                                   const fmo_gradient_layout *at, const double *work, int lane,
-                                   int lanes, fmo_gradient_partials *partials)
+/* Adds the derivatives with respect to the shells' displacements from P and Q: of every block of D
+ * with the integrals contracted with the block of the other two shells, which are `other`. */
+FMO_HD void fmo_gradient_displacements(const fmo_gradient_quartet *z, double weight,
+                                       const fmo_gradient_layout *at, const double *work, int lane,
+                                       int lanes, fmo_gradient_partials *partials)
 {
     const fmo_gradient_tables *const t = z->tables;
     const int l[4] = {z->bra.la, z->bra.lb, z->ket.la, z->ket.lb};
@@ -479,7 +479,7 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
     for (int n = 0; n < z->term_num; n++) {
         fmo_gradient_blocks(z, z->term[n].D, &at, work, lane, lanes);
         fmo_gradient_energy(z, z->term[n].weight, r, &at, work, lane, lanes, &partials);
-        fmo_gradient_distances(z, z->term[n].weight, &at, work, lane, lanes, &partials);
+        fmo_gradient_displacements(z, z->term[n].weight, &at, work, lane, lanes, &partials);
     }
     fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &partials, 0, to);
     for (int x = 0; x < 3; x++) to[3 + x] += partials.PQ[x];

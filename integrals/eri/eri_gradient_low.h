@@ -9,10 +9,10 @@
 /* Largest order of a pair and of a quartet; elements of a block of the density. */
 enum { FMO_GRADIENT_LOW_PAIR_MAX = 3, FMO_GRADIENT_LOW_ORDER_MAX = 4 };
 
-/* A shell as seen from the centre of a pair: distance, unit of its monomials, coefficient of the s
- * partner. */
+/* A shell as seen from the centre of a pair: displacement, unit of its monomials, coefficient of
+ * the s partner. */
 typedef struct fmo_gradient_low_shell {
-    double distance[3], unit, ratio;
+    double displacement[3], unit, ratio;
     fmo_gradient_functions functions;
 } fmo_gradient_low_shell;
 
@@ -117,8 +117,8 @@ FMO_HD double fmo_gradient_low_shift(int l, int m, int n, const fmo_gradient_low
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
         const int of = fmo_gradient_low_power(a, x), kept = fmo_gradient_low_power(m, x);
-        if (of - kept == 2) value *= s->distance[x] * s->distance[x];
-        if (of - kept == 1) value *= of * s->distance[x];
+        if (of - kept == 2) value *= s->displacement[x] * s->displacement[x];
+        if (of - kept == 1) value *= of * s->displacement[x];
         if (kept > 0) value *= s->unit;
         if (kept > 1) value *= s->unit;
     }
@@ -210,11 +210,11 @@ FMO_HD double fmo_gradient_low_integral(int m, int n, const double *r, const dou
     return value;
 }
 
-/* Adds the derivatives with respect to the distances of a block's two shells: D[row][column] with
- * the integrals contracted with the block of the other two shells. */
-FMO_HD_ONCE void fmo_gradient_low_distances(const int *l, const double *D, const double *other,
-                                            const double *r, const double *twice, double *of_row,
-                                            double *of_column)
+/* Adds the derivatives with respect to the displacements of a block's two shells: D[row][column]
+ * with the integrals contracted with the block of the other two shells. */
+FMO_HD_ONCE void fmo_gradient_low_displacements(const int *l, const double *D, const double *other,
+                                                const double *r, const double *twice,
+                                                double *of_row, double *of_column)
 {
     const int rows = FMO_HERMITE_COUNT(l[0]), columns = FMO_HERMITE_COUNT(l[1]);
     const int low_rows = FMO_HERMITE_COUNT(l[0] - 1), low_columns = FMO_HERMITE_COUNT(l[1] - 1);
@@ -264,11 +264,11 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     const int ad_bc[4] = {la, ld, lb, lc}, bc_ad[4] = {lb, lc, la, ld};
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
-        a.distance[x] = z->bra.prim.PA[x];
-        b.distance[x] = z->bra.prim.PA[x] + z->bra.AB[x];
-        c.distance[x] = z->ket.prim.PA[x];
-        d.distance[x] = z->ket.prim.PA[x] + z->ket.AB[x];
-        PQ[x] = z->AC[x] + (a.distance[x] - c.distance[x]);
+        a.displacement[x] = z->bra.prim.PA[x];
+        b.displacement[x] = z->bra.prim.PA[x] + z->bra.AB[x];
+        c.displacement[x] = z->ket.prim.PA[x];
+        d.displacement[x] = z->ket.prim.PA[x] + z->ket.AB[x];
+        PQ[x] = z->AC[x] + (a.displacement[x] - c.displacement[x]);
         R2 += PQ[x] * PQ[x];
     }
     a.unit = b.unit = up;
@@ -287,17 +287,17 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
         fmo_gradient_low_block(la, lc, D, nao, &a, &c, w, first);
         fmo_gradient_low_block(lb, ld, D, nao, &b, &d, 1.0, second);
         fmo_gradient_low_products(la, lb, lc, ld, first, second, twice, factors);
-        fmo_gradient_low_distances(ac_bd, first, second, r, twice, partials.shell[0],
-                                   partials.shell[2]);
-        fmo_gradient_low_distances(bd_ac, second, first, r, twice, partials.shell[1],
-                                   partials.shell[3]);
+        fmo_gradient_low_displacements(ac_bd, first, second, r, twice, partials.shell[0],
+                                       partials.shell[2]);
+        fmo_gradient_low_displacements(bd_ac, second, first, r, twice, partials.shell[1],
+                                       partials.shell[3]);
         fmo_gradient_low_block(la, ld, D, nao, &a, &d, w, first);
         fmo_gradient_low_block(lb, lc, D, nao, &b, &c, 1.0, second);
         fmo_gradient_low_products(la, lb, ld, lc, first, second, twice, factors);
-        fmo_gradient_low_distances(ad_bc, first, second, r, twice, partials.shell[0],
-                                   partials.shell[3]);
-        fmo_gradient_low_distances(bc_ad, second, first, r, twice, partials.shell[1],
-                                   partials.shell[2]);
+        fmo_gradient_low_displacements(ad_bc, first, second, r, twice, partials.shell[0],
+                                       partials.shell[3]);
+        fmo_gradient_low_displacements(bc_ad, second, first, r, twice, partials.shell[1],
+                                       partials.shell[2]);
     }
     FMO_GPU_UNROLL
     for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) {
