@@ -40,7 +40,7 @@ enum {
  * partners of both shells relative to those of the p shells, 0 if there is none; Schwarz bounds of
  * the pair and of its derivatives. */
 typedef struct fmo_gradient_prim {
-    double p, k, PA[3], share, ratio[2];
+    double p, k, PA[3], b_over_p, ratio[2];
     float bound, slope;
 } fmo_gradient_prim;
 
@@ -245,7 +245,7 @@ FMO_HD double fmo_gradient_shift(const fmo_gradient_tables *t, int l, int m, int
 /* The offsets of the arrays in `work`. */
 typedef struct fmo_gradient_layout {
     int monomials[4], functions[4], pair[2];
-    int r, integral, shift[4], half_way[4], block[4], all;
+    int r, integral, shift[4], half_transformed[4], block[4], all;
 } fmo_gradient_layout;
 
 /* Blocks of the density: rows of A or B, columns of C or D. */
@@ -278,7 +278,7 @@ FMO_HD fmo_gradient_layout fmo_gradient_layout_of(int la, int lb, int lc, int ld
     }
     for (int b = 0; b < 4; b++) {
         const int row = fmo_gradient_row_of(b), column = fmo_gradient_column_of(b);
-        at.half_way[b] = at.all;
+        at.half_transformed[b] = at.all;
         at.block[b] = at.all + at.monomials[row] * at.functions[column];
         at.all = at.block[b] + at.monomials[row] * at.monomials[column];
     }
@@ -318,7 +318,7 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
             for (int n = 0; n < rows; n++)
                 sum += shift[m * rows + n] *
                        from[(size_t)fmo_gradient_function(f[row], l[row], n) * (size_t)z->nao];
-            work[at->half_way[b] + k] = sum;
+            work[at->half_transformed[b] + k] = sum;
         }
     }
     FMO_GRADIENT_SYNC(lanes);
@@ -326,7 +326,7 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
         const int row = b / 2, column = 2 + b % 2, num = at->monomials[column];
         const int columns = at->functions[column];
         for (int k = lane; k < at->monomials[row] * num; k += lanes) {
-            const double *const from = work + at->half_way[b] + k / num * columns;
+            const double *const from = work + at->half_transformed[b] + k / num * columns;
             const double *const shift = work + at->shift[column] + k % num * columns;
             double sum = 0.0;
             for (int n = 0; n < columns; n++) sum += shift[n] * from[n];
@@ -349,7 +349,7 @@ typedef struct fmo_gradient_partials {
 FMO_HD void fmo_gradient_first_centre(const fmo_gradient_prim *prim, const double *AB,
                                       const fmo_gradient_partials *partials, int side, double *to)
 {
-    const double b = prim->share, a = 1.0 - b, sign = side ? -1.0 : 1.0;
+    const double b = prim->b_over_p, a = 1.0 - b, sign = side ? -1.0 : 1.0;
     FMO_UNROLL
     for (int x = 0; x < 3; x++)
         to[x] += sign * a * partials->PQ[x] - 2.0 * prim->p * a * b * AB[x] * partials->energy +

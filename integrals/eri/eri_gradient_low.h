@@ -134,7 +134,7 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
     const int rows = FMO_HERMITE_COUNT(l), columns = FMO_HERMITE_COUNT(m);
     const int row_functions = fmo_gradient_functions_of(l);
     const int column_functions = fmo_gradient_functions_of(m);
-    double half_way[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
+    double half_transformed[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     FMO_GPU_UNROLL
     for (int k = 0; k < column_functions; k++) {
         const double *const from = D + fmo_gradient_function(b->functions, m, k);
@@ -149,7 +149,7 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
             for (int n = 0; n < row_functions; n++)
                 if (fmo_gradient_contains(fmo_gradient_first(l) + n, r))
                     sum += fmo_gradient_low_shift(l, r, n, a) * raw[n];
-            half_way[r * column_functions + k] = sum;
+            half_transformed[r * column_functions + k] = sum;
         }
     }
     FMO_GPU_UNROLL
@@ -160,7 +160,8 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
             FMO_GPU_UNROLL
             for (int n = 0; n < column_functions; n++)
                 if (fmo_gradient_contains(fmo_gradient_first(m) + n, c))
-                    sum += fmo_gradient_low_shift(m, c, n, b) * half_way[r * column_functions + n];
+                    sum += fmo_gradient_low_shift(m, c, n, b) *
+                           half_transformed[r * column_functions + n];
             block[r * columns + c] = sum;
         }
     }
