@@ -41,7 +41,7 @@ enum {
  * the pair and of its derivatives. */
 typedef struct fmo_gradient_prim {
     double p, k, PA[3], b_over_p, ratio[2];
-    float bound, slope;
+    float bound, derivative_bound;
 } fmo_gradient_prim;
 
 /* A Hermite function of which a monomial contains `factor` (2p)^power. */

@@ -17,7 +17,8 @@ typedef struct coulomb_args {
     float cutoff;
 } coulomb_args;
 
-/* The estimate of the derivatives of two points, from bounds and slopes times densities. */
+/* The estimate of the derivatives of two points, from bounds and derivative bounds times densities.
+ */
 __device__ __forceinline__ float estimate(float2 bra, float2 ket)
 {
     return 4.0f * fmaxf(bra.x * ket.y, bra.y * ket.x);

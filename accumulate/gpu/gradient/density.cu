@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(THREADS)
         fmo_gradient_hermite(h.tables, &side, block, H);
         const float d =
             (float)weight * largest_of(D, h.nao, h.set[pair.set[0]], h.set[pair.set[1]]);
-        strength = make_float2(d * side.prim.bound, d * side.prim.slope);
+        strength = make_float2(d * side.prim.bound, d * side.prim.derivative_bound);
     }
     if (n < pairs.points) {
         for (int q = 0; q < terms; q++)

@@ -23,10 +23,10 @@ typedef struct fmo_gradient_pairs {
     const int *pair_of;  /* [primitive pairs] */
     const int *point;    /* [points] primitive pairs; -1: padding */
     const double *place; /* [4][points] P, exponent */
-    const float2 *tile;  /* [tiles of pairs] the largest bound and slope */
-    /* computed in every call: bound and slope of each point times its density, with the weight of
-     * J in screening, and the largest of a tile; Hermite densities with prefactors and (-1)^q;
-     * potentials */
+    const float2 *tile;  /* [tiles of pairs] the largest bound and derivative bound */
+    /* computed in every call: bound and derivative bound of each point times its density, with the
+     * weight of J in screening, and the largest of a tile; Hermite densities with prefactors and
+     * (-1)^q; potentials */
     float2 *strength, *tile_strength;
     double *density;   /* [FMO_HERMITE_COUNT(order)][points] */
     double *potential; /* [FMO_HERMITE_COUNT(order + 1)][points] */

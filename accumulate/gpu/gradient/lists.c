@@ -116,7 +116,7 @@ static int make_prim(const fmo_basis *b, const fmo_gradient_set *i, const fmo_gr
     const double bound = largest_bound(i, j, to->ratio, AB, prim);
     if (bound < threshold) return 0;
     to->bound = rounded_up(bound);
-    to->slope = rounded_up(
+    to->derivative_bound = rounded_up(
         bound * ((2 * order + 1) / sqrt(2 * order + 3.0) * sqrt(p) + 2.0 * a * c / p * sqrt(r2)));
     return 1;
 }
@@ -189,15 +189,15 @@ static int add_pair(const pair_source *from, const int *set, growing_list *list)
     list->prim = prims;
     int left = make_prims(from, set, pair.AB, prims + list->prims);
     for (int segments = (left + from->depth - 1) / from->depth; segments; segments--) {
-        double bound = 0.0, slope = 0.0;
+        double bound = 0.0, derivative_bound = 0.0;
         pair.begin = (int)list->prims;
         pair.num = left / segments;
         for (int n = pair.begin; n < pair.begin + pair.num; n++) {
             bound += prims[n].bound;
-            slope += prims[n].slope;
+            derivative_bound += prims[n].derivative_bound;
         }
         pair.bound = rounded_up(bound);
-        pair.slope = rounded_up(slope);
+        pair.derivative_bound = rounded_up(derivative_bound);
         fmo_gradient_pair *const pairs =
             grown(list->pair, list->pairs, &list->pair_capacity, 1, sizeof *pairs);
         if (!pairs) return 0;

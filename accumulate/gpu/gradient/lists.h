@@ -25,7 +25,7 @@ typedef struct fmo_gradient_pair {
     int set[2], nucleus[2];
     fmo_gradient_functions functions[2];
     int begin, num;
-    float bound, slope; /* rounded up */
+    float bound, derivative_bound; /* rounded up */
     double A[3], AB[3];
 } fmo_gradient_pair;
 

@@ -43,7 +43,7 @@ void fill_pairs(const fmo_gradient_list *list, int points, const staged_pairs *t
     for (int n = 0; n < list->num; n++) {
         float2 *const tile = &to->tile[n / TILE];
         tile->x = fmaxf(tile->x, list->pair[n].bound);
-        tile->y = fmaxf(tile->y, list->pair[n].slope);
+        tile->y = fmaxf(tile->y, list->pair[n].derivative_bound);
     }
     for (int n = 0; n < points; n++) {
         const int prim = n < list->prim_num ? list->point[n] : -1;
