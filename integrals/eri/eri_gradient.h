@@ -31,8 +31,8 @@ enum {
     /* monomials of one shell, of a pair, and of a pair's derivative; functions of a shell */
     FMO_GRADIENT_SHELL_MAX = FMO_HERMITE_COUNT(FMO_UNROLLED_ANG_MOM_MAX),
     FMO_GRADIENT_PAIR_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX),
-    FMO_GRADIENT_UP_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX + 1),
-    FMO_GRADIENT_REDUCED_MAX = 2 * FMO_GRADIENT_PAIR_MAX + 1,
+    FMO_GRADIENT_RAISED_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX + 1),
+    FMO_GRADIENT_EXPANSIONS_MAX = 2 * FMO_GRADIENT_PAIR_MAX + 1,
     FMO_GRADIENT_SPLITS_MAX = FMO_GRADIENT_SHELL_MAX * FMO_GRADIENT_SHELL_MAX
 };
 
@@ -45,9 +45,9 @@ typedef struct fmo_gradient_prim {
 } fmo_gradient_prim;
 
 /* A Hermite function of which a monomial contains `factor` (2p)^power. */
-typedef struct fmo_gradient_reduced {
+typedef struct fmo_gradient_expansion {
     unsigned char to, factor, power;
-} fmo_gradient_reduced;
+} fmo_gradient_expansion;
 
 /* Tables of monomials and Hermite functions, in the order of fmo_slice_at. */
 typedef struct fmo_gradient_tables {
@@ -55,11 +55,11 @@ typedef struct fmo_gradient_tables {
     struct {
         unsigned char axis, below, one, two;
     } step[FMO_GRADIENT_R_MAX];
-    unsigned char sum[FMO_GRADIENT_UP_MAX][FMO_GRADIENT_PAIR_MAX]; /* of powers */
+    unsigned char product[FMO_GRADIENT_RAISED_MAX][FMO_GRADIENT_PAIR_MAX]; /* of powers */
     unsigned char power[FMO_GRADIENT_PAIR_MAX][3], order[FMO_GRADIENT_PAIR_MAX];
-    unsigned char up[FMO_GRADIENT_PAIR_MAX][3]; /* one power more */
-    unsigned char reduced_begin[FMO_GRADIENT_PAIR_MAX + 1];
-    fmo_gradient_reduced reduced[FMO_GRADIENT_REDUCED_MAX];
+    unsigned char raised[FMO_GRADIENT_PAIR_MAX][3]; /* one power more */
+    unsigned char expansion_begin[FMO_GRADIENT_PAIR_MAX + 1];
+    fmo_gradient_expansion expansion[FMO_GRADIENT_EXPANSIONS_MAX];
     /* The ways to divide a monomial of a pair over its two shells, for each pair class */
     unsigned char split_begin[FMO_PAIR_UNROLLED_COUNT][FMO_GRADIENT_PAIR_MAX + 1];
     unsigned char split[FMO_PAIR_UNROLLED_COUNT][FMO_GRADIENT_SPLITS_MAX][2];
@@ -365,17 +365,18 @@ FMO_HD void fmo_gradient_integral(const fmo_gradient_quartet *z, const double *r
     const fmo_gradient_tables *const t = z->tables;
     const double twice[2] = {2.0 * z->bra.prim.p, 2.0 * z->ket.prim.p};
     for (int x = 0; x < 4; x++) value[x] = 0.0;
-    for (int i = t->reduced_begin[m]; i < t->reduced_begin[m + 1]; i++) {
-        const fmo_gradient_reduced p = t->reduced[i];
+    for (int i = t->expansion_begin[m]; i < t->expansion_begin[m + 1]; i++) {
+        const fmo_gradient_expansion p = t->expansion[i];
         double of_bra = p.factor;
         for (int n = 0; n < p.power; n++) of_bra *= twice[0];
-        for (int j = t->reduced_begin[k]; j < t->reduced_begin[k + 1]; j++) {
-            const fmo_gradient_reduced q = t->reduced[j];
+        for (int j = t->expansion_begin[k]; j < t->expansion_begin[k + 1]; j++) {
+            const fmo_gradient_expansion q = t->expansion[j];
             double factor = t->order[q.to] % 2 ? -of_bra : of_bra;
             factor *= q.factor;
             for (int n = 0; n < q.power; n++) factor *= twice[1];
-            value[0] += factor * r[t->sum[p.to][q.to]];
-            for (int x = 0; x < 3; x++) value[1 + x] += factor * r[t->sum[t->up[p.to][x]][q.to]];
+            value[0] += factor * r[t->product[p.to][q.to]];
+            for (int x = 0; x < 3; x++)
+                value[1 + x] += factor * r[t->product[t->raised[p.to][x]][q.to]];
         }
     }
 }
@@ -417,7 +418,7 @@ FMO_HD void fmo_gradient_lower(const fmo_gradient_tables *t, int l, int m, const
                                int stride, double K, double *to)
 {
     if (m >= FMO_HERMITE_COUNT(l - 1)) return;
-    for (int x = 0; x < 3; x++) to[x] += (t->power[m][x] + 1) * D[t->up[m][x] * stride] * K;
+    for (int x = 0; x < 3; x++) to[x] += (t->power[m][x] + 1) * D[t->raised[m][x] * stride] * K;
 }
 
 /* Adds the derivatives with respect to the shells' displacements from P and Q: of every block of D
@@ -441,10 +442,10 @@ FMO_HD void fmo_gradient_displacements(const fmo_gradient_quartet *z, double wei
             if (m >= FMO_HERMITE_COUNT(l[row] - 1) && n >= FMO_HERMITE_COUNT(l[column] - 1))
                 continue;
             for (int i = 0; i < at->monomials[other_row]; i++) {
-                const double *const from = integral + t->sum[m][i] * at->pair[1];
+                const double *const from = integral + t->product[m][i] * at->pair[1];
                 const double *const of = other + i * at->monomials[other_column];
                 for (int j = 0; j < at->monomials[other_column]; j++)
-                    K += of[j] * from[t->sum[n][j]];
+                    K += of[j] * from[t->product[n][j]];
             }
             K *= weight;
             fmo_gradient_lower(t, l[row], m, D + n, columns, K, partials->shell[row]);
@@ -518,11 +519,11 @@ FMO_HD void fmo_gradient_hermite(const fmo_gradient_tables *t, const fmo_gradien
     const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
     for (int m = 0; m < na; m++)
         for (int n = 0; n < nb; n++) {
-            const int to = t->sum[m][n];
-            for (int i = t->reduced_begin[to]; i < t->reduced_begin[to + 1]; i++) {
-                double factor = t->reduced[i].factor;
-                for (int k = 0; k < t->reduced[i].power; k++) factor *= 2.0 * of->prim.p;
-                H[t->reduced[i].to] += factor * block[m * nb + n];
+            const int to = t->product[m][n];
+            for (int i = t->expansion_begin[to]; i < t->expansion_begin[to + 1]; i++) {
+                double factor = t->expansion[i].factor;
+                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * of->prim.p;
+                H[t->expansion[i].to] += factor * block[m * nb + n];
             }
         }
 }
@@ -537,14 +538,14 @@ FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gr
     memset(&partials, 0, sizeof partials);
     for (int m = 0; m < na; m++)
         for (int n = 0; n < nb; n++) {
-            const int monomial = t->sum[m][n];
+            const int monomial = t->product[m][n];
             double value[4] = {0.0, 0.0, 0.0, 0.0};
-            for (int i = t->reduced_begin[monomial]; i < t->reduced_begin[monomial + 1]; i++) {
-                double factor = t->reduced[i].factor;
-                for (int k = 0; k < t->reduced[i].power; k++) factor *= 2.0 * of->prim.p;
-                value[0] += factor * V[t->reduced[i].to * stride];
+            for (int i = t->expansion_begin[monomial]; i < t->expansion_begin[monomial + 1]; i++) {
+                double factor = t->expansion[i].factor;
+                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * of->prim.p;
+                value[0] += factor * V[t->expansion[i].to * stride];
                 for (int x = 0; x < 3; x++)
-                    value[1 + x] += factor * V[t->up[t->reduced[i].to][x] * stride];
+                    value[1 + x] += factor * V[t->raised[t->expansion[i].to][x] * stride];
             }
             partials.energy += block[m * nb + n] * value[0];
             for (int x = 0; x < 3; x++) partials.PQ[x] += block[m * nb + n] * value[1 + x];

@@ -122,7 +122,7 @@ static void add_potential(const host_gradient *h, fmo_operator of, int pair_clas
         const double *const r = fmo_gradient_derivatives(&h->tables, order, start, PQ, work, 0, 1);
         for (int k = 0; k < FMO_HERMITE_COUNT(L); k++)
             for (int m = 0; m < FMO_HERMITE_COUNT(fmo_pair_order(pair_class)); m++)
-                V[k] += (fmo_slice_order(m) % 2 ? -1 : 1) * H[m] * r[h->tables.sum[k][m]];
+                V[k] += (fmo_slice_order(m) % 2 ? -1 : 1) * H[m] * r[h->tables.product[k][m]];
     }
 }
 
@@ -136,7 +136,7 @@ static void coulomb_gradient(const host_gradient *h, fmo_operator of, double wei
         for (int n = 0; n < list->prim_num; n++) {
             const fmo_gradient_pair *const pair = &list->pair[list->pair_of[n]];
             const fmo_gradient_side side = side_of(list, c, n);
-            double V[FMO_GRADIENT_UP_MAX] = {0.0}, sum[6] = {0.0}, P[3];
+            double V[FMO_GRADIENT_RAISED_MAX] = {0.0}, sum[6] = {0.0}, P[3];
             double block[FMO_GRADIENT_SPLITS_MAX];
             for (int x = 0; x < 3; x++) P[x] = pair->A[x] + side.prim.PA[x];
             for (int k = 0; k < FMO_PAIR_UNROLLED_COUNT; k++)
