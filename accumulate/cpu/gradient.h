@@ -34,7 +34,7 @@ typedef struct fmo_cpu_gradient {
     const fmo_basis *basis;
     const fmo_cpu_pairs *pairs;
     fmo_cpu_gradient_pairs of_pairs[FMO_PAIR_CLASS_COUNT];
-    fmo_operator of;
+    fmo_operator op;
     int is_coulomb; /* 1: the operator is 1/r */
     double cutoff;
     const fmo_cpu_gradient_term *term;

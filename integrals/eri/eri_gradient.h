@@ -94,7 +94,7 @@ typedef struct fmo_gradient_side {
 typedef struct fmo_gradient_quartet {
     const fmo_gradient_tables *tables;
     const double *boys; /* fmo_boys_table */
-    fmo_operator of;
+    fmo_operator op;
     const fmo_gradient_density *term;
     int term_num, nao;
     double AC[3];
@@ -146,21 +146,21 @@ FMO_STATIC_ASSERT((int)FMO_GRADIENT_ORDER_MAX <= (int)FMO_BOYS_ORDER_MAX,
                   "eri_gradient.h: orders of the Boys function")
 
 /* Computes start[m] = factor (-2 rho)^m F_m of an operator, m <= L (operator_rules.h). */
-FMO_HD_ONCE void fmo_gradient_start(const double *boys, fmo_operator of, int L, double rho,
+FMO_HD_ONCE void fmo_gradient_start(const double *boys, fmo_operator op, int L, double rho,
                                     double R2, double factor, double *start)
 {
     double F[FMO_BOYS_ORDER_MAX + 1], power = factor;
     fmo_gradient_boys(boys, L, rho * R2, F);
     FMO_UNROLL
     for (int m = 0; m <= L; m++) {
-        start[m] = of.full * power * F[m];
+        start[m] = op.full * power * F[m];
         power *= -2.0 * rho;
     }
-    if (of.long_range == 0.0) return;
-    const double square = of.omega * of.omega;
-    const double root = of.omega * fmo_rsqrt(rho + square), theta = root * root;
+    if (op.long_range == 0.0) return;
+    const double square = op.omega * op.omega;
+    const double root = op.omega * fmo_rsqrt(rho + square), theta = root * root;
     fmo_gradient_boys(boys, L, theta * rho * R2, F);
-    power = factor * of.long_range * root;
+    power = factor * op.long_range * root;
     FMO_UNROLL
     for (int m = 0; m <= L; m++) {
         start[m] += power * F[m];
@@ -286,18 +286,18 @@ FMO_HD fmo_gradient_layout fmo_gradient_layout_of(int la, int lb, int lc, int ld
 }
 
 /* Computes the coefficients of all monomials of a pair's two shells. */
-FMO_HD void fmo_gradient_shifts(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+FMO_HD void fmo_gradient_shifts(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                 double *first, double *second, int lane, int lanes)
 {
-    const double half = 0.5 / of->prim.p;
-    const int na = fmo_gradient_functions_of(of->la), nb = fmo_gradient_functions_of(of->lb);
+    const double half = 0.5 / side->prim.p;
+    const int na = fmo_gradient_functions_of(side->la), nb = fmo_gradient_functions_of(side->lb);
     double PB[3];
-    for (int x = 0; x < 3; x++) PB[x] = of->prim.PA[x] + of->AB[x];
-    for (int k = lane; k < FMO_HERMITE_COUNT(of->la) * na; k += lanes)
-        first[k] =
-            fmo_gradient_shift(t, of->la, k / na, k % na, of->prim.PA, half, of->prim.ratio[0]);
-    for (int k = lane; k < FMO_HERMITE_COUNT(of->lb) * nb; k += lanes)
-        second[k] = fmo_gradient_shift(t, of->lb, k / nb, k % nb, PB, half, of->prim.ratio[1]);
+    for (int x = 0; x < 3; x++) PB[x] = side->prim.PA[x] + side->AB[x];
+    for (int k = lane; k < FMO_HERMITE_COUNT(side->la) * na; k += lanes)
+        first[k] = fmo_gradient_shift(t, side->la, k / na, k % na, side->prim.PA, half,
+                                      side->prim.ratio[0]);
+    for (int k = lane; k < FMO_HERMITE_COUNT(side->lb) * nb; k += lanes)
+        second[k] = fmo_gradient_shift(t, side->lb, k / nb, k % nb, PB, half, side->prim.ratio[1]);
 }
 
 /* Transforms the four blocks of a density to monomials. */
@@ -470,7 +470,7 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
         PQ[x] = z->AC[x] + (z->bra.prim.PA[x] - z->ket.prim.PA[x]);
         R2 += PQ[x] * PQ[x];
     }
-    fmo_gradient_start(z->boys, z->of, order, p * q * (rs * rs), R2,
+    fmo_gradient_start(z->boys, z->op, order, p * q * (rs * rs), R2,
                        rs * z->bra.prim.k * z->ket.prim.k, start);
     FMO_GRADIENT_SYNC(lanes); /* for the quartet before */
     const double *const r =
@@ -492,20 +492,21 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
 
 /* Computes the density of a primitive pair in monomials, block[a][b], from a density matrix, times
  * `factor`. */
-FMO_HD void fmo_gradient_pair_density(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+FMO_HD void fmo_gradient_pair_density(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                       const double *D, int nao, double factor, double *block)
 {
-    const int rows = fmo_gradient_functions_of(of->la), columns = fmo_gradient_functions_of(of->lb);
-    const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
+    const int rows = fmo_gradient_functions_of(side->la),
+              columns = fmo_gradient_functions_of(side->lb);
+    const int na = FMO_HERMITE_COUNT(side->la), nb = FMO_HERMITE_COUNT(side->lb);
     double first[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     double second[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
-    fmo_gradient_shifts(t, of, first, second, 0, 1);
+    fmo_gradient_shifts(t, side, first, second, 0, 1);
     for (int m = 0; m < na * nb; m++) block[m] = 0.0;
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
             const double own =
-                factor * D[(size_t)fmo_gradient_function(of->a, of->la, i) * (size_t)nao +
-                           (size_t)fmo_gradient_function(of->b, of->lb, j)];
+                factor * D[(size_t)fmo_gradient_function(side->a, side->la, i) * (size_t)nao +
+                           (size_t)fmo_gradient_function(side->b, side->lb, j)];
             for (int m = 0; m < na; m++)
                 for (int n = 0; n < nb; n++)
                     block[m * nb + n] += first[m * rows + i] * second[n * columns + j] * own;
@@ -513,16 +514,16 @@ FMO_HD void fmo_gradient_pair_density(const fmo_gradient_tables *t, const fmo_gr
 }
 
 /* Adds the Hermite density of block[a][b], H[p]. */
-FMO_HD void fmo_gradient_hermite(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+FMO_HD void fmo_gradient_hermite(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                  const double *block, double *H)
 {
-    const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
+    const int na = FMO_HERMITE_COUNT(side->la), nb = FMO_HERMITE_COUNT(side->lb);
     for (int m = 0; m < na; m++)
         for (int n = 0; n < nb; n++) {
             const int to = t->product[m][n];
             for (int i = t->expansion_begin[to]; i < t->expansion_begin[to + 1]; i++) {
                 double factor = t->expansion[i].factor;
-                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * of->prim.p;
+                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * side->prim.p;
                 H[t->expansion[i].to] += factor * block[m * nb + n];
             }
         }
@@ -530,10 +531,10 @@ FMO_HD void fmo_gradient_hermite(const fmo_gradient_tables *t, const fmo_gradien
 
 /* Adds the derivatives of the energy of block[a][b] in a potential V[p], p of order la + lb + 1,
  * with respect to A, and to A and B together: to[6]. */
-FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                       const double *block, const double *V, int stride, double *to)
 {
-    const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
+    const int na = FMO_HERMITE_COUNT(side->la), nb = FMO_HERMITE_COUNT(side->lb);
     fmo_gradient_partials partials;
     memset(&partials, 0, sizeof partials);
     for (int m = 0; m < na; m++)
@@ -542,17 +543,17 @@ FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gr
             double value[4] = {0.0, 0.0, 0.0, 0.0};
             for (int i = t->expansion_begin[monomial]; i < t->expansion_begin[monomial + 1]; i++) {
                 double factor = t->expansion[i].factor;
-                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * of->prim.p;
+                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * side->prim.p;
                 value[0] += factor * V[t->expansion[i].to * stride];
                 for (int x = 0; x < 3; x++)
                     value[1 + x] += factor * V[t->raised[t->expansion[i].to][x] * stride];
             }
             partials.energy += block[m * nb + n] * value[0];
             for (int x = 0; x < 3; x++) partials.PQ[x] += block[m * nb + n] * value[1 + x];
-            fmo_gradient_lower(t, of->la, m, block + n, nb, value[0], partials.shell[0]);
-            fmo_gradient_lower(t, of->lb, n, block + m * nb, 1, value[0], partials.shell[1]);
+            fmo_gradient_lower(t, side->la, m, block + n, nb, value[0], partials.shell[0]);
+            fmo_gradient_lower(t, side->lb, n, block + m * nb, 1, value[0], partials.shell[1]);
         }
-    fmo_gradient_first_centre(&of->prim, of->AB, &partials, 0, to);
+    fmo_gradient_first_centre(&side->prim, side->AB, &partials, 0, to);
     for (int x = 0; x < 3; x++) to[3 + x] += partials.PQ[x];
 }
 

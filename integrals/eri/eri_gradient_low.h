@@ -278,7 +278,7 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     c.ratio = z->ket.prim.ratio[0], d.ratio = z->ket.prim.ratio[1];
     a.functions = z->bra.a, b.functions = z->bra.b;
     c.functions = z->ket.a, d.functions = z->ket.b;
-    fmo_gradient_start(z->boys, z->of, L + 1, p * q * (rs * rs), R2,
+    fmo_gradient_start(z->boys, z->op, L + 1, p * q * (rs * rs), R2,
                        rs * z->bra.prim.k * z->ket.prim.k, start);
     fmo_gradient_integrals(L + 1, start, PQ, r);
     for (int n = 0; n < z->term_num; n++) {

@@ -34,13 +34,14 @@ FMO_HD int fmo_charge_any_below(fmo_real x, double limit)
 
 /* Computes q g_n to order M of charges q at distances with these squares; far away without the Boys
  * function. */
-FMO_HD void fmo_charge_g(int M, const fmo_charge_radial *of, fmo_real q, fmo_real r2, fmo_real *g)
+FMO_HD void fmo_charge_g(int M, const fmo_charge_radial *radial, fmo_real q, fmo_real r2,
+                         fmo_real *g)
 {
-    if (fmo_charge_any_below(r2, of->far)) {
+    if (fmo_charge_any_below(r2, radial->far)) {
         fmo_real F[FMO_HERMITE_GRADIENT_ORDER_MAX + 1];
-        fmo_boys_eval(fmo_boys.row[M][0], of->p * r2, M, F);
+        fmo_boys_eval(fmo_boys.row[M][0], radial->p * r2, M, F);
         FMO_UNROLL
-        for (int n = 0; n <= M; n++) g[n] = of->scale[n] * q * F[n];
+        for (int n = 0; n <= M; n++) g[n] = radial->scale[n] * q * F[n];
     } else {
         const fmo_real y = fmo_rsqrt_near_one(r2), y2 = y * y;
         g[0] = q * y;

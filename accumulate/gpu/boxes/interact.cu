@@ -264,12 +264,12 @@ __global__ void __launch_bounds__(THREADS)
 {
     const unsigned *const row = v.near + (size_t)blockIdx.x * v.words;
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
-        const fmo_gpu_box_pairs &of = v.of[c];
-        unsigned *const to = of.tile_near + (size_t)blockIdx.x * of.words;
-        for (int tile = threadIdx.x; tile / 32 < of.words; tile += THREADS) {
+        const fmo_gpu_box_pairs &box_pairs = v.of[c];
+        unsigned *const to = box_pairs.tile_near + (size_t)blockIdx.x * box_pairs.words;
+        for (int tile = threadIdx.x; tile / 32 < box_pairs.words; tile += THREADS) {
             unsigned any = 0;
-            for (int k = 0; k < FMO_GPU_TILE_PAIRS && tile < of.tiles; k++) {
-                const int leaf = of.tile_leaf[(size_t)k * of.tiles + tile];
+            for (int k = 0; k < FMO_GPU_TILE_PAIRS && tile < box_pairs.tiles; k++) {
+                const int leaf = box_pairs.tile_leaf[(size_t)k * box_pairs.tiles + tile];
                 if (leaf >= 0) any |= row[leaf / 32] >> leaf % 32 & 1u;
             }
             const unsigned word = __ballot_sync(0xffffffffu, any != 0);
@@ -571,12 +571,12 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *v, const fmo_boxes *tree, c
     return cudaGetLastError();
 }
 
-cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pairs *pairs,
+cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *box_pairs, const fmo_gpu_pairs *pairs,
                                  const float *block_max, int sets, cudaStream_t stream)
 {
-    const exchange_args args = {*of, pairs->screen, block_max, pairs->num, sets};
+    const exchange_args args = {*box_pairs, pairs->screen, block_max, pairs->num, sets};
     if (!pairs->num) return cudaSuccess;
-    find_exchange<<<of->tiles, THREADS, 0, stream>>>(args);
+    find_exchange<<<box_pairs->tiles, THREADS, 0, stream>>>(args);
     return cudaGetLastError();
 }
 

@@ -13,7 +13,7 @@ enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
 typedef struct coulomb_args {
     fmo_gradient_pairs bra, ket;
     const double *boys;
-    fmo_operator of;
+    fmo_operator op;
     float cutoff;
 } coulomb_args;
 
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ co
                 PQ[x] = P[x] - a.ket.place[x * to + ket];
                 R2 += PQ[x] * PQ[x];
             }
-            fmo_gradient_start(a.boys, a.of, L, p * q * (rs * rs), R2, rs, start);
+            fmo_gradient_start(a.boys, a.op, L, p * q * (rs * rs), R2, rs, start);
             fmo_gradient_integrals(L, start, PQ, r);
             FMO_UNROLL
             for (int k = 0; k < FMO_HERMITE_COUNT(NK); k++) {
@@ -133,7 +133,7 @@ cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
                                     pass->stream));
         for (int k = FMO_PAIR_UNROLLED_COUNT - 1; k >= 0; k--) {
             if (!h.pairs[k].points) continue;
-            const coulomb_args args = {bra, h.pairs[k], pass->boys, pass->of, pass->prim_cutoff};
+            const coulomb_args args = {bra, h.pairs[k], pass->boys, pass->op, pass->prim_cutoff};
             potentials_of[fmo_pair_order(b)][fmo_pair_order(
                 k)]<<<(unsigned)((bra.points + WARPS - 1) / WARPS), THREADS, 0, pass->stream>>>(
                 args);

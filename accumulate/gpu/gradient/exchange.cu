@@ -20,7 +20,7 @@ typedef struct exchange_args {
     int tiles, chunks; /* tiles of kets of an item; items of a bra */
     const fmo_gradient_tables *tables;
     const double *boys;
-    fmo_operator of;
+    fmo_operator op;
     const fmo_gradient_density *term;
     int term_num, nao, sets;
     const float *block_max, *row_max;
@@ -115,7 +115,7 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
     fmo_gradient_quartet z = {};
     z.tables = t;
     z.boys = a.boys;
-    z.of = a.of;
+    z.op = a.op;
     z.term = a.term;
     z.term_num = a.term_num;
     z.nao = a.nao;
@@ -346,7 +346,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
                                 (all + tiles - 1) / tiles,
                                 h.tables,
                                 pass->boys,
-                                pass->of,
+                                pass->op,
                                 pass->exchange,
                                 pass->term_num,
                                 h.nao,

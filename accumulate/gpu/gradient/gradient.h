@@ -64,7 +64,7 @@ typedef struct fmo_gpu_gradient {
 typedef struct fmo_gradient_pass {
     const fmo_gpu_gradient *h;
     const double *boys;
-    fmo_operator of;
+    fmo_operator op;
     fmo_gradient_density coulomb;         /* of J */
     const fmo_gradient_density *exchange; /* of K: in GPU memory */
     int term_num;
@@ -77,10 +77,10 @@ typedef struct fmo_gradient_pass {
 
 /* Adds a value to component `at`; `sum` is of->sum or a copy in shared memory. */
 static __device__ __forceinline__ void
-fmo_gradient_add(const fmo_gradient_sums &of, unsigned long long *sum, int at, double value)
+fmo_gradient_add(const fmo_gradient_sums &sums, unsigned long long *sum, int at, double value)
 {
-    const double scaled = value * of.scale;
-    if (!(fabs(scaled) < 0x1p56)) *of.too_large = 1;
+    const double scaled = value * sums.scale;
+    if (!(fabs(scaled) < 0x1p56)) *sums.too_large = 1;
     atomicAdd(&sum[at], (unsigned long long)__double2ll_rn(scaled));
 }
 

@@ -193,9 +193,9 @@ typedef struct call_densities {
 } call_densities;
 
 /* True if a term's K has this operator and no earlier term's does, or the term itself does. */
-bool has_operator(const fmo_gradient_term *term, fmo_operator of)
+bool has_operator(const fmo_gradient_term *term, fmo_operator op)
 {
-    return term->exchange_weight != 0.0 && fmo_operator_same(term->exchange_operator, of);
+    return term->exchange_weight != 0.0 && fmo_operator_same(term->exchange_operator, op);
 }
 
 /* Copies the densities to the GPU, and converts them to internal functions there. */
@@ -236,10 +236,10 @@ double scale_of(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int t
 }
 
 /* Sets the operator of a pass, and its cutoffs. */
-void set_operator(const fmo_fock_plan *plan, fmo_operator of, fmo_gradient_pass *pass)
+void set_operator(const fmo_fock_plan *plan, fmo_operator op, fmo_gradient_pass *pass)
 {
-    const double share = FMO_GRADIENT_CUTOFF_SHARE / fmo_operator_bound(of);
-    pass->of = fmo_operator_given(of);
+    const double share = FMO_GRADIENT_CUTOFF_SHARE / fmo_operator_bound(op);
+    pass->op = fmo_operator_given(op);
     pass->cutoff = (float)(share * plan->cutoff);
     pass->prim_cutoff = (float)(share * fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE));
 }
@@ -275,20 +275,20 @@ cudaError_t queue_exchange(const fmo_fock_plan *plan, const fmo_gradient_term *t
 {
     int used = 0;
     for (int t = 0; t < term_num; t++) {
-        const fmo_operator of = terms[t].exchange_operator;
-        bool first = has_operator(&terms[t], of);
-        for (int s = 0; s < t; s++) first = first && !has_operator(&terms[s], of);
+        const fmo_operator op = terms[t].exchange_operator;
+        bool first = has_operator(&terms[t], op);
+        for (int s = 0; s < t; s++) first = first && !has_operator(&terms[s], op);
         if (!first) continue;
         pass->exchange = d->term + used;
         pass->term_num = 0;
         for (int s = t; s < term_num; s++) {
-            if (!has_operator(&terms[s], of)) continue;
+            if (!has_operator(&terms[s], op)) continue;
             const fmo_gradient_density own = {d->D + (size_t)s * d->matrix,
                                               -terms[s].exchange_weight};
             FMO_GPU_TRY(fmo_gpu_send(d->term + used++, &own, sizeof own, pass->stream));
             pass->term_num++;
         }
-        set_operator(plan, of, pass);
+        set_operator(plan, op, pass);
         FMO_GPU_TRY(join_exchange(pass)); /* of another operator */
         FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0,
                                     FMO_ERI_UNROLLED_COUNT * sizeof *pass->h->item, pass->stream));

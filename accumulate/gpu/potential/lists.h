@@ -149,7 +149,7 @@ enum { FMO_GPU_MATRIX_SHARED = 48 << 10 };
 
 /* Computes the matrices. of: [num] in GPU memory; pairs, shared: the largest number of pairs of
  * centres, and of bytes of shared memory, of any of them. */
-cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *of, size_t num, int pairs,
+cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *matrix, size_t num, int pairs,
                                    size_t shared, cudaStream_t stream);
 
 /* ---- back.cu --------------------------------------------------------------------------------- */
@@ -164,6 +164,6 @@ typedef struct fmo_gpu_returned {
 
 /* Copies all arrays to the host after the work queued on the stream, and waits. Fast if arrays that
  * follow each other in the list are contiguous in GPU memory. */
-cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t stream);
+cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *returned, size_t num, cudaStream_t stream);
 
 #endif

@@ -90,12 +90,12 @@ typedef struct potential_args {
 } potential_args;
 
 /* Returns the job of point n: the last one whose first point is not after it. */
-__device__ __forceinline__ int job_of(const target *of, int jobs, int n)
+__device__ __forceinline__ int job_of(const target *to, int jobs, int n)
 {
     int low = 0, high = jobs;
     while (low + 1 < high) {
         const int middle = (low + high) / 2;
-        if (of[middle].first <= n)
+        if (to[middle].first <= n)
             low = middle;
         else
             high = middle;
