@@ -370,15 +370,6 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pass, int eri_class)
-{
-    const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-    if (!(build->plan->gpu->wanted & FMO_TERMS_K)) return NULL;
-    for (int t = 0; t < h->tasks; t++)
-        if (h->task[t].pass == pass && h->task[t].eri_class == eri_class) return &h->task[t];
-    return NULL;
-}
-
 cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h)
 {
     for (int t = 0; t < h->tasks; t++)
