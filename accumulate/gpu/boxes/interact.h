@@ -1,4 +1,4 @@
-/* Launches of the kernels over cells of the tree (interact.cu), for boxes.cu. C++ only. */
+/* Launches of the kernels over cells of the tree (near.cu, interact.cu), for boxes.cu. C++ only. */
 #ifndef FMO_GPU_BOX_INTERACT_H
 #define FMO_GPU_BOX_INTERACT_H
 
