@@ -1,9 +1,9 @@
 /* Tables of monomials and Hermite functions for eri_gradient.h. */
 #include "integrals/eri/eri_gradient.h"
 
-/* Writes those Hermite functions of which monomial m consists: along each axis x^n, in units of
- * 1/2p, is the sum over k of n!/(k! (n-2k)! 2^k) (2p)^k times the Hermite function of order
- * n - 2k. */
+/* Writes the expansion of monomial m in Hermite functions, and returns its number of terms: along
+ * each axis x^n, in units of 1/2p, is the sum over k of n!/(k! (n-2k)! 2^k) (2p)^k times the
+ * Hermite function of order n - 2k. */
 static int expand(const fmo_gradient_tables *t, int m, fmo_gradient_expansion *to)
 {
     static const int factor[5][3] = {{1}, {1}, {1, 1}, {1, 3}, {1, 6, 3}};

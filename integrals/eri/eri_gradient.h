@@ -44,7 +44,8 @@ typedef struct fmo_gradient_prim {
     float bound, derivative_bound;
 } fmo_gradient_prim;
 
-/* A Hermite function of which a monomial contains `factor` (2p)^power. */
+/* A term of the expansion of a monomial in Hermite functions: `factor` (2p)^power times function
+ * `to`. */
 typedef struct fmo_gradient_expansion {
     unsigned char to, factor, power;
 } fmo_gradient_expansion;
@@ -55,9 +56,9 @@ typedef struct fmo_gradient_tables {
     struct {
         unsigned char axis, below, one, two;
     } step[FMO_GRADIENT_R_MAX];
-    unsigned char product[FMO_GRADIENT_RAISED_MAX][FMO_GRADIENT_PAIR_MAX]; /* of powers */
+    unsigned char product[FMO_GRADIENT_RAISED_MAX][FMO_GRADIENT_PAIR_MAX]; /* of two monomials */
     unsigned char power[FMO_GRADIENT_PAIR_MAX][3], order[FMO_GRADIENT_PAIR_MAX];
-    unsigned char raised[FMO_GRADIENT_PAIR_MAX][3]; /* one power more */
+    unsigned char raised[FMO_GRADIENT_PAIR_MAX][3]; /* multiplied by x, y or z */
     unsigned char expansion_begin[FMO_GRADIENT_PAIR_MAX + 1];
     fmo_gradient_expansion expansion[FMO_GRADIENT_EXPANSIONS_MAX];
     /* The ways to divide a monomial of a pair over its two shells, for each pair class */
@@ -199,17 +200,19 @@ FMO_HD double *fmo_gradient_derivatives(const fmo_gradient_tables *t, int L, con
 
 /* ---- shells as monomials about P ------------------------------------------------------------ */
 
-/* 1 for a shell that may have an sp partner; 1 for shells of d and higher. */
+/* Returns 1 if shells of this angular momentum may have an s shell as partner: p shells. */
 FMO_HD int fmo_gradient_has_partner(int l)
 {
     return l + 1 == FMO_SHELL_LOW_L_COUNT;
 }
+/* Returns 1 for d shells and above. */
 FMO_HD int fmo_gradient_is_high(int l)
 {
     return l >= FMO_SHELL_LOW_L_COUNT;
 }
 
-/* Functions of a shell, with its sp partner, and the number of the first one's monomial. */
+/* Number of the monomial that the first function of a shell (with its partner) is, and number of
+ * these functions. */
 FMO_HD int fmo_gradient_first(int l)
 {
     return fmo_gradient_is_high(l) ? FMO_HERMITE_COUNT(l - 1) : 0;
@@ -218,6 +221,7 @@ FMO_HD int fmo_gradient_functions_of(int l)
 {
     return FMO_HERMITE_COUNT(l) - fmo_gradient_first(l);
 }
+/* Index of function n of a shell in the density. */
 FMO_HD int fmo_gradient_function(fmo_gradient_functions f, int l, int n)
 {
     return l == 0 ? f.s : fmo_gradient_is_high(l) ? f.high + n : n ? f.high + n - 1 : f.s;
@@ -248,7 +252,8 @@ typedef struct fmo_gradient_layout {
     int r, integral, shift[4], half_transformed[4], block[4], all;
 } fmo_gradient_layout;
 
-/* Blocks of the density: rows of A or B, columns of C or D. */
+/* Shells (0 to 3: A to D) of the rows and of the columns of a block of the density: AC, AD, BC,
+ * BD. */
 FMO_HD int fmo_gradient_row_of(int block)
 {
     return block / 2;
@@ -338,14 +343,14 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
 
 /* ---- derivatives ---------------------------------------------------------------------------- */
 
-/* Derivatives of an energy with respect to P - Q, and to P - A, P - B, Q - C and Q - D; and the
- * energy. */
+/* An energy and its derivatives with respect to P - Q, and to P - A, P - B, Q - C and Q - D
+ * (shell[0] to shell[3]). */
 typedef struct fmo_gradient_partials {
     double energy, PQ[3], shell[4][3];
 } fmo_gradient_partials;
 
-/* Adds the parts of a pair of exponent p to the derivative with respect to its first centre; sign:
- * 1, or -1 for the ket. */
+/* Adds the derivative with respect to the first centre of a pair, A or C, to to[3]. side: 0 for the
+ * bra, 1 for the ket, on which P - Q depends with the opposite sign. */
 FMO_HD void fmo_gradient_first_centre(const fmo_gradient_prim *prim, const double *AB,
                                       const fmo_gradient_partials *partials, int side, double *to)
 {
@@ -357,8 +362,8 @@ FMO_HD void fmo_gradient_first_centre(const fmo_gradient_prim *prim, const doubl
                      (a * partials->shell[2 * side + 1][x] - b * partials->shell[2 * side][x]);
 }
 
-/* Adds integrals of monomials m and k with the derivatives with respect to P, value[4], and returns
- * the first. */
+/* Computes the integral of monomials m of the bra and k of the ket, and its derivatives with
+ * respect to P: value[4]. */
 FMO_HD void fmo_gradient_integral(const fmo_gradient_quartet *z, const double *r, int m, int k,
                                   double *value)
 {
@@ -381,7 +386,8 @@ FMO_HD void fmo_gradient_integral(const fmo_gradient_quartet *z, const double *r
     }
 }
 
-/* Adds energy and derivative of one density, and stores the integrals. */
+/* Adds the energy of one density and its derivative with respect to P - Q, and stores the integrals
+ * over monomials in `work`. */
 FMO_HD void fmo_gradient_energy(const fmo_gradient_quartet *z, double weight, const double *r,
                                 const fmo_gradient_layout *at, double *work, int lane, int lanes,
                                 fmo_gradient_partials *partials)
@@ -513,7 +519,7 @@ FMO_HD void fmo_gradient_pair_density(const fmo_gradient_tables *t, const fmo_gr
         }
 }
 
-/* Adds the Hermite density of block[a][b], H[p]. */
+/* Adds the density block[a][b] of a primitive pair, expanded in Hermite functions, to H[]. */
 FMO_HD void fmo_gradient_hermite(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                  const double *block, double *H)
 {

@@ -85,9 +85,9 @@ FMO_HD int fmo_gradient_contains(int n, int m)
            fmo_gradient_low_power(n, 2) >= fmo_gradient_low_power(m, 2);
 }
 
-/* A monomial of order 2 or 3 with a square x^2 or x^3 also contains the Hermite function of two
- * powers less, x^0 or x^1, times 2p or 3 2p. Returns the factor, 0 if there is no square, and the
- * number of that function. */
+/* The expansion of a monomial with x^2 or x^3 has a second term, the Hermite function of two powers
+ * less, x^0 or x^1, times 2p or 3 (2p). Returns the factor without 2p, 0 if there is no such term,
+ * and the number of that function. */
 FMO_HD int fmo_gradient_square(int m)
 {
     int factor = 0;
@@ -211,8 +211,9 @@ FMO_HD double fmo_gradient_low_integral(int m, int n, const double *r, const dou
     return value;
 }
 
-/* Adds the derivatives with respect to the displacements of a block's two shells: D[row][column]
- * with the integrals contracted with the block of the other two shells. */
+/* Adds the derivatives of sum D other (ab|cd) with respect to the displacements of the two shells
+ * of block D[row][column]; `other` is the block of the other two shells. l: angular momenta of the
+ * shells of row and column, and of the other two. */
 FMO_HD_ONCE void fmo_gradient_low_displacements(const int *l, const double *D, const double *other,
                                                 const double *r, const double *twice,
                                                 double *of_row, double *of_column)

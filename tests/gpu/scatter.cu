@@ -58,7 +58,7 @@ typedef struct {
     int positive; /* values > 0, so that old values tell the serial order */
 } test_case;
 
-/* Thread i in round t has element t * threads_total + i; index -1: no work. */
+/* Thread i in round t has element t * (number of threads) + i; index -1: no work. */
 template <typename T> struct buffers {
     int index[ELEMENTS_MAX];
     T value[ELEMENTS_MAX], old[ELEMENTS_MAX], bins[BINS_MAX];

@@ -98,15 +98,16 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Computes the exchange bounds of a tile (one block) with each padded SP shell (one thread).
- * block_max: [sets][sets]. */
+/* Arguments of find_exchange, for the pairs of a class. */
 typedef struct exchange_args {
-    fmo_gpu_box_pairs of;
+    fmo_gpu_box_pairs box_pairs;
     const fmo_gpu_screen_data *screen;
-    const float *block_max;
+    const float *block_max; /* [sets][sets] largest |D| */
     int num, sets;
 } exchange_args;
 
+/* Computes the exchange bound of a tile (one block) with each padded SP shell s (one thread): the
+ * largest bound of a pair ij times the largest |D_is| or |D_js|. */
 __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__ exchange_args a)
 {
     __shared__ fmo_gpu_screen_data data[FMO_GPU_TILE_PAIRS];
@@ -121,7 +122,8 @@ __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__
             const float y = a.block_max[(size_t)data[k].set.y * a.sets + s];
             most = fmaxf(most, data[k].bound * fmaxf(x, y));
         }
-        a.of.tile_exchange[(size_t)s * a.of.tiles + tile] = most * (1.0f + 5e-7f);
+        a.box_pairs.tile_exchange[(size_t)s * a.box_pairs.tiles + tile] =
+            most * (1.0f + 5e-7f); /* rounded up */
     }
 }
 

@@ -249,7 +249,8 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     return dim3((unsigned)((bras + at_once - 1) / at_once), (unsigned)a->chunks);
 }
 
-/* Whether a build of the group has points of both classes. */
+/* True if a build of the group has points of pair class bra, and of pair class ket: its own, or
+ * those of `from` unless it is NULL. */
 bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra, int ket)
 {
     for (int k = 0; k < group->num; k++) {

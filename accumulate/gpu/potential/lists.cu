@@ -144,7 +144,8 @@ __device__ void put_point(const maker &m, int N, int n, int place, double norm,
     ((double *)to.norm)[at] = norm;
 }
 
-/* Copies point charge c to the list; its norm is infinite. */
+/* Copies point charge c to the list. Its norm is infinite, so that screening never leaves it out.
+ */
 __device__ void put_charge(const maker &m, int c, const fmo_gpu_point_list &to)
 {
     const size_t capacity = (size_t)to.num;
