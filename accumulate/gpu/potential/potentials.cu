@@ -368,10 +368,10 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
                       fmo_error *err)
 {
     fmo_gpu_returned *const back = (fmo_gpu_returned *)malloc((count + 1) * sizeof *back);
-    bool capacity = back != NULL;
+    bool has_memory = back != NULL;
     size_t num = 0;
     for (int cached = 0; cached < 2; cached++)
-        for (size_t k = 0; k < count && capacity; k++) {
+        for (size_t k = 0; k < count && has_memory; k++) {
             const size_t n = (size_t)jobs[k].products->centres.ao_num;
             const size_t values = jobs[k].products->value_begin[FMO_GPU_POINT_ORDERS];
             if ((place[k].cached != NULL) != cached) continue;
@@ -380,23 +380,31 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
                 continue;
             }
             V[k] = (double *)malloc((values + 1) * sizeof *V[k]);
-            capacity = V[k] != NULL;
+            has_memory = V[k] != NULL;
             if (values) back[num++] = {view->V + place[k].V, V[k], values, 0};
         }
     cudaError_t code = cudaSuccess;
-    if (capacity) code = fmo_gpu_bring_back(back, num, device->stream);
+    if (has_memory) code = fmo_gpu_bring_back(back, num, device->stream);
     free(back);
-    if (!capacity) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+    if (!has_memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     FMO_GPU_CHECK(code, "potentials", err);
     return FMO_OK;
 }
 
+/* The arguments of fmo_gpu_potentials. */
+typedef struct potentials_call {
+    const fmo_potential_job *jobs;
+    size_t count;
+    const fmo_distribution *const *own;
+    double **V, least;
+} potentials_call;
+
 /* Computes the potentials of jobs whose distributions have been gathered. */
-fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
-                          const fmo_distribution *const *own, double **V, double least,
-                          fmo_gpu_device *device, job_place *place, fmo_gpu_gathered *g,
-                          fmo_error *err)
+fmo_status run_potentials(const potentials_call *c, fmo_gpu_device *device, job_place *place,
+                          fmo_gpu_gathered *g, fmo_error *err)
 {
+    const fmo_potential_job *const jobs = c->jobs;
+    const size_t count = c->count;
     call_arrays host = {}, view = {};
     fmo_status status = place_jobs(jobs, count, g->device, place, err);
     if (status != FMO_OK) return status;
@@ -423,15 +431,16 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
         fmo_gpu_fill_gathered(g);
 #pragma omp parallel for schedule(dynamic) if (count > 1)
         for (size_t k = 0; k < count; k++)
-            fill_job(&jobs[k], k, own[k], &place[k], g, &host, &view);
+            fill_job(&jobs[k], k, c->own[k], &place[k], g, &host, &view);
         host.begin[count] = (int)all->source;
         status = fmo_gpu_upload(device, "potentials", staged, arrays, num, err);
     }
     free(staged);
     if (status != FMO_OK) return status;
-    FMO_GPU_CHECK(queue_potentials(&view, all, count, g, least, device->stream), "potentials", err);
+    FMO_GPU_CHECK(queue_potentials(&view, all, count, g, c->least, device->stream), "potentials",
+                  err);
     FMO_GPU_CHECK(queue_matrices(jobs, count, &view, place, device->stream), "potentials", err);
-    return bring_back(jobs, count, &view, place, V, device, err);
+    return bring_back(jobs, count, &view, place, c->V, device, err);
 }
 
 } // namespace
@@ -458,8 +467,10 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
     }
     if (status == FMO_OK) status = cache_products(jobs, count, &call.device, err);
     if (status == FMO_OK) status = fmo_gpu_gather(all, num, &g, &call.device, err);
-    if (status == FMO_OK)
-        status = run_potentials(jobs, count, own, V, least, &call.device, place, &g, err);
+    if (status == FMO_OK) {
+        const potentials_call c = {jobs, count, own, V, least};
+        status = run_potentials(&c, &call.device, place, &g, err);
+    }
     free(place);
     free(all);
     return status;
