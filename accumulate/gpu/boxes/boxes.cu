@@ -254,7 +254,7 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes");
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         b->view.first[c + 1] = b->view.first[c] + g->pairs[c].num;
-    b->view.rule = {log(o->cutoff), FMO_GPU_BOX_ORDER, fmo_tuning_gpu_box_worth};
+    b->view.criterion = {log(o->cutoff), FMO_GPU_BOX_ORDER, fmo_tuning_gpu_box_worth};
     g->boxes = b;
     staged from = {};
     fmo_error failure = {FMO_OK, ""};

@@ -46,8 +46,8 @@ enum { LEFT, INTERACT, NEAR, OPENED, CUT_OWN, CUT_OTHER };
 __device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int other, int target,
                                       int order[2])
 {
-    if (fmo_boxes_far(&v.box[own], &v.log_load[own], &v.box[other], &v.log_load[other], &v.rule,
-                      order))
+    if (fmo_boxes_far(&v.box[own], &v.log_load[own], &v.box[other], &v.log_load[other],
+                      &v.criterion, order))
         return own == target ? INTERACT : LEFT;
     const bool own_leaf = v.box[own].leaf >= 0, other_leaf = v.box[other].leaf >= 0;
     if (own_leaf && other_leaf) return NEAR;

@@ -220,9 +220,9 @@ __device__ __forceinline__ double interact_charge(const fmo_gpu_box_view &v, con
 __device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int target,
                                             interaction *with)
 {
-    with->order =
-        fmo_box_fewer(with->order, &v.box[target], v.log_load[target].moment, &v.box[with->box],
-                      v.strength + (size_t)with->box * FMO_GPU_BOX_STRENGTHS, v.rule.log_cutoff);
+    with->order = fmo_box_fewer(
+        with->order, &v.box[target], v.log_load[target].moment, &v.box[with->box],
+        v.strength + (size_t)with->box * FMO_GPU_BOX_STRENGTHS, v.criterion.log_cutoff);
     return with->order;
 }
 
