@@ -58,7 +58,7 @@ static void expand(const fmo_products *p, const double *D, double *block, double
     }
 }
 
-void fmo_points_give(const fmo_products *p, const double *V, double *block, double *potential)
+void fmo_points_contract(const fmo_products *p, const double *V, double *block, double *potential)
 {
     const fmo_centres *const cs = &p->centres;
     memset(potential, 0, (size_t)cs->ao_num * (size_t)cs->ao_num * sizeof *potential);

@@ -420,8 +420,8 @@ FMO_HD void fmo_gradient_energy(const fmo_gradient_quartet *z, double weight, co
 
 /* Adds weight (m_x + 1) D_(m + x, n) K_mn of a block to a shell's derivative with respect to its
  * displacement from P, for its rows or columns m of degrees below l. */
-FMO_HD void fmo_gradient_lower(const fmo_gradient_tables *t, int l, int m, const double *D,
-                               int stride, double K, double *to)
+FMO_HD void fmo_gradient_add_displacement(const fmo_gradient_tables *t, int l, int m,
+                                          const double *D, int stride, double K, double *to)
 {
     if (m >= FMO_HERMITE_COUNT(l - 1)) return;
     for (int x = 0; x < 3; x++) to[x] += (t->power[m][x] + 1) * D[t->raised[m][x] * stride] * K;
@@ -454,8 +454,9 @@ FMO_HD void fmo_gradient_displacements(const fmo_gradient_quartet *z, double wei
                     K += of[j] * from[t->product[n][j]];
             }
             K *= weight;
-            fmo_gradient_lower(t, l[row], m, D + n, columns, K, partials->shell[row]);
-            fmo_gradient_lower(t, l[column], n, D + m * columns, 1, K, partials->shell[column]);
+            fmo_gradient_add_displacement(t, l[row], m, D + n, columns, K, partials->shell[row]);
+            fmo_gradient_add_displacement(t, l[column], n, D + m * columns, 1, K,
+                                          partials->shell[column]);
         }
     }
 }
@@ -556,8 +557,10 @@ FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gr
             }
             partials.energy += block[m * nb + n] * value[0];
             for (int x = 0; x < 3; x++) partials.PQ[x] += block[m * nb + n] * value[1 + x];
-            fmo_gradient_lower(t, side->la, m, block + n, nb, value[0], partials.shell[0]);
-            fmo_gradient_lower(t, side->lb, n, block + m * nb, 1, value[0], partials.shell[1]);
+            fmo_gradient_add_displacement(t, side->la, m, block + n, nb, value[0],
+                                          partials.shell[0]);
+            fmo_gradient_add_displacement(t, side->lb, n, block + m * nb, 1, value[0],
+                                          partials.shell[1]);
         }
     fmo_gradient_first_centre(&side->prim, side->AB, &partials, 0, to);
     for (int x = 0; x < 3; x++) to[3 + x] += partials.PQ[x];

@@ -348,5 +348,5 @@ cudaError_t fmo_gpu_box_potentials(const fmo_fock_plan *plan, bool fixed, cudaSt
     FMO_GPU_TRY(fmo_gpu_box_up(v, &g->boxes->tree, stream));
     FMO_GPU_TRY(fmo_gpu_box_interact(v, g->boxes->tree.num, stream));
     FMO_GPU_TRY(fmo_gpu_box_down(v, &g->boxes->tree, stream));
-    return fmo_gpu_box_give(&args, stream);
+    return fmo_gpu_box_contract(&args, stream);
 }
