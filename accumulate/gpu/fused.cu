@@ -1,7 +1,8 @@
 /* Mode fused (`--mode fused`): the choice of strategy and schedule for a plan, how plans are made,
  * and how builds are started, finished and timed (docs/explanation/gpu.md). Each of these files
  * calls those after it: fused.cu, group.cu (batches) and source.cu (J of another plan's density),
- * single.cu, several.cu (several GPUs), queue.cu (the steps on one GPU). */
+ * two.cu (K of two densities), single.cu, several.cu (several GPUs), queue.cu (the steps on one
+ * GPU). */
 #include "accumulate/gpu/fused.h"
 
 #include <math.h>
@@ -262,6 +263,7 @@ extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t co
                                       fmo_error *err)
 {
     const fmo_fock_job *const first = jobs[0];
+    for (size_t k = 0; k < count; k++) jobs[k]->plan->gpu->two.jobs = 0;
     if (count > 1 || (how->on_device && how->lead != first->plan))
         return fmo_gpu_start_groups(jobs, count, how, err);
     const fmo_gpu_inside inside(&first->plan->gpu->device);
@@ -280,6 +282,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     const fmo_gpu_inside inside(&g->device);
     float ms = 0.0f;
     FMO_GPU_CHECK(cudaStreamSynchronize(g->device.last), "fused build", err);
+    if (g->two.jobs && g->two.counted) fmo_gpu_add_counts(g->pinned.counters, g->two.counters);
     FMO_GPU_CHECK(cudaEventElapsedTime(&ms, g->device.start, g->device.finished), "fused build",
                   err);
     if (fmo_scatter_sums_integers(plan->options.scatter)) {
@@ -305,11 +308,18 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-extern "C" void fmo_fused_give(const fmo_fock_plan *plan, double *coulomb, double *exchange)
+extern "C" void fmo_fused_give(const fmo_fock_plan *plan, int job, double *coulomb,
+                               double *exchange)
 {
+    const fmo_gpu_state *const g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    if (coulomb) memcpy(coulomb, plan->gpu->pinned.out, n * n * sizeof *coulomb);
-    if (exchange) memcpy(exchange, plan->gpu->pinned.out + n * n, n * n * sizeof *exchange);
+    double *const to[2] = {coulomb, exchange};
+    for (int m = 0; m < 2; m++) {
+        const double *const from =
+            g->two.jobs ? g->two.result[job][m] : g->pinned.out + (size_t)m * n * n;
+        if (to[m] && from) memcpy(to[m], from, n * n * sizeof *from);
+        if (to[m] && !from) memset(to[m], 0, n * n * sizeof *to[m]);
+    }
 }
 
 /* Repeats the build of the last density with the classes in sequence. seconds:

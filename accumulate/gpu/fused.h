@@ -13,6 +13,8 @@ const fmo_gpu_variant *fmo_gpu_find_variant(fmo_scatter scatter, fmo_commit comm
 const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
 /* Returns the kernels without updates of the matrices, for the profile. */
 const fmo_gpu_variant *fmo_gpu_variant_without_commits(void);
+/* True if builds of this plan join groups. */
+bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
 
 /* Queues the steps from a density to X on the group's stream, one by one. */
 cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant);
@@ -50,8 +52,14 @@ cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *varia
  * pinned memory. */
 cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
-/* Queues the builds of a job on the plan's stream. on_device: the job's matrices are in GPU memory;
- * otherwise on the host. The plan's GPU must be current. */
+/* Queues the builds of the parts of a job on the plan's stream. on_device: the job's matrices are
+ * in GPU memory; otherwise on the host. The plan's GPU must be current. */
+fmo_status fmo_gpu_start_parts(const fmo_fock_job *job, bool on_device, fmo_error *err);
+
+/* ---- two.cu: K of two densities in one pass -------------------------------------------------- */
+
+/* Queues a job: in one pass with those in plan->also, if this is a pass for K of two densities,
+ * else by fmo_gpu_start_parts. */
 fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err);
 
 /* ---- source.cu, group.cu --------------------------------------------------------------------- */
@@ -63,7 +71,4 @@ fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err);
  * of another plan's stream. */
 fmo_status fmo_gpu_start_groups(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
                                 fmo_error *err);
-/* True if builds of this plan join groups. */
-bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
-
 #endif

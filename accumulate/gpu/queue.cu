@@ -38,6 +38,16 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
     return fmo_gpu_find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
 }
 
+bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_variant *variant = fmo_gpu_plan_variant(plan);
+    return g->schedule->groups && !g->boxes && !plan->others.num &&
+           fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_ELEMENT &&
+           variant->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) && g->lists.passes == 1 &&
+           (!g->hermite || g->hermite->passes == 1);
+}
+
 /* ---- streams for concurrent work ------------------------------------------------------------- */
 
 static cudaError_t side_streams_create(fmo_gpu_side_streams *side)

@@ -84,11 +84,12 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
 {
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_arrays *a = &g->arrays;
+    const size_t inner = (size_t)g->functions.nao * (size_t)g->functions.nao;
     const fmo_gpu_matrices m = {a->density,
                                 a->coulomb,
                                 a->exchange,
                                 a->sums_size,
-                                (size_t)g->functions.nao * (size_t)g->functions.nao,
+                                inner,
                                 a->copies,
                                 g->functions.nao,
                                 fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE),
@@ -96,7 +97,9 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
                                 a->op,
                                 &a->counters->fixed_scale,
                                 &a->counters->sink,
-                                &a->counters->issued[eri_class]};
+                                &a->counters->issued[eri_class],
+                                inner,
+                                a->copies * inner};
     return m;
 }
 

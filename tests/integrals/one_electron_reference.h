@@ -101,7 +101,7 @@ static void add_primitives(const charges *field, primitive bra_prim, primitive k
         P[x] = A[x] + PA[x];
         pa[x] = fmo_shell_power(la, bra_prim.component, x);
         pb[x] = fmo_shell_power(lb, ket_prim.component, x);
-        eri_reference_hermite(PA[x], PB[x], p, E[x]);
+        eri_reference_hermite(la, lb, PA[x], PB[x], p, E[x]);
     }
     const real exponent = a * b / p * r2, condition = 1 + exponent;
     factor *= expl(-exponent);
