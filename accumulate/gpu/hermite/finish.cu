@@ -352,15 +352,17 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 /* ---- variants ------------------------------------------------------------------------------- */
 
 /* X(segment, further arguments) for each segment of exchange.cu. */
-#define PARTS(X, ...)                                                                         \
-    X(0, __VA_ARGS__)                                                                         \
-    X(1, __VA_ARGS__)                                                                         \
-    X(2, __VA_ARGS__)                                                                         \
-    X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__) \
-        X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) X(11, __VA_ARGS__)             \
-            X(12, __VA_ARGS__) X(13, __VA_ARGS__) X(14, __VA_ARGS__) X(15, __VA_ARGS__)       \
-                X(16, __VA_ARGS__) X(17, __VA_ARGS__) X(18, __VA_ARGS__) X(19, __VA_ARGS__)   \
-                    X(20, __VA_ARGS__) X(21, __VA_ARGS__)
+#define FOUR(X, a, b, c, d, ...) \
+    X(a, __VA_ARGS__) X(b, __VA_ARGS__) X(c, __VA_ARGS__) X(d, __VA_ARGS__)
+#define LOW_PARTS(X, ...)            \
+    FOUR(X, 0, 1, 2, 3, __VA_ARGS__) \
+    FOUR(X, 4, 5, 6, 7, __VA_ARGS__) \
+    FOUR(X, 8, 9, 10, 11, __VA_ARGS__)
+#define PARTS(X, ...)                    \
+    LOW_PARTS(X, __VA_ARGS__)            \
+    FOUR(X, 12, 13, 14, 15, __VA_ARGS__) \
+    FOUR(X, 16, 17, 18, 19, __VA_ARGS__) \
+    X(20, __VA_ARGS__) X(21, __VA_ARGS__)
 #define COUNT(segment, ...) +1
 static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 
