@@ -412,7 +412,7 @@ int main(int argc, char **argv)
         return check_summary();
     }
     static test_system s;
-    make_chain(&s, small ? 7 : 12, 4.0, 1);
+    make_chain(&s, small ? 5 : 12, small ? 6.0 : 4.0, 1);
     fmo_basis *chain = system_basis(&s);
     if (chain) {
         check_bits(chain);

@@ -15,10 +15,16 @@ enum { W_MAX = VECTOR_WIDTH_MAX, PRIMS = 3, TURNS = 300 };
 
 static unsigned long long seed = 31;
 
+/* Vectors of random arguments for a function of one variable. */
+static int numbers(void)
+{
+    return getenv("FMO_TEST_SMALL") ? 2000 : 20000;
+}
+
 static void check_rsqrt(const vector_forms *v)
 {
     double x[W_MAX], y[W_MAX], worst = 0.0;
-    for (int turn = 0; turn < 20000; turn++) {
+    for (int turn = 0; turn < numbers(); turn++) {
         for (int l = 0; l < v->width; l++) x[l] = pow(10.0, random_between(&seed, -40.0, 40.0));
         v->rsqrt(x, y);
         for (int l = 0; l < v->width; l++) {
@@ -72,7 +78,7 @@ static double boys_argument(int kind)
 static void check_boys(const vector_forms *v)
 {
     double T[W_MAX], F[VECTOR_ORDERS * W_MAX], worst = 0.0;
-    for (int turn = 0; turn < 20000; turn++) {
+    for (int turn = 0; turn < numbers(); turn++) {
         for (int l = 0; l < v->width; l++)
             T[l] = boys_argument(turn % 7 ? (int)random_between(&seed, 0, 6) : turn % 6);
         const int M = turn % VECTOR_ORDERS;
@@ -215,7 +221,7 @@ static void check_forms(const vector_forms *v)
     check_rsqrt(v);
     check_select(v);
     check_boys(v);
-    const int turns = getenv("FMO_TEST_SMALL") ? TURNS / 10 + 1 : TURNS;
+    const int turns = getenv("FMO_TEST_SMALL") ? TURNS / 25 : TURNS;
     for (int turn = 0; turn < turns; turn++) {
 #define ROW(e, name, li, lj, lk, ll, bra_class, ket_class) \
     check_quartets(v, e, #name, li, lj, lk, ll);
