@@ -257,7 +257,7 @@ typedef struct fmo_fock_job {
 } fmo_fock_job;
 
 /** Runs many builds in one call, with any mix of molecules, modes and GPUs. Jobs with the same plan
- *  are several densities of one molecule: mode cpu builds up to eight together and computes their
+ *  are several densities of one molecule: modes cpu (up to eight) and fused (K of two) compute the
  *  integrals once. Jobs with a source (modes cpu and fused; both plans with the same mode, GPU and
  *  cutoff) are built one by one. A failing job does not affect the others. Builds of fused plans
  *  run concurrently on the GPU; those of small molecules share kernel launches in groups, and then

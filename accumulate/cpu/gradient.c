@@ -124,15 +124,18 @@ static fmo_status run_pass(job *j, fmo_error *err)
 
 /* ---- densities ------------------------------------------------------------------------------ */
 
-/* Returns the largest |D| of a block of two shells. */
+/* Returns the largest |D| of a block of two shells. In the inner loop, an index that depends on
+ * both loops is an internal error of GCC 12 for aarch64. */
 static double block_max(const fmo_basis *basis, const double *D, int i, int j)
 {
     const fmo_shell *const A = &basis->shell[i], *const B = &basis->shell[j];
     double largest = 0.0;
-    for (int a = 0; a < fmo_shell_functions(A->ang_mom); a++)
+    for (int a = 0; a < fmo_shell_functions(A->ang_mom); a++) {
+        const double *const row =
+            D + (size_t)(A->ao_begin + a) * (size_t)basis->function_num + B->ao_begin;
         for (int b = 0; b < fmo_shell_functions(B->ang_mom); b++)
-            largest = fmax(largest, fabs(D[(size_t)(A->ao_begin + a) * (size_t)basis->function_num +
-                                           (size_t)(B->ao_begin + b)]));
+            largest = fmax(largest, fabs(row[b]));
+    }
     return largest;
 }
 

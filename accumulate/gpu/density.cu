@@ -39,14 +39,14 @@ typedef struct density_args {
     const double *ao_factor;
     int nao, caller_nao, sets, s_sets, width; /* width: functions in a set with a p shell */
     double own, other;                        /* factors of an element and of the transposed one */
+    bool more; /* block_max is that of an earlier density, and becomes that of both */
 } density_args;
 
 /* Threads for a block of two sets, which has up to 4 x 4 elements. */
 enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SET_THREADS / BLOCK_ELEMENTS };
 
 /* Converts the symmetric or antisymmetric part of the density to the kernels' order, one element
- * per thread. Computes
- * the largest |D| of each block of sets and of each row of blocks. */
+ * per thread. Computes the largest |D| of each block of sets and of each row of blocks. */
 template <int N>
 __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
 {
@@ -73,7 +73,8 @@ __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args,
     }
     for (int offset = 1; offset < 32; offset *= 2) {
         if (offset == BLOCK_ELEMENTS && element == 0 && t < a.sets)
-            a.block_max[(size_t)s * a.sets + t] = largest;
+            a.block_max[(size_t)s * a.sets + t] =
+                a.more ? fmaxf(a.block_max[(size_t)s * a.sets + t], largest) : largest;
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
     }
     if (threadIdx.x % 32 == 0) /* the bits of non-negative floats compare like the numbers */
@@ -114,6 +115,35 @@ __global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
         a.density[(size_t)(shell.x + product / columns) * a.nao + shell.y + product % columns];
 }
 
+/* Converts density number `from` of the builds' densities to number `to` of the converted ones; d:
+ * as in fmo_gpu_other_factor. */
+cudaError_t order_one(const fmo_gpu_group *group, int from, int to, int d)
+{
+    return fmo_gpu_launch_group<density_args>(
+        group, order_density<1>, order_density<fmo_gpu_many_max<density_args>>, SET_THREADS, 0,
+        [=](const fmo_gpu_build *build, density_args *a) {
+            const fmo_gpu_state *g = build->plan->gpu;
+            const fmo_gpu_functions *f = &g->functions;
+            const fmo_gpu_arrays *x = &g->arrays;
+            const size_t n = (size_t)build->plan->basis->ao_num;
+            *a = {build->density + (size_t)from * n * n,
+                  x->density + (size_t)to * f->nao * f->nao,
+                  x->density_max,
+                  x->row_max,
+                  f->ao_caller,
+                  f->ao_factor,
+                  f->nao,
+                  build->plan->basis->ao_num,
+                  f->sets,
+                  f->s_sets,
+                  f->width,
+                  fmo_gpu_own_factor(g),
+                  fmo_gpu_other_factor(g, d),
+                  to > 0};
+            return dim3((f->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, f->sets);
+        });
+}
+
 } // namespace
 
 cudaError_t fmo_gpu_zero(const fmo_gpu_group *group, fmo_gpu_zeroed (*of)(const fmo_gpu_state *))
@@ -138,25 +168,15 @@ cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group)
     FMO_GPU_TRY(fmo_gpu_zero(group, [](const fmo_gpu_state *g) {
         return fmo_gpu_zeroed{g->arrays.coulomb, g->arrays.zeroed};
     }));
-    FMO_GPU_TRY(fmo_gpu_launch_group<density_args>(
-        group, order_density<1>, order_density<fmo_gpu_many_max<density_args>>, SET_THREADS, 0,
-        [](const fmo_gpu_build *build, density_args *a) {
-            const fmo_gpu_functions *f = &build->plan->gpu->functions;
-            const fmo_gpu_arrays *x = &build->plan->gpu->arrays;
-            *a = {build->density,
-                  x->density,
-                  x->density_max,
-                  x->row_max,
-                  f->ao_caller,
-                  f->ao_factor,
-                  f->nao,
-                  build->plan->basis->ao_num,
-                  f->sets,
-                  f->s_sets,
-                  f->width,
-                  fmo_gpu_own_factor(build->plan->gpu),
-                  fmo_gpu_other_factor(build->plan->gpu)};
-            return dim3((f->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, f->sets);
-        }));
-    return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false);
+    const fmo_gpu_state *const g = group->build->plan->gpu;
+    if (g->densities == 1) {
+        FMO_GPU_TRY(order_one(group, 0, 0, 0));
+        return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false);
+    }
+    /* J's density only passes through: its pairs are copied before those of K take its place */
+    const bool coulomb = g->wanted & FMO_TERMS_J;
+    FMO_GPU_TRY(order_one(group, coulomb ? 0 : 1, 0, coulomb ? -1 : 0));
+    FMO_GPU_TRY(fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false));
+    FMO_GPU_TRY(order_one(group, 1, 0, 0));
+    return order_one(group, 2, 1, 1);
 }

@@ -102,10 +102,9 @@ cudaError_t fmo_gpu_spread_sums(const fmo_gpu_group *group, bool fixed)
     return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(spread_sums), fixed);
 }
 
-/* Launches `finish` for all builds of the group. */
-cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
+/* Launches `finish` for K of density d and, with the first, J of all builds of the group. */
+static cudaError_t finish_one(const fmo_gpu_group *group, bool fixed, int d)
 {
-    const fmo_gpu_range range("J and K");
     return fmo_gpu_launch_group<finish_args>(
         group, finish<1>, finish<fmo_gpu_many_max<finish_args>>, dim3(FINISH_TILE, FINISH_TILE), 0,
         [&](const fmo_gpu_build *build, finish_args *a) {
@@ -113,14 +112,14 @@ cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
             const fmo_gpu_arrays *x = &build->plan->gpu->arrays;
             const int n = f->nao, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
             *a = {x->coulomb,
-                  x->exchange,
-                  build->coulomb,
-                  build->exchange,
+                  x->exchange + (size_t)d * x->copies * n * n,
+                  d ? NULL : build->coulomb,
+                  d ? build->second : build->exchange,
                   (size_t)n * n,
                   x->copies,
                   fixed ? &x->counters->fixed_scale : NULL,
-                  build->plan->gpu->antisymmetric != 0,
-                  build->add_exchange,
+                  fmo_gpu_is_antisymmetric(build->plan->gpu, d),
+                  d ? build->add_second : build->add_exchange,
                   f->ao_caller,
                   f->ao_factor,
                   n,
@@ -128,4 +127,12 @@ cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
                   fmo_gpu_limit_of(build->plan, x->row_max, f->sets)};
             return dim3(tiles, tiles);
         });
+}
+
+cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
+{
+    const fmo_gpu_range range("J and K");
+    for (int d = 0; d < group->build->plan->gpu->densities; d++)
+        FMO_GPU_TRY(finish_one(group, fixed, d));
+    return cudaSuccess;
 }

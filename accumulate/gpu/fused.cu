@@ -298,6 +298,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     const fmo_gpu_range range("fused build");
     const cudaStream_t stream = g->device.stream;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
+    if (fmo_gpu_is_of_two(job)) return fmo_gpu_start_two(job, on_device, err);
     if (g->hermite) g->hermite->grouped = 0;
     plan->profile.coulomb =
         g->boxes && (fmo_build_wanted(job) & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
@@ -492,6 +493,7 @@ extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t co
                                       fmo_error *err)
 {
     const fmo_fock_job *const first = jobs[0];
+    for (size_t k = 0; k < count; k++) jobs[k]->plan->gpu->two.jobs = 0;
     if (count > 1 || (how->on_device && how->lead != first->plan))
         return fmo_gpu_start_groups(jobs, count, how, err);
     const fmo_gpu_inside inside(&first->plan->gpu->device);
@@ -510,6 +512,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     const fmo_gpu_inside inside(&g->device);
     float ms = 0.0f;
     FMO_GPU_CHECK(cudaStreamSynchronize(g->device.last), "fused build", err);
+    if (g->two.jobs && g->two.counted) fmo_gpu_add_counts(g->pinned.counters, g->two.counters);
     FMO_GPU_CHECK(cudaEventElapsedTime(&ms, g->device.start, g->device.finished), "fused build",
                   err);
     if (fmo_scatter_sums_integers(plan->options.scatter)) {
@@ -535,11 +538,18 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-extern "C" void fmo_fused_give(const fmo_fock_plan *plan, double *coulomb, double *exchange)
+extern "C" void fmo_fused_give(const fmo_fock_plan *plan, int job, double *coulomb,
+                               double *exchange)
 {
+    const fmo_gpu_state *const g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    if (coulomb) memcpy(coulomb, plan->gpu->pinned.out, n * n * sizeof *coulomb);
-    if (exchange) memcpy(exchange, plan->gpu->pinned.out + n * n, n * n * sizeof *exchange);
+    double *const to[2] = {coulomb, exchange};
+    for (int m = 0; m < 2; m++) {
+        const double *const from =
+            g->two.jobs ? g->two.result[job][m] : g->pinned.out + (size_t)m * n * n;
+        if (to[m] && from) memcpy(to[m], from, n * n * sizeof *from);
+        if (to[m] && !from) memset(to[m], 0, n * n * sizeof *to[m]);
+    }
 }
 
 /* Repeats the build of the last density with the classes in sequence. seconds:

@@ -1,5 +1,6 @@
 /* Interface between the files of mode fused: single builds (fused.cu), batches (group.cu), several
- * GPUs (several.cu) and J of another plan's density (source.cu). C++ only. */
+ * GPUs (several.cu), K of two densities (two.cu) and J of another plan's density (source.cu). C++
+ * only. */
 #ifndef FMO_GPU_FUSED_H
 #define FMO_GPU_FUSED_H
 
@@ -34,6 +35,11 @@ cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_varia
 fmo_status fmo_gpu_check_parts(const fmo_fock_job *job, fmo_error *err);
 /* queues the builds of a job whose density is in density_in. */
 cudaError_t fmo_gpu_run_parts(const fmo_fock_job *job, const fmo_gpu_build *build);
+
+/* two.cu: whether a job and those in plan->also are built in one pass for K of two densities; */
+bool fmo_gpu_is_of_two(const fmo_fock_job *job);
+/* queues this pass. */
+fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error *err);
 
 /* several.cu: the steps of a build that is shared with plans on other GPUs, which are called if
  * there are such plans, or after the build if others.shared is set. queue_others copies the first

@@ -121,7 +121,8 @@ static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
     const fmo_fock_plan *plan = jobs[k]->plan;
     const fmo_gpu_state *g = plan->gpu;
     batch_key key;
-    const bool joins = jobs[k]->symmetry == FMO_SYMMETRIC && fmo_gpu_joins_groups(plan);
+    const bool joins =
+        jobs[k]->symmetry == FMO_SYMMETRIC && !plan->also_num && fmo_gpu_joins_groups(plan);
     key.variant = joins ? fmo_gpu_plan_variant(plan) : NULL;
     key.device = g->device.number;
     key.far = g->far;
@@ -165,9 +166,9 @@ static cudaError_t run_group(const fmo_fock_job *const *jobs, int num, bool on_d
         job->plan->gpu->wanted = fmo_build_wanted(job);
         job->plan->gpu->antisymmetric = 0;
         if (job->plan->gpu->hermite) job->plan->gpu->hermite->grouped = !variant->fixed_point;
-        builds[k] = on_device
-                        ? fmo_gpu_build{job->plan, job->density, job->coulomb, job->exchange, false}
-                        : fmo_gpu_own_build(job->plan);
+        builds[k] = on_device ? fmo_gpu_build{job->plan, job->density, job->coulomb, job->exchange,
+                                              false,     NULL,         false}
+                              : fmo_gpu_own_build(job->plan);
         if (!on_device) FMO_GPU_TRY(fmo_gpu_copy_in(job->plan, job->density, stream));
     }
     for (int k = 0; k < num && !on_device; k++)

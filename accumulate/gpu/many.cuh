@@ -15,6 +15,10 @@ typedef struct fmo_gpu_build {
     const double *density;      /* [nao][nao] in the caller's order */
     double *coulomb, *exchange; /* the same; NULL: not requested */
     bool add_exchange;          /* K is added to `exchange` instead of replacing it */
+    /* Builds with K of two densities (two.cu): then `density` is three matrices, of J and of the
+     * two K; K of the second, and whether it is added to what is there. */
+    double *second;
+    bool add_second;
 } fmo_gpu_build;
 
 /* Builds that are queued together: a single one, or several of different plans that share their
@@ -56,15 +60,15 @@ template <class Args> struct fmo_gpu_kernels {
     void (*many)(fmo_gpu_most<Args>);
 };
 
-/* Launches a kernel for the builds of a group: `one` for a single build, otherwise `many`, in as
- * many launches as the size of the arguments requires. fill(build, args) sets the arguments of a
+/* Launches a kernel for the builds of a group: `one`, if there is such a kernel, for a single build,
+ * otherwise `many`, in as many launches as the size of the arguments requires. fill(build, args) sets the arguments of a
  * build and returns its grid; a build with an empty grid is left out. */
 template <class Args, class Fill>
 cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<Args>),
                                  void (*many)(fmo_gpu_most<Args>), dim3 threads, size_t shared,
                                  const Fill &fill)
 {
-    if (group->num == 1) {
+    if (group->num == 1 && one) {
         fmo_gpu_one<Args> args;
         const dim3 grid = fill(&group->build[0], &args.of[0]);
         if (!grid.x) return cudaSuccess;

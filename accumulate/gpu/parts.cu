@@ -77,9 +77,13 @@ cudaError_t fmo_gpu_run_parts(const fmo_fock_job *job, const fmo_gpu_build *buil
     if (job->coulomb && job->symmetry == FMO_ANTISYMMETRIC)
         FMO_GPU_TRY(cudaMemsetAsync(build->coulomb, 0, n * n * sizeof(double), g->device.stream));
     for (int k = 0; k < num; k++) {
-        const fmo_gpu_build own = {
-            plan, build->density, part[k].wanted & FMO_TERMS_J ? build->coulomb : NULL,
-            part[k].wanted & FMO_TERMS_K ? build->exchange : NULL, part[k].add};
+        const fmo_gpu_build own = {plan,
+                                   build->density,
+                                   part[k].wanted & FMO_TERMS_J ? build->coulomb : NULL,
+                                   part[k].wanted & FMO_TERMS_K ? build->exchange : NULL,
+                                   part[k].add,
+                                   NULL,
+                                   false};
         g->wanted = part[k].wanted;
         g->antisymmetric = part[k].antisymmetric;
         FMO_GPU_TRY(part[k].with_operator ? run_with_operator(&own, job->exchange_operator)

@@ -66,21 +66,32 @@ static matrix_arrays find_matrix_arrays(const fmo_fock_plan *plan, fmo_gpu_array
     const fmo_gpu_functions *const f = &plan->gpu->functions;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     const size_t sets = (size_t)f->sets, inner = (size_t)f->nao * (size_t)f->nao;
-    const size_t zeroed = (inner + a->copies * (inner + a->sums_size)) * sizeof(double) +
+    const size_t num = (size_t)a->densities;
+    const size_t zeroed = (inner + a->copies * (num * inner + a->sums_size)) * sizeof(double) +
                           sizeof *a->counters + 2 * sets * sizeof *a->row_max;
-    const matrix_arrays arrays = {{{matrix, (void **)&a->density_in, NULL},
-                                   {inner * sizeof(double), (void **)&a->density, NULL},
+    const matrix_arrays arrays = {{{(2 * num - 1) * matrix, (void **)&a->density_in, NULL},
+                                   {num * inner * sizeof(double), (void **)&a->density, NULL},
                                    {sets * sets * sizeof(float), (void **)&a->density_max, NULL},
                                    {zeroed, (void **)&a->coulomb, NULL},
-                                   {2 * matrix, (void **)&a->out, NULL},
+                                   {(1 + num) * matrix, (void **)&a->out, NULL},
                                    {sizeof *a->op, (void **)&a->op, NULL}}};
     return arrays;
 }
 
-/* Allocates the arrays and sets the pointers into the zeroed one, including the pairs' sums. */
-static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+void fmo_gpu_place_sums(fmo_gpu_state *g)
 {
-    fmo_gpu_arrays *const a = &g->arrays;
+    double *sums = g->arrays.sums;
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT && g->functions.sp; c++) {
+        g->pairs[c].sums = sums;
+        sums += (size_t)g->pairs[c].num * (size_t)fmo_pair_products(c, g->functions.sp);
+    }
+}
+
+/* Allocates arrays of a state, whose copies, densities and sums_size are set, and sets the pointers
+ * into the zeroed one. */
+static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_arrays *a, fmo_error *err)
+{
+    fmo_gpu_state *const g = plan->gpu;
     const size_t sets = (size_t)g->functions.sets;
     const size_t inner = (size_t)g->functions.nao * (size_t)g->functions.nao;
     const unsigned copies = a->copies;
@@ -90,16 +101,25 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     if (status != FMO_OK) return status;
     a->zeroed = fmo_gpu_arrays_bytes(&arrays.array[ZEROED], 1); /* including its padding */
     a->exchange = a->coulomb + inner;
-    a->sums = a->exchange + copies * inner;
+    a->sums = a->exchange + (size_t)a->densities * copies * inner;
     a->counters = (fmo_gpu_counters *)(a->sums + copies * a->sums_size);
     a->row_max = (float *)(a->counters + 1);
     a->no_exchange = a->row_max + sets;
-    double *sums = a->sums;
-    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT && g->functions.sp; c++) {
-        g->pairs[c].sums = sums;
-        sums += (size_t)g->pairs[c].num * (size_t)fmo_pair_products(c, g->functions.sp);
-    }
     return FMO_OK;
+}
+
+/* The arrays of builds with K of two densities, with those of classes with d shells. */
+fmo_status fmo_gpu_make_two_arrays(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_state *const g = plan->gpu;
+    fmo_status status = FMO_OK;
+    if (!g->two.arrays.coulomb) {
+        fmo_gpu_arrays arrays = g->arrays; /* copies and sizes */
+        arrays.densities = 2;
+        status = make_arrays(plan, &arrays, err);
+        if (status == FMO_OK) g->two.arrays = arrays;
+    }
+    return status == FMO_OK && g->hermite ? fmo_hermite_make_two(plan, err) : status;
 }
 
 void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g)
@@ -139,6 +159,7 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     plan->gpu = g;
     g->wanted = FMO_TERMS_ALL;
+    g->densities = 1;
     g->density_factor = 1.0;
     const fmo_status status = fmo_gpu_device_open_like(&g->device, &plan->options, plan->in_batch,
                                                        like ? &like->device : NULL, err);
@@ -166,6 +187,7 @@ fmo_status fmo_gpu_state_begin(fmo_fock_plan *plan, const fmo_gpu_schedule *sche
     plan->gpu->deep_share = deep_share(plan->basis);
     plan->gpu->schedule = schedule;
     plan->gpu->arrays.copies = copies;
+    plan->gpu->arrays.densities = 1;
     return fmo_gpu_number_functions(plan, plan->gpu, err);
 }
 
@@ -200,7 +222,8 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_schedule *const schedule = g->schedule;
     fmo_status status = fmo_gpu_make_functions(plan, g, err);
-    if (status == FMO_OK) status = make_arrays(plan, g, err);
+    if (status == FMO_OK) status = make_arrays(plan, &g->arrays, err);
+    if (status == FMO_OK) fmo_gpu_place_sums(g);
     if (status == FMO_OK && fmo_plan_high_l_shell(plan->basis) >= 0)
         status = fmo_hermite_make(plan, err);
     if (status != FMO_OK) return status;
@@ -258,6 +281,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_gpu_set_passes(&g->lists, NULL, 0);
         fmo_gpu_set_passes(&g->between, NULL, 0);
         if (g->pinned.in) (void)cudaFreeHost(g->pinned.in);
+        if (g->two.in) (void)cudaFreeHost(g->two.in);
         if (g->others.counters) (void)cudaFreeHost(g->others.counters);
         if (g->others.summed) (void)cudaEventDestroy(g->others.summed);
         fmo_gpu_forget_graphs(g);
@@ -346,11 +370,12 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
 {
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_arrays *a = &g->arrays;
+    const size_t inner = (size_t)g->functions.nao * (size_t)g->functions.nao;
     const fmo_gpu_matrices m = {a->density,
                                 a->coulomb,
                                 a->exchange,
                                 a->sums_size,
-                                (size_t)g->functions.nao * (size_t)g->functions.nao,
+                                inner,
                                 a->copies,
                                 g->functions.nao,
                                 fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE),
@@ -358,7 +383,9 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
                                 a->op,
                                 &a->counters->fixed_scale,
                                 &a->counters->sink,
-                                &a->counters->issued[eri_class]};
+                                &a->counters->issued[eri_class],
+                                inner,
+                                a->copies * inner};
     return m;
 }
 

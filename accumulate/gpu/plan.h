@@ -39,6 +39,9 @@ typedef struct fmo_gpu_arrays {
     double *coulomb, *exchange, *sums;
     fmo_gpu_counters *counters;
     float *row_max;
+    /* 1; or 2: there are two of density and X^K, three of density_in (J's comes first) and K of the
+     * second density follows in `out` */
+    int densities;
     /* [sets] zeros, read in place of every row of density_max if K is not requested */
     float *no_exchange;
     size_t sums_size; /* doubles in one copy of the sums */
@@ -102,10 +105,27 @@ typedef struct fmo_gpu_others {
     int shared;         /* the running build is distributed over all GPUs */
 } fmo_gpu_others;
 
-/* CUDA graphs from the density to X, one for each combination of FMO_TERMS_... and one for K of the
- * antisymmetric part of a density (fmo_gpu_graph_number); NULL if none was captured. tried: a
- * capture was attempted. */
-enum { FMO_GPU_GRAPH_ANTISYMMETRIC = FMO_TERMS_ALL + 1, FMO_GPU_GRAPHS };
+/* What builds with K of two densities have besides (two.cu); made by the first of them. */
+enum { FMO_GPU_TWO_JOBS = 1 + FMO_PLAN_COMPANIONS_MAX };
+typedef struct fmo_gpu_two {
+    fmo_gpu_arrays arrays;
+    double *in, *out; /* pinned: densities; J, both K, J of a second density; its counters */
+    fmo_gpu_counters *counters;
+    /* Of the last build, if it was one of these and its matrices are on the host: its jobs, whether
+     * J of a second density has counters, and J and K of each job in `out`; NULL: a matrix of
+     * zeros, or none. */
+    int jobs, counted;
+    const double *result[FMO_GPU_TWO_JOBS][2];
+} fmo_gpu_two;
+
+/* CUDA graphs from the density to X, one for each combination of FMO_TERMS_..., one for K of the
+ * antisymmetric part of a density and those of two densities (fmo_gpu_graph_number); NULL if none
+ * was captured. tried: a capture was attempted. */
+enum {
+    FMO_GPU_GRAPH_ANTISYMMETRIC = FMO_TERMS_ALL + 1,
+    FMO_GPU_GRAPH_TWO,
+    FMO_GPU_GRAPHS = FMO_GPU_GRAPH_TWO + 8
+};
 typedef struct fmo_gpu_graphs {
     cudaGraphExec_t graph[FMO_GPU_GRAPHS];
     int tried[FMO_GPU_GRAPHS];
@@ -131,8 +151,10 @@ typedef struct fmo_gpu_state {
     const struct fmo_gpu_schedule *schedule;
     /* cells for J of far pairs (boxes/); NULL: J is computed directly */
     struct fmo_gpu_boxes *boxes;
-    int wanted;                      /* matrices requested of the running build: FMO_TERMS_... */
-    int antisymmetric;               /* it is of the antisymmetric part of its density */
+    int wanted;        /* matrices requested of the running build: FMO_TERMS_... */
+    int antisymmetric; /* bit d: its K is of the antisymmetric part of density d of K */
+    int densities;     /* of K, in one pass: 1 or 2 */
+    fmo_gpu_two two;
     int with_operator;               /* it is K of arrays.op */
     double density_factor;           /* its density is multiplied by this; 1 in most builds */
     fmo_gpu_graphs graphs;           /* graphs for the plan's cutoff */
@@ -150,19 +172,25 @@ typedef struct fmo_gpu_state {
 } fmo_gpu_state;
 
 /* Factors of an element D_pq and of D_qp in the symmetric or antisymmetric part that the running
- * build computes with. */
+ * build computes with; d: number of the density in K, or -1: of J. */
 static inline double fmo_gpu_own_factor(const fmo_gpu_state *g)
 {
     return 0.5 * g->density_factor;
 }
-static inline double fmo_gpu_other_factor(const fmo_gpu_state *g)
+static inline bool fmo_gpu_is_antisymmetric(const fmo_gpu_state *g, int d)
 {
-    return g->antisymmetric ? -0.5 * g->density_factor : 0.5 * g->density_factor;
+    return d >= 0 && (g->antisymmetric >> d & 1);
+}
+static inline double fmo_gpu_other_factor(const fmo_gpu_state *g, int d)
+{
+    return fmo_gpu_is_antisymmetric(g, d) ? -0.5 * g->density_factor : 0.5 * g->density_factor;
 }
 
 /* Index of the running build's graph in fmo_gpu_graphs. */
 static inline int fmo_gpu_graph_number(const fmo_gpu_state *g)
 {
+    if (g->densities > 1)
+        return FMO_GPU_GRAPH_TWO + 2 * g->antisymmetric + (g->wanted & FMO_TERMS_J ? 1 : 0);
     return g->antisymmetric ? FMO_GPU_GRAPH_ANTISYMMETRIC : g->wanted;
 }
 
@@ -171,8 +199,9 @@ static inline fmo_gpu_build fmo_gpu_own_build(fmo_fock_plan *plan)
 {
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    const fmo_gpu_build build = {plan, g->arrays.density_in, g->arrays.out, g->arrays.out + n * n,
-                                 false};
+    const fmo_gpu_build build = {
+        plan,  g->arrays.density_in,      g->arrays.out, g->arrays.out + n * n,
+        false, g->arrays.out + 2 * n * n, false};
     return build;
 }
 /* Returns a group of one build, on the stream of its plan. */
@@ -212,6 +241,11 @@ fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_er
 void fmo_gpu_forget_graphs(fmo_gpu_state *g);
 /* Returns the graphs for the plan's present cutoff. */
 fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan);
+
+/* Allocates `two.arrays` if that has not been done. */
+fmo_status fmo_gpu_make_two_arrays(fmo_fock_plan *plan, fmo_error *err);
+/* Sets where the pairs of the state are summed, from its arrays. */
+void fmo_gpu_place_sums(fmo_gpu_state *g);
 
 /* Allocates pinned memory if there is none yet. This takes 0.5 ms per MB, so plans whose matrices
  * are all in GPU memory do without. */
@@ -359,7 +393,7 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
     const fmo_gpu_adds adds = fmo_gpu_adds_per_quartet(g, eri_class);
     return (int64_t)(counters->screened_in_num[eri_class] - counters->exchange_only[eri_class]) *
                adds.J +
-           (int64_t)counters->exchanges[eri_class] * adds.K;
+           (int64_t)counters->exchanges[eri_class] * adds.K * (g->two.jobs ? 2 : 1);
 }
 
 /* Writes the numbers of quartets and additions of the last build to the profile. */

@@ -53,7 +53,7 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     fmo_gpu_state *const g = plan->gpu;
     const cudaStream_t stream = g->device.stream;
     const fmo_gpu_build own = fmo_gpu_own_build(plan), of_source = fmo_gpu_own_build(source);
-    const fmo_gpu_build build = {plan, own.density, own.coulomb, NULL, false};
+    const fmo_gpu_build build = {plan, own.density, own.coulomb, NULL, false, NULL, false};
     const fmo_gpu_group group = {&build, 1, stream}, from = {&of_source, 1, stream};
     FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
     g->begun = fmo_now();

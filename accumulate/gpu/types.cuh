@@ -298,6 +298,9 @@ typedef struct fmo_gpu_matrices {
     /* for `none`: one word, so that the compiler does not remove the integrals */
     unsigned long long *sink;
     unsigned long long *issued; /* number of atomics issued, added to; may be NULL */
+    /* elements from one density to the next, and from the X^K of one to that of the next, for
+     * kernels of two densities */
+    size_t density_step, exchange_step;
 } fmo_gpu_matrices;
 
 typedef struct fmo_gpu_quartet_args {

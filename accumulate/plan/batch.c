@@ -20,6 +20,7 @@ typedef struct batch {
     fmo_start how;
     size_t *next;           /* [count] the next job of the same plan; count if there is none */
     char *taken;            /* [count] 1: the job has been taken */
+    int one_plan;           /* 1: all jobs have the same plan */
     size_t left;            /* jobs not taken */
     fmo_fock_job **waiting; /* [count] jobs not started yet */
     size_t waiting_num;
@@ -39,15 +40,25 @@ static void note(batch *b, fmo_fock_job *job, const fmo_error *err)
     b->failure = *err;
 }
 
+/* Records the result of a job and of those that were built in one pass with it. */
+static void note_all(batch *b, fmo_fock_job *job, const fmo_error *err)
+{
+    fmo_fock_plan *const plan = job->plan;
+    note(b, job, err);
+    for (int k = 0; k < plan->also_num; k++) note(b, plan->also[k], err);
+    plan->also_num = 0;
+}
+
 /* Waits for the build in progress on a plan and writes its matrices to the caller. */
 static void finish(batch *b, fmo_fock_plan *plan)
 {
     fmo_fock_job *const job = plan->running;
-    const fmo_fock_job *const jobs[] = {job};
+    const fmo_fock_job *jobs[1 + FMO_PLAN_COMPANIONS_MAX] = {job};
     fmo_error err = {FMO_OK, ""};
     plan->running = NULL;
-    if (plan->mode->finish(plan, &err) == FMO_OK) fmo_build_end(jobs, 1);
-    note(b, job, &err);
+    for (int k = 0; k < plan->also_num; k++) jobs[1 + k] = plan->also[k];
+    if (plan->mode->finish(plan, &err) == FMO_OK) fmo_build_end(jobs, 1 + plan->also_num);
+    note_all(b, job, &err);
 }
 
 /* Starts all waiting jobs together; the plans remember their running jobs until finish(). */
@@ -62,7 +73,7 @@ static void start_waiting(batch *b)
         if (status == FMO_OK && !b->how.on_device)
             b->waiting[k]->plan->running = b->waiting[k];
         else
-            note(b, b->waiting[k], &err);
+            note_all(b, b->waiting[k], &err);
     }
     b->waiting_num = 0;
 }
@@ -111,6 +122,41 @@ static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
     return num;
 }
 
+/* Finds jobs, from job k on, that are built in one pass with job k, and marks them as taken; those
+ * with invalid densities fail. *largest: the largest density element so far. */
+static void find_companions(batch *b, size_t k, double *largest)
+{
+    fmo_fock_plan *const plan = b->jobs[k].plan;
+    const fmo_fock_job *jobs[1 + FMO_PLAN_COMPANIONS_MAX] = {&b->jobs[k]};
+    size_t number[FMO_PLAN_COMPANIONS_MAX];
+    double most = *largest;
+    int num = 0, shares = 0;
+    plan->also_num = 0;
+    if (!plan->mode->shares_pass || b->jobs[k].source) return;
+    for (size_t n = b->next[k]; n < b->count && num < FMO_PLAN_COMPANIONS_MAX; n = b->next[n]) {
+        fmo_error err = {FMO_OK, ""};
+        double own = 0.0;
+        jobs[1 + num] = &b->jobs[n];
+        const int fits = b->taken[n] || b->jobs[n].source
+                             ? 0
+                             : plan->mode->shares_pass(jobs, 2 + num, b->one_plan);
+        if (!fits) continue;
+        if (!b->how.on_device && fmo_build_check(&b->jobs[n], &own, &err) != FMO_OK) {
+            mark_taken(b, n);
+            note(b, &b->jobs[n], &err);
+            continue;
+        }
+        most = own > most ? own : most;
+        number[num++] = n;
+        shares = fits;
+    }
+    if (shares > 1) *largest = most;
+    for (int m = 0; m < num && shares > 1; m++) {
+        mark_taken(b, number[m]);
+        plan->also[plan->also_num++] = &b->jobs[number[m]];
+    }
+}
+
 /* Takes job k, with others of its plan: builds them, or puts job k on the waiting list. */
 static void take(batch *b, size_t k)
 {
@@ -123,6 +169,7 @@ static void take(batch *b, size_t k)
     if (owner->running) finish(b, owner);
     if (b->how.on_device) {
         mark_taken(b, k);
+        find_companions(b, k, &largest);
         b->waiting[b->waiting_num++] = &b->jobs[k];
         return;
     }
@@ -136,8 +183,10 @@ static void take(batch *b, size_t k)
         for (int n = 0; n < num; n++) note(b, jobs[n], &err);
         return;
     }
-    if (fmo_build_begin((const fmo_fock_job *const *)jobs, 1, largest, &err) != FMO_OK) {
-        note(b, jobs[0], &err);
+    find_companions(b, k, &largest);
+    for (int n = 0; n < plan->also_num; n++) jobs[num++] = plan->also[n];
+    if (fmo_build_begin((const fmo_fock_job *const *)jobs, num, largest, &err) != FMO_OK) {
+        note_all(b, jobs[0], &err);
         return;
     }
     if (b->waiting_num == WAITING_MAX) start_waiting(b);
@@ -166,6 +215,9 @@ static void leave_plan(batch *b, fmo_fock_plan *plan)
 static void enter(batch *b)
 {
     b->left = b->count;
+    b->one_plan = 1;
+    for (size_t k = 0; k < b->count; k++)
+        if (b->jobs[k].plan != b->jobs[0].plan) b->one_plan = 0;
     for (size_t k = 0; k < b->count; k++) {
         fmo_fock_plan *const plan = b->jobs[k].plan;
         fmo_error err = {FMO_OK, ""};

@@ -205,7 +205,8 @@ void fmo_build_end(const fmo_fock_job *const *jobs, int num)
         if (jobs[0]->coulomb) memcpy(jobs[0]->coulomb, plan->shared.coulomb, bytes);
         if (jobs[0]->exchange) memcpy(jobs[0]->exchange, plan->shared.exchange, bytes);
     } else if (plan->mode->give) {
-        plan->mode->give(plan, jobs[0]->coulomb, jobs[0]->exchange);
+        for (int d = 0; d < num; d++)
+            plan->mode->give(plan, d, jobs[d]->coulomb, jobs[d]->exchange);
     }
     plan->profile.seconds = fmo_now() - plan->begun;
     plan->built = 1;
@@ -251,7 +252,7 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
         status = plan->mode->start(jobs, 1, &how, &own);
         if (status == FMO_OK) status = plan->mode->finish(plan, &own);
         if (status == FMO_OK && ranks)
-            plan->mode->give(plan, wanted & FMO_TERMS_J ? plan->shared.coulomb : NULL,
+            plan->mode->give(plan, 0, wanted & FMO_TERMS_J ? plan->shared.coulomb : NULL,
                              wanted & FMO_TERMS_K ? plan->shared.exchange : NULL);
     }
     if (ranks) status = fmo_ranks_end_build(plan, wanted, status, &own);

@@ -33,6 +33,9 @@ typedef struct fmo_start {
 /* Largest number of densities of one plan that are built together. */
 enum { FMO_PLAN_DENSITIES_MAX = fmo_tuning_plan_densities };
 
+/* Largest number of jobs that a mode with `start` builds in one pass with another one. */
+enum { FMO_PLAN_COMPANIONS_MAX = 3 };
+
 /* Matrices for modes with `build`, in internal order. Matrices of several densities are stored
  * consecutively; block maxima are those over all densities. A job's density is one of them, or if K
  * of a general density is requested two: its symmetric part, then its antisymmetric part. K of
@@ -77,8 +80,13 @@ typedef struct fmo_mode_implementation {
                         fmo_error *err);
     /* Waits for a build that was started with matrices in host memory, and fills the profile. */
     fmo_status (*finish)(fmo_fock_plan *plan, fmo_error *err);
-    /* Copies J and K of the finished build to the caller, in the caller's order. */
-    void (*give)(const fmo_fock_plan *plan, double *coulomb, double *exchange);
+    /* Copies J and K of a job of the finished build, by its number there, to the caller, in the
+     * caller's order. */
+    void (*give)(const fmo_fock_plan *plan, int job, double *coulomb, double *exchange);
+    /* Modes with `start`: whether jobs of a plan, the first of which is started with the others in
+     * plan->also, can be built in one pass: 0: no; 1: yes, but that saves nothing; 2: it saves
+     * time. alone: no other plan has jobs in this call. NULL: they are built one by one. */
+    int (*shares_pass)(const fmo_fock_job *const *jobs, int num, int alone);
     /* After a build with options.measure_...: fills seconds and compute_seconds of the classes. */
     fmo_status (*measure)(fmo_fock_plan *plan, fmo_error *err);
 
@@ -152,6 +160,9 @@ struct fmo_fock_plan {
     size_t round;          /* last round of that call with a job of this plan */
     size_t last_job;       /* last job of this plan found by that call */
     fmo_fock_job *running; /* started but not finished; NULL: none */
+    /* jobs that are built in one pass with the one that is started or running */
+    fmo_fock_job *also[FMO_PLAN_COMPANIONS_MAX];
+    int also_num;
     fmo_fock_profile profile;
     double cutoff; /* of builds: options.cutoff or larger */
 };

@@ -42,8 +42,7 @@ void fmo_gradient_make_tables(fmo_gradient_tables *t)
 {
     memset(t, 0, sizeof *t);
     for (int k = 1; k < FMO_GRADIENT_R_MAX; k++) {
-        const int n[3] = {fmo_gradient_power(k, 0), fmo_gradient_power(k, 1),
-                          fmo_gradient_power(k, 2)};
+        const int n[3] = {fmo_slice_power(k, 0), fmo_slice_power(k, 1), fmo_slice_power(k, 2)};
         const int x = n[0] ? 0 : n[1] ? 1 : 2, is[3] = {x == 0, x == 1, x == 2};
         t->step[k].axis = (unsigned char)x;
         t->step[k].below = (unsigned char)(n[x] - 1);
@@ -55,13 +54,13 @@ void fmo_gradient_make_tables(fmo_gradient_tables *t)
     for (int p = 0; p < FMO_GRADIENT_UP_MAX; p++)
         for (int q = 0; q < FMO_GRADIENT_PAIR_MAX; q++)
             t->sum[p][q] =
-                (unsigned char)fmo_slice_at(fmo_gradient_power(p, 0) + fmo_gradient_power(q, 0),
-                                            fmo_gradient_power(p, 1) + fmo_gradient_power(q, 1),
-                                            fmo_gradient_power(p, 2) + fmo_gradient_power(q, 2));
+                (unsigned char)fmo_slice_at(fmo_slice_power(p, 0) + fmo_slice_power(q, 0),
+                                            fmo_slice_power(p, 1) + fmo_slice_power(q, 1),
+                                            fmo_slice_power(p, 2) + fmo_slice_power(q, 2));
     int num = 0;
     for (int m = 0; m < FMO_GRADIENT_PAIR_MAX; m++) {
-        t->order[m] = (unsigned char)fmo_gradient_order(m);
-        for (int x = 0; x < 3; x++) t->power[m][x] = (unsigned char)fmo_gradient_power(m, x);
+        t->order[m] = (unsigned char)fmo_slice_order(m);
+        for (int x = 0; x < 3; x++) t->power[m][x] = (unsigned char)fmo_slice_power(m, x);
         for (int x = 0; x < 3; x++)
             t->up[m][x] = (unsigned char)fmo_slice_at(
                 t->power[m][0] + (x == 0), t->power[m][1] + (x == 1), t->power[m][2] + (x == 2));

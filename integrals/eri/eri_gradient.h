@@ -103,18 +103,6 @@ typedef struct fmo_gradient_quartet {
 
 /* ---- Hermite integrals ---------------------------------------------------------------------- */
 
-/* Order and powers of Hermite function k as in eri_slice.h, to one order more. */
-FMO_HD int fmo_gradient_order(int k)
-{
-    return fmo_slice_order(k) + (k >= 165);
-}
-FMO_HD int fmo_gradient_power(int k, int axis)
-{
-    const int order = fmo_gradient_order(k), i = k - FMO_HERMITE_COUNT(order - 1);
-    const int rest = fmo_slice_row(i) + (i >= 45), v = i - fmo_slice_flat(rest, 0);
-    return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
-}
-
 /* Computes R_tuv to order L from start and PQ, as fmo_md_derivatives. */
 FMO_HD_ONCE void fmo_gradient_integrals(int L, const double *start, const double *PQ, double *r)
 {
@@ -123,9 +111,9 @@ FMO_HD_ONCE void fmo_gradient_integrals(int L, const double *start, const double
     for (int m = L - 1; m >= 0; m--) {
         FMO_MD_UNROLL
         for (int k = FMO_HERMITE_COUNT(L) - 1; k > 0; k--) {
-            if (fmo_gradient_order(k) > L - m) continue;
-            const int t = fmo_gradient_power(k, 0), u = fmo_gradient_power(k, 1);
-            const int v = fmo_gradient_power(k, 2);
+            if (fmo_slice_order(k) > L - m) continue;
+            const int t = fmo_slice_power(k, 0), u = fmo_slice_power(k, 1);
+            const int v = fmo_slice_power(k, 2);
             const int x = t > 0 ? 0 : u > 0 ? 1 : 2, below = (x == 0 ? t : x == 1 ? u : v) - 1;
             double value = PQ[x] * r[fmo_slice_at(t - (x == 0), u - (x == 1), v - (x == 2))];
             if (below > 0)

@@ -1,13 +1,16 @@
-/* The classes of FMO_ERI_HIGH_L_TABLE in slices, for threads whose registers cannot hold a whole
- * quartet: integrals of one function a of the first shell with all functions of the other three, by
- * the recursions of eri_md.h, with the bra expanded first:
+/* Quartets in slices, for threads whose registers cannot hold a whole one: integrals of one
+ * function a of the first shell with all functions of the other three, by the recursions of
+ * eri_md.h, with the bra expanded first:
  *
  *    h_q = sum_p E^ab_p R_(p+q)     (ab|cd) += sum_q E^cd_q (-1)^q h_q
  *
  * Functions that differ by a cyclic permutation of the axes, x -> y -> z -> x, have the same
  * arithmetic on permuted coordinates, so that one body serves xx, yy and zz, and one xy, yz and xz:
  * slice s is body s / 3 with the axes permuted s % 3 times; axis k of the body is axis (k + turn) %
- * 3 outside. This does not work for f shells, where xyz is permuted into itself. */
+ * 3 outside. The last slice of an f shell is xyz, which is permuted into itself.
+ *
+ * Shells go to FMO_SLICE_ANG_MOM_MAX, which a file that includes this one may define; loops have
+ * limits that depend on it. */
 #ifndef FMO_ERI_SLICE_H
 #define FMO_ERI_SLICE_H
 
@@ -15,28 +18,26 @@
 
 /* Sizes for these pairs: powers and Hermite orders of a product along an axis, and terms
  * of its expansion. */
+#ifndef FMO_SLICE_ANG_MOM_MAX
+#define FMO_SLICE_ANG_MOM_MAX FMO_UNROLLED_ANG_MOM_MAX
+#endif
 enum {
-    FMO_SLICE_POWERS = FMO_UNROLLED_ANG_MOM_MAX + 1,
-    FMO_SLICE_ORDERS = FMO_PAIR_UNROLLED_ORDER_MAX + 1,
-    FMO_SLICE_TERMS_MAX = FMO_MD_TERMS_OF(FMO_PAIR_UNROLLED_ORDER_MAX)
+    FMO_SLICE_ORDER_MAX = 2 * FMO_SLICE_ANG_MOM_MAX,
+    FMO_SLICE_POWERS = FMO_SLICE_ANG_MOM_MAX + 1,
+    FMO_SLICE_ORDERS = FMO_SLICE_ORDER_MAX + 1
 };
+FMO_STATIC_ASSERT(FMO_SLICE_ANG_MOM_MAX <= 3, "eri_slice.h: bodies are those of p, d and f shells")
 
 /* Number of bodies of a first shell; it has a slice for each of its functions. */
 FMO_TABLE_FUNCTION int fmo_slice_bodies(int la)
 {
     return (fmo_shell_functions(la) + 2) / 3;
 }
-/* The function of a body, on the body's axes: x; xx, xy. */
+/* The function of a body, on the body's axes: x; xx, xy; xxx, xxy, xxz, xyz. */
 FMO_TABLE_FUNCTION int fmo_slice_function(int body)
 {
-    return body;
+    return body < 3 ? body : body + 1;
 }
-FMO_STATIC_ASSERT(FMO_UNROLLED_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and d shells")
-#define ROW(L, letter, l, cartesian, spherical)                                           \
-    FMO_STATIC_ASSERT((l) == 0 || (l) > FMO_UNROLLED_ANG_MOM_MAX || (cartesian) % 3 == 0, \
-                      "eri_slice.h: slices in threes")
-FMO_SHELL_TABLE(ROW)
-#undef ROW
 
 /* Index of (t, u) in a triangle ordered by t + u, and the row, t + u, of an index. */
 FMO_HD int fmo_slice_flat(int t, int u)
@@ -46,7 +47,7 @@ FMO_HD int fmo_slice_flat(int t, int u)
 FMO_HD int fmo_slice_row(int k)
 {
     return (k >= 1) + (k >= 3) + (k >= 6) + (k >= 10) + (k >= 15) + (k >= 21) + (k >= 28) +
-           (k >= 36);
+           (k >= 36) + (k >= 45) + (k >= 55);
 }
 
 /* Number, on the outside axes, of function c on the body's axes. */
@@ -57,8 +58,8 @@ FMO_HD int fmo_slice_outside(int l, int turn, int c)
 }
 
 /* Hermite functions and R_tuv are stored by order, those of one order as Cartesian functions
- * (fmo_shell_power): the index of (t, u, v), and the inverse without a loop, so that loops have
- * constant limits and can be unrolled. */
+ * (fmo_shell_power): the index of (t, u, v), and the inverse without a loop, so that
+ * loops have limits that depend on the class alone and can be unrolled. */
 FMO_HD int fmo_slice_at(int t, int u, int v)
 {
     return FMO_HERMITE_COUNT(t + u + v - 1) + fmo_slice_flat(u, v);
@@ -66,7 +67,7 @@ FMO_HD int fmo_slice_at(int t, int u, int v)
 FMO_HD int fmo_slice_order(int k)
 {
     return (k >= 1) + (k >= 4) + (k >= 10) + (k >= 20) + (k >= 35) + (k >= 56) + (k >= 84) +
-           (k >= 120);
+           (k >= 120) + (k >= 165) + (k >= 220);
 }
 FMO_HD int fmo_slice_power(int k, int axis)
 {
@@ -75,12 +76,14 @@ FMO_HD int fmo_slice_power(int k, int axis)
     const int v = i - fmo_slice_flat(rest, 0);
     return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
 }
-FMO_STATIC_ASSERT(FMO_ERI_UNROLLED_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
+enum { FMO_SLICE_ORDER_LIMIT = 10 }; /* up to which the three functions above count */
+FMO_STATIC_ASSERT((int)FMO_ERI_UNROLLED_ORDER_MAX < (int)FMO_SLICE_ORDER_LIMIT,
+                  "eri_slice.h: orders, and those of gradients")
 
 /* Computes R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
-    fmo_real start[FMO_ERI_UNROLLED_ORDER_MAX + 1];
+    fmo_real start[FMO_SLICE_ORDER_LIMIT + 1];
     fmo_md_start(L, z, start);
     r[0] = start[L];
     FMO_MD_UNROLL
@@ -101,17 +104,17 @@ FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
     }
 }
 
-/* fmo_hermite_expand with loops of constant length. */
+/* fmo_hermite_expand with loops whose lengths depend on the class alone. */
 FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,
                              fmo_real E[FMO_SLICE_POWERS][FMO_SLICE_POWERS][FMO_SLICE_ORDERS])
 {
     FMO_MD_UNROLL
-    for (int i = 0; i < FMO_SLICE_POWERS; i++) {
+    for (int i = 0; i <= la; i++) {
         FMO_MD_UNROLL
-        for (int j = 0; j < FMO_SLICE_POWERS; j++) {
+        for (int j = 0; j <= lb; j++) {
             FMO_MD_UNROLL
-            for (int t = 0; t < FMO_SLICE_ORDERS; t++) {
-                if (i > la || j > lb || t > i + j) continue;
+            for (int t = 0; t <= la + lb; t++) {
+                if (t > i + j) continue;
                 fmo_real value = fmo_set(i + j == 0 ? 1.0 : 0.0);
                 const int a = j > 0 ? i : i - 1, b = j > 0 ? j - 1 : 0;
                 if (i + j > 0 && t > 0) value += half * E[a][b][t - 1];
@@ -139,7 +142,7 @@ FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real
         const int az = fmo_md_power(la, a, 2), bz = fmo_md_power(lb, b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_SLICE_TERMS_MAX; k++) {
+        for (int k = 0; k < FMO_MD_TERMS_OF(la + lb); k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, v = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
@@ -164,7 +167,7 @@ FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_re
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
         fmo_real sum = fmo_set(0.0);
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_SLICE_TERMS_MAX; k++) {
+        for (int k = 0; k < FMO_MD_TERMS_OF(la + lb); k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, v = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
@@ -181,17 +184,16 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
                           const fmo_real *h, fmo_real *v, int stride)
 {
     FMO_MD_UNROLL
-    for (int z = 0; z < FMO_SLICE_POWERS * FMO_SLICE_POWERS; z++) {
-        const int cz = z / FMO_SLICE_POWERS, dz = z % FMO_SLICE_POWERS;
-        fmo_real flat[FMO_CARTESIAN(FMO_PAIR_UNROLLED_ORDER_MAX)];
-        if (cz > lc || dz > ld) continue;
+    for (int z = 0; z < (lc + 1) * (ld + 1); z++) {
+        const int cz = z / (ld + 1), dz = z % (ld + 1);
+        fmo_real flat[FMO_CARTESIAN(FMO_SLICE_ORDER_MAX)];
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_CARTESIAN(FMO_PAIR_UNROLLED_ORDER_MAX); k++) {
+        for (int k = 0; k < FMO_CARTESIAN(lc + ld); k++) {
             const int tu = fmo_slice_row(k), u = k - fmo_slice_flat(tu, 0), t = tu - u;
             if (tu > lc + ld - cz - dz) continue;
             fmo_real sum = fmo_set(0.0);
             FMO_MD_UNROLL
-            for (int w = 0; w < FMO_SLICE_ORDERS; w++) {
+            for (int w = 0; w <= lc + ld; w++) {
                 if (w > cz + dz) continue;
                 const fmo_real term = F[2][cz][dz][w] * h[fmo_slice_at(t, u, w)];
                 sum += (tu + w) % 2 ? -term : term;
@@ -199,20 +201,20 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
             flat[k] = sum;
         }
         FMO_MD_UNROLL
-        for (int y = 0; y < FMO_SLICE_POWERS * FMO_SLICE_POWERS; y++) {
-            const int cy = y / FMO_SLICE_POWERS, dy = y % FMO_SLICE_POWERS;
+        for (int y = 0; y < (lc + 1) * (ld + 1); y++) {
+            const int cy = y / (ld + 1), dy = y % (ld + 1);
             const int cx = lc - cz - cy, dx = ld - dz - dy;
             if (cx < 0 || dx < 0) continue;
             const int c = fmo_slice_flat(cy, cz), d = fmo_slice_flat(dy, dz);
             const int at = (c * FMO_CARTESIAN(ld) + d) * stride;
             fmo_real sum = v[at];
             FMO_MD_UNROLL
-            for (int t = 0; t < FMO_SLICE_ORDERS; t++) {
+            for (int t = 0; t <= lc + ld; t++) {
                 if (t > cx + dx) continue;
                 fmo_real line = fmo_set(0.0);
                 FMO_MD_UNROLL
-                for (int u = 0; u < FMO_SLICE_ORDERS; u++)
-                    if (u <= cy + dy && t + u < FMO_SLICE_ORDERS)
+                for (int u = 0; u <= lc + ld; u++)
+                    if (u <= cy + dy && t + u <= lc + ld)
                         line += F[1][cy][dy][u] * flat[fmo_slice_flat(t, u)];
                 sum += F[0][cx][dx][t] * line;
             }
@@ -241,11 +243,11 @@ FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int 
         const int bx = fmo_md_power(lb, first + b, 0), by = fmo_md_power(lb, first + b, 1);
         const int bz = fmo_md_power(lb, first + b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
-        fmo_real h[FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX)];
+        fmo_real h[FMO_HERMITE_COUNT(FMO_SLICE_ORDER_MAX)];
         FMO_MD_UNROLL
         for (int q = 0; q < FMO_HERMITE_COUNT(K); q++) h[q] = fmo_set(0.0);
         FMO_MD_UNROLL
-        for (int k = 0; k < FMO_SLICE_TERMS_MAX; k++) {
+        for (int k = 0; k < FMO_MD_TERMS_OF(la + lb); k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, w = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][w]);

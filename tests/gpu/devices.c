@@ -268,7 +268,7 @@ static void check_refusals(const fmo_basis *basis)
 int main(void)
 {
     static const int one_gpu[3] = {0, 0, 0};
-    static test_system small, large, d, other;
+    static test_system small, large, d, f, other;
     int every[FMO_DEVICES_MAX], code = 0;
     if (!system_has_gpu(&code)) return code;
     const int few = getenv("FMO_TEST_SMALL") != NULL, gpus = fmo_gpu_num();
@@ -277,6 +277,9 @@ int main(void)
     system_shuffle_functions(&small, &seed);
     system_random(&large, few ? 8 : 24, few ? 10 : 40, few ? 8 : 30, 4, 16.0, &seed);
     system_random_d(&d, 0, 4, shells, 3, 6.0, &seed);
+    system_random_d(&f, 0, 2, shells, 2, 6.0, &seed);
+    system_add_shell(&f, 3, 2, &seed);
+    system_add_shell(&f, 3, 1, &seed);
     system_random(&other, 3, 4, 5, 3, 5.0, &seed);
     for (int num = 2; num <= 3; num++) {
         check_system(&small, one_gpu, num, 1.0);
@@ -287,7 +290,9 @@ int main(void)
     }
     check_system(&small, one_gpu, 2, 30.0); /* pairs are made again */
     check_split(&small, one_gpu, 2, 30.0);
+    check_system(&f, one_gpu, 2, 1.0);
     check_source(&d, &other, one_gpu, 2);
+    check_source(&f, &other, one_gpu, 2);
     check_source(&other, &d, one_gpu, 2);
     check_batch(one_gpu, 2);
     if (gpus > 1) {
@@ -296,6 +301,7 @@ int main(void)
         check_system(&small, every, num, 1.0);
         check_system(&large, every, num, 1.0);
         check_system(&d, every, num, 1.0);
+        check_system(&f, every, num, 1.0);
         check_system(&small, every, num, 30.0);
         check_split(&small, every, num, 1.0);
         check_split(&large, every, num, 1.0);

@@ -1,7 +1,8 @@
-/* The McMurchie-Davidson recursion of classes with d shells (eri_md.h), applied to s and p shells
- * as well, where it can be compared with other code: quartets, bounds of primitive pairs, counts of
- * terms. */
+/* The McMurchie-Davidson recursion of classes with d shells (eri_md.h) and, in slices, with f
+ * shells (eri_slice.h), applied to s and p shells as well, where it can be compared with other
+ * code: quartets, bounds of primitive pairs, counts of terms. */
 #include "integrals/eri/eri.h"
+#define FMO_SLICE_ANG_MOM_MAX FMO_SHELL_F
 #include "integrals/eri/eri_slice.h"
 #include "integrals/pairs/prim_bound.h"
 
@@ -190,6 +191,56 @@ static void check_slices(void)
     }
 }
 
+/* The slices of a class with f shells, one function of the first shell each, agree with the whole.
+ * The last one is xyz, which is permuted into itself. */
+static void check_f_slices(fmo_eri_class e, const int *l, int set)
+{
+    const int order = l[0] + l[1] + l[2] + l[3], last = FMO_CARTESIAN(l[0]) - 1;
+    const int NB = FMO_CARTESIAN(l[1]), NC = FMO_CARTESIAN(l[2]), ND = FMO_CARTESIAN(l[3]);
+    const int slice_size = NB * NC * ND, size = (last + 1) * slice_size;
+    static double want[FMO_ERI_INTEGRALS_MAX], got[FMO_ERI_INTEGRALS_MAX];
+    static double r[FMO_HERMITE_COUNT(FMO_SLICE_ORDER_LIMIT)];
+    double bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3], largest = 0.0;
+    const double origin[3] = {0.0, 0.0, 0.0};
+    if (order > FMO_SLICE_ORDER_LIMIT) return;
+    random_pairs(bra, ket, AB, CD, AC);
+    const fmo_prim_quartet z = quartet_of(order, bra, ket, AB, CD, AC);
+    const fmo_pair_view bra_view = {1, bra, AB, AC}, ket_view = {1, ket, CD, origin};
+    fmo_eri_quartet(e, &bra_view, &ket_view, want);
+    for (int k = 0; k < size; k++) largest = fmax(largest, fabs(want[k]));
+    for (int slice = 0; slice <= last; slice++) {
+        const int turn = slice % 3, a = fmo_slice_function(slice / 3);
+        const fmo_prim_quartet t = turned(&z, turn);
+        memset(got, 0, (size_t)slice_size * sizeof *got);
+        fmo_slice_coulomb(order, &t, r);
+        fmo_slice_add(l[0], l[1], l[2], l[3], a, 0, NB, &t, r, got, 1);
+        for (int k = 0; k < slice_size; k++) {
+            const int b = fmo_slice_outside(l[1], turn, k / (NC * ND));
+            const int c = fmo_slice_outside(l[2], turn, k / ND % NC);
+            const int d = fmo_slice_outside(l[3], turn, k % ND);
+            const int at = ((fmo_slice_outside(l[0], turn, a) * NB + b) * NC + c) * ND + d;
+            seen[at]++;
+            CHECK(fabs(got[k] - want[at]) <= 1e-12 * largest,
+                  "class %d set %d slice %d, %d: %.17g, whole %.17g", (int)e, set, slice, k, got[k],
+                  want[at]);
+        }
+    }
+    for (int k = 0; k < size; k++, seen[k - 1] = 0)
+        CHECK(seen[k] == 1, "class %d: integral %d is in %d slices", (int)e, k, seen[k]);
+}
+
+static void check_all_f_slices(void)
+{
+#define ROW(e, name, ...) {e, {__VA_ARGS__}},
+    static const struct {
+        fmo_eri_class e;
+        int l[6]; /* four angular momenta, and the classes of pairs */
+    } classes[] = {FMO_ERI_ANY_TABLE(ROW)};
+#undef ROW
+    for (size_t k = 0; k < sizeof classes / sizeof *classes; k++)
+        for (int set = 0; set < 3; set++) check_f_slices(classes[k].e, classes[k].l, set);
+}
+
 /* The preprocessor's numbers of terms and places. */
 static void check_counts(void)
 {
@@ -227,6 +278,7 @@ int main(void)
 {
     check_counts();
     check_slices();
+    check_all_f_slices();
     check_classes();
     check_bounds();
     return check_summary();

@@ -65,6 +65,7 @@ static inline bool batch_begin(batch_case *b, fmo_mode mode, fmo_scatter scatter
         const int shells[3] = {size[p].shells[0], size[p].shells[1],
                                batch_takes_d(mode, scatter) ? size[p].shells[2] : 0};
         system_random_d(&s, 1, size[p].atoms, shells, size[p].depth, 5.0, seed);
+        for (int f = 0; f < shells[2]; f++) system_add_shell(&s, 3, 1 + f, seed);
         system_shuffle_functions(&s, seed);
         b->basis[p] = system_basis(&s);
         b->nao[p] = s.aos;
@@ -196,7 +197,7 @@ static inline size_t lockstep_size(const batch_lockstep *c, size_t k)
 }
 
 /* One of the molecules is left out, and named, if there is one too many: `count` are good. Some
- * have d shells, Cartesian or spherical, where the strategy takes them. */
+ * have d and f shells, Cartesian or spherical, where the strategy takes them. */
 static inline bool lockstep_begin(batch_lockstep *c, size_t count, const fmo_fock_options *options,
                                   unsigned long long *seed)
 {
@@ -224,6 +225,7 @@ static inline bool lockstep_begin(batch_lockstep *c, size_t count, const fmo_foc
             k % (batch_takes_d(options->mode, options->scatter) ? KINDS : WITHOUT_D);
         system_random_d(&s, k / KINDS % 2 == 0, kinds[kind].atoms, kinds[kind].shells,
                         kinds[kind].depth, kinds[kind].box, seed);
+        for (int f = 0; f < kinds[kind].shells[2] / 2; f++) system_add_shell(&s, 3, 1 + f, seed);
         c->basis[k] = system_basis(&s);
         c->nao[k] = s.aos;
         c->density[k] = random_density(s.aos, 1.0, seed);

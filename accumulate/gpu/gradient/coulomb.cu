@@ -59,10 +59,9 @@ __global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ co
                 const double d = a.ket.density[k * to + ket];
                 FMO_UNROLL
                 for (int b = 0; b < bras; b++)
-                    V[b] +=
-                        d * r[fmo_slice_at(fmo_gradient_power(k, 0) + fmo_gradient_power(b, 0),
-                                           fmo_gradient_power(k, 1) + fmo_gradient_power(b, 1),
-                                           fmo_gradient_power(k, 2) + fmo_gradient_power(b, 2))];
+                    V[b] += d * r[fmo_slice_at(fmo_slice_power(k, 0) + fmo_slice_power(b, 0),
+                                               fmo_slice_power(k, 1) + fmo_slice_power(b, 1),
+                                               fmo_slice_power(k, 2) + fmo_slice_power(b, 2))];
             }
         }
     }

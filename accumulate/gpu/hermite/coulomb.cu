@@ -109,8 +109,8 @@ __host__ __device__ constexpr int any_bytes(int order)
            FMO_HERMITE_COUNT(order) * (int)sizeof(int);
 }
 
-/* coulomb for orders of more than FMO_PAIR_UNROLLED_ORDER_MAX, that of pairs of d shells: a warp
- * takes one ket at a time, and its lanes the Hermite functions of the bra. */
+/* coulomb for the highest orders: a warp takes one ket at a time, and its lanes the Hermite
+ * functions of the bra. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     coulomb_any(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
@@ -190,7 +190,15 @@ constexpr bool is_low_l(int pair_class)
 /* Whether coulomb_any computes classes of these orders. */
 constexpr bool is_any(int bra_order, int ket_order)
 {
-    return bra_order > FMO_PAIR_UNROLLED_ORDER_MAX || ket_order > FMO_PAIR_UNROLLED_ORDER_MAX;
+    return bra_order + ket_order > FMO_SLICE_ORDER_LIMIT;
+}
+/* The kernel for a single build; pairs with f shells have the one for several alone. */
+template <int NB, int NK> constexpr auto coulomb_one(void) -> decltype(coulomb_kernels::one)
+{
+    if constexpr (NB > FMO_PAIR_UNROLLED_ORDER_MAX || NK > FMO_PAIR_UNROLLED_ORDER_MAX)
+        return NULL;
+    else
+        return coulomb<NB, NK, 1>;
 }
 template <int BRA, int KET> constexpr coulomb_kernels kernels_of(void)
 {
@@ -200,7 +208,7 @@ template <int BRA, int KET> constexpr coulomb_kernels kernels_of(void)
     else if constexpr (is_any(NB, NK))
         return {coulomb_any<1>, coulomb_any<fmo_gpu_many_max<coulomb_args>>};
     else
-        return {coulomb<NB, NK, 1>, coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>>};
+        return {coulomb_one<NB, NK>(), coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>>};
 }
 template <int BRA> coulomb_kernels kernels_of_bra(int ket)
 {
@@ -266,7 +274,7 @@ cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermit
     const fmo_gpu_range range("J of d shells");
     for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
         const coulomb_kernels kernels = kernels_of_pair(bra, ket);
-        if (!kernels.one) continue;
+        if (!kernels.many) continue;
         const int orders[] = {fmo_pair_order(bra), fmo_pair_order(ket)};
         const int shared = is_any(orders[0], orders[1]) ? any_bytes(orders[0] + orders[1]) : 0;
         if (shared && any_points(group, from, bra, ket))

@@ -46,6 +46,7 @@ typedef struct maxima_args {
     const int2 *shell;
     float *block_max, *row_max;
     int nao, shells;
+    bool more; /* block_max is that of an earlier density, and becomes that of both */
 } maxima_args;
 
 /* Computes the largest |D| of each block of two shells, and of each row of blocks; one thread for
@@ -65,7 +66,8 @@ __global__ void __launch_bounds__(THREADS)
                 largest = fmaxf(
                     largest,
                     __double2float_ru(fabs(a.density[(size_t)(row.x + x) * a.nao + column.x + y])));
-        a.block_max[(size_t)s * a.shells + t] = largest;
+        float *const block = &a.block_max[(size_t)s * a.shells + t];
+        *block = a.more ? fmaxf(*block, largest) : largest;
     }
     for (int offset = 16; offset; offset /= 2)
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
@@ -258,36 +260,59 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
     return cudaSuccess;
 }
 
-} // namespace
-
-/* The three steps in order: transformation, maxima, Hermite densities. */
-cudaError_t fmo_hermite_order_density(const fmo_gpu_group *group)
+/* Transforms density number `from` of the builds' densities to number `to` of the transformed ones,
+ * and computes its maxima; d: as in fmo_gpu_other_factor. */
+cudaError_t order_one(const fmo_gpu_group *group, int from, int to, int d)
 {
-    const fmo_gpu_range range("density of d shells");
-    FMO_GPU_TRY(fmo_gpu_zero(group, [](const fmo_gpu_state *g) {
-        return fmo_gpu_zeroed{g->hermite->coulomb, g->hermite->zeroed};
-    }));
     FMO_GPU_TRY(fmo_gpu_launch_group<density_args>(
         group, order_density<1>, order_density<fmo_gpu_many_max<density_args>>, THREADS, 0,
-        [](const fmo_gpu_build *build, density_args *a) {
+        [=](const fmo_gpu_build *build, density_args *a) {
             const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-            *a = {build->density,
-                  h->density,
+            *a = {build->density + (size_t)from * h->caller_nao * h->caller_nao,
+                  h->density + (size_t)to * h->nao * h->nao,
                   h->in_begin,
                   h->in_from,
                   h->in_factor,
                   h->nao,
                   h->caller_nao,
                   fmo_gpu_own_factor(build->plan->gpu),
-                  fmo_gpu_other_factor(build->plan->gpu)};
+                  fmo_gpu_other_factor(build->plan->gpu, d)};
             return dim3(blocks_for(h->nao), (unsigned)h->nao);
         }));
-    FMO_GPU_TRY(fmo_gpu_launch_group<maxima_args>(
+    return fmo_gpu_launch_group<maxima_args>(
         group, block_maxima<1>, block_maxima<fmo_gpu_many_max<maxima_args>>, THREADS, 0,
-        [](const fmo_gpu_build *build, maxima_args *a) {
+        [=](const fmo_gpu_build *build, maxima_args *a) {
             const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-            *a = {h->density, h->shell, h->block_max, h->row_max, h->nao, h->shells};
+            *a = {h->density + (size_t)to * h->nao * h->nao,
+                  h->shell,
+                  h->block_max,
+                  h->row_max,
+                  h->nao,
+                  h->shells,
+                  to > 0};
             return dim3(blocks_for(h->shells), (unsigned)h->shells);
-        }));
-    return order_all_points(group);
+        });
+}
+
+} // namespace
+
+/* The three steps in order: transformation, maxima, Hermite densities. Of three densities (two.cu),
+ * J's only passes through. */
+cudaError_t fmo_hermite_order_density(const fmo_gpu_group *group)
+{
+    const fmo_gpu_range range("density of d shells");
+    const fmo_gpu_state *const g = group->build->plan->gpu;
+    FMO_GPU_TRY(fmo_gpu_zero(group, [](const fmo_gpu_state *g) {
+        return fmo_gpu_zeroed{g->hermite->coulomb, g->hermite->zeroed};
+    }));
+    if (g->densities == 1) {
+        FMO_GPU_TRY(order_one(group, 0, 0, 0));
+        return order_all_points(group);
+    }
+    if (g->wanted & FMO_TERMS_J) {
+        FMO_GPU_TRY(order_one(group, 0, 0, -1));
+        FMO_GPU_TRY(order_all_points(group));
+    }
+    FMO_GPU_TRY(order_one(group, 1, 0, 0));
+    return order_one(group, 2, 1, 1);
 }

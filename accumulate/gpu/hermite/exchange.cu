@@ -7,6 +7,8 @@
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
+#define FMO_SLICE_ANG_MOM_MAX \
+    (FMO_PART > FMO_HERMITE_MATRIX_PART ? (int)FMO_SHELL_F : (int)FMO_UNROLLED_ANG_MOM_MAX)
 #include "accumulate/gpu/hermite/matrix.cuh"
 #include "integrals/eri/eri_slice.h"
 
@@ -25,26 +27,35 @@ FMO_GPU_D_VARIANT_TABLE(VARIANT_TYPE)
 typedef CAT(variant_, FMO_VARIANT, , ) variant;
 typedef variant::type strategy;
 
-/* The classes as types. */
-#define CLASS(e, name, li, lj, lk, ll, bra, ket)                                 \
-    struct fmo_hermite_class_##name {                                            \
-        static constexpr int id = e, LA = li, LB = lj, LC = lk, LD = ll;         \
-        static constexpr int N0 = FMO_CARTESIAN(li), N1 = FMO_CARTESIAN(lj),     \
-                             N2 = FMO_CARTESIAN(lk), N3 = FMO_CARTESIAN(ll);     \
-        static constexpr fmo_hermite_form form = fmo_hermite_form_of(e);         \
-        static constexpr int order = li + lj + lk + ll, rows = form.rows;        \
-        static constexpr int slice = N1 * N2 * N3, size = rows * slice;          \
-        static constexpr int passes = fmo_hermite_passes(e);                     \
-        static constexpr int threads = fmo_hermite_threads(e);                   \
-        static constexpr int stride = form.shared ? threads : 1; /* integrals */ \
-    };
-FMO_ERI_HIGH_L_TABLE(CLASS)
-#undef CLASS
-
-template <int E> struct fmo_hermite_matrix_class {
-    static constexpr int id = E;
+/* The classes as types. A group of passes has the same functions of the body, for up to three
+ * turns; those of an f shell end with the single function xyz. */
+template <int E> struct fmo_hermite_class {
+    static constexpr int id = E, bra = fmo_eri_class_bra(E), ket = fmo_eri_class_ket(E);
+    static constexpr int LA = fmo_pair_ang_mom(bra, 0), LB = fmo_pair_ang_mom(bra, 1);
+    static constexpr int LC = fmo_pair_ang_mom(ket, 0), LD = fmo_pair_ang_mom(ket, 1);
+    static constexpr int N0 = FMO_CARTESIAN(LA), N1 = FMO_CARTESIAN(LB), N2 = FMO_CARTESIAN(LC),
+                         N3 = FMO_CARTESIAN(LD);
     static constexpr fmo_hermite_form form = fmo_hermite_form_of(E);
+    static constexpr int order = LA + LB + LC + LD, slice = N1 * N2 * N3, size = form.rows * slice;
+    static constexpr int passes = fmo_hermite_passes(E), groups = (passes + 2) / 3;
+    static constexpr int threads = fmo_hermite_threads(E);
+    static constexpr int stride = form.shared ? threads : 1; /* integrals */
+    static __host__ __device__ constexpr bool single(int group)
+    {
+        return passes > 1 && passes % 3 == 1 && group == groups - 1;
+    }
+    static __host__ __device__ constexpr int first(int group)
+    {
+        return single(group) ? fmo_slice_function(fmo_slice_bodies(LA) - 1) : group * form.rows;
+    }
+    static __host__ __device__ constexpr int rows(int group)
+    {
+        return single(group) ? 1 : form.rows;
+    }
 };
+
+/* Whether one kernel of a class serves a build, several, and an operator. */
+template <class C> constexpr bool for_all = C::LA > FMO_UNROLLED_ANG_MOM_MAX;
 
 namespace {
 
@@ -134,10 +145,10 @@ template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
     }
 }
 
-/* Computes v[rows][N1][N2][N3], with stride C::stride, over a.matrices.op if OPERATOR: the
- * integrals of one quartet and C::rows functions of the first shell, from number FIRST on, on
- * turned axes. Returns the number of primitive quartets. */
-template <class C, int FIRST, bool OPERATOR>
+/* Computes v[ROWS][N1][N2][N3], with stride C::stride, over a.matrices.op if OPERATOR: the
+ * integrals of one quartet and ROWS functions of the first shell, from number FIRST on, on turned
+ * axes. Returns the number of primitive quartets. */
+template <class C, int FIRST, int ROWS, bool OPERATOR>
 __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a, int2 quartet,
                                               int turn, double *v)
 {
@@ -160,7 +171,7 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
         turn_axes<C>(turn, CD);
     }
     FMO_UNROLL
-    for (int k = 0; k < C::size; k++) v[k * C::stride] = 0.0;
+    for (int k = 0; k < ROWS * C::slice; k++) v[k * C::stride] = 0.0;
 #pragma unroll 1
     for (int m = 0; m < bras.y; m++) {
         float bound, other;
@@ -171,15 +182,16 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
             if (bound * other < cutoff) break;
             double r[FMO_HERMITE_COUNT(C::order)];
             fmo_prim_quartet z =
-                OPERATOR ? fmo_prim_quartet_make_of(a.matrices.op, a.boys, C::order, &p, &q, AC)
-                         : fmo_prim_quartet_make(a.boys, C::order, &p, &q, AC);
+                OPERATOR && (C::LA <= FMO_UNROLLED_ANG_MOM_MAX || a.matrices.op)
+                    ? fmo_prim_quartet_make_of(a.matrices.op, a.boys, C::order, &p, &q, AC)
+                    : fmo_prim_quartet_make(a.boys, C::order, &p, &q, AC);
             FMO_UNROLL
             for (int x = 0; x < 3; x++) {
                 z.AB[x] = AB[x];
                 z.CD[x] = CD[x];
             }
             fmo_slice_coulomb(C::order, &z, r);
-            count_to<C::rows>([&](auto row) {
+            count_to<ROWS>([&](auto row) {
                 constexpr int i = decltype(row)::value;
                 forget<C>(&z);
                 fmo_slice_add(C::LA, C::LB, C::LC, C::LD, FIRST + i, 0, C::N1, &z, r,
@@ -192,6 +204,16 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
 }
 
 /* ---- digestion ------------------------------------------------------------------------------ */
+
+/* Density d of a build, and its X^K. */
+struct matrices_of {
+    const double *density;
+    double *exchange;
+    __device__ __forceinline__ matrices_of(const fmo_gpu_matrices &m, int d)
+        : density(m.density + d * m.density_step), exchange(m.exchange + d * m.exchange_step)
+    {
+    }
+};
 
 /* A lane's quartet: its position in the matrices, and the lanes that add together. */
 typedef struct place {
@@ -234,6 +256,17 @@ __device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_
                                                           stride, rows, m.exchange_least);
 }
 
+/* Rows added at once: a divisor of their number, with up to as many values as `segmented` sums by
+ * shuffles; of turned rows, which are not equally spaced, at most two. */
+template <int ROWS, int VALUES, bool TURNED> __host__ __device__ constexpr int rows_at_once(void)
+{
+    int most = FMO_RUN_SHUFFLED_MAX / VALUES;
+    if (most > ROWS) most = ROWS;
+    if (TURNED && most > 2) most = 2;
+    while (most > 1 && ROWS % most) most--;
+    return most > 1 ? most : 1;
+}
+
 /* Loads D[N] from a row of the density, in the body's order. */
 template <int L> __device__ __forceinline__ void load_row(const double *from, int turn, double *D)
 {
@@ -241,31 +274,29 @@ template <int L> __device__ __forceinline__ void load_row(const double *from, in
     for (int c = 0; c < FMO_CARTESIAN(L); c++) D[c] = __ldg(from + outside<L>(turn, c));
 }
 
-/* Digests the integrals of C::rows functions of the first shell, from number FIRST on, on turned
+/* Digests the integrals of ROWS functions of the first shell, from number FIRST on, on turned
  * axes: the four terms of K (digest.h). Rows of the first shell are added to the matrix; those of
  * the second, jk[N1][N2] and jl[N1][N3] in the body's order, are summed over all passes by the
  * caller. */
-template <class C, int FIRST>
+template <class C, int FIRST, int ROWS>
 __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gpu_matrices &m,
-                                           const place &at, int turn, const double *v, double *jk,
-                                           double *jl)
+                                           const matrices_of &own, const place &at, int turn,
+                                           const double *v, double *jk, double *jl)
 {
-    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, rows = C::rows;
-    /* rows added at once: up to as many values as `segmented` sums by shuffles */
-    constexpr int few = FMO_RUN_SHUFFLED_MAX / N2, at_once = few < 1 ? 1 : few < rows ? few : rows;
-    static_assert(rows % at_once == 0 && (at_once <= 2 || rows == C::N0), "exchange.cu: rows");
+    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, rows = ROWS;
+    constexpr int at_once = rows_at_once<rows, N2, (rows < C::N0)>();
     double ik[rows * N2] = {}, il[rows * N3] = {}, D_ik[rows * N2], D_il[rows * N3];
     const size_t nao = (size_t)m.nao;
     unsigned issued = 0;
     FMO_UNROLL
     for (int i = 0; i < rows; i++) {
-        const double *const D = m.density + (at.i + outside<C::LA>(turn, FIRST + i)) * nao;
+        const double *const D = own.density + (at.i + outside<C::LA>(turn, FIRST + i)) * nao;
         load_row<C::LC>(D + at.k, turn, D_ik + i * N2);
         load_row<C::LD>(D + at.l, turn, D_il + i * N3);
     }
     FMO_UNROLL
     for (int j = 0; j < N1; j++) {
-        const double *const D = m.density + (at.j + outside<C::LB>(turn, j)) * nao;
+        const double *const D = own.density + (at.j + outside<C::LB>(turn, j)) * nao;
         double D_jk[N2], D_jl[N3];
         load_row<C::LC>(D + at.k, turn, D_jk);
         load_row<C::LD>(D + at.l, turn, D_jl);
@@ -293,32 +324,61 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
         const int row = outside<C::LA>(turn, FIRST + i);
         const int next = at_once > 1 ? outside<C::LA>(turn, FIRST + i + 1) : row;
         issued += add_rows<at_once, C::LC, true>(
-            scatter, m, at, turn, m.exchange + (at.i + row) * nao + at.k,
+            scatter, m, at, turn, own.exchange + (at.i + row) * nao + at.k,
             (size_t)(ptrdiff_t)(next - row) * nao, ik + i * N2);
     }
     FMO_UNROLL
     for (int i = 0; i < rows; i++) {
         const int row = outside<C::LA>(turn, FIRST + i);
-        issued += add_rows<1, C::LD, false>(scatter, m, at, turn,
-                                            m.exchange + (at.i + row) * nao + at.l, 0, il + i * N3);
+        issued += add_rows<1, C::LD, false>(
+            scatter, m, at, turn, own.exchange + (at.i + row) * nao + at.l, 0, il + i * N3);
     }
+    return issued;
+}
+
+/* Digests with each density in turn. Sums of two densities are in local memory between passes, and
+ * in registers here. */
+template <class C, int FIRST, int ROWS, int DENSITIES>
+__device__ __forceinline__ unsigned
+digest_all(const strategy &scatter, const fmo_gpu_matrices &m, const place &at, int turn,
+           const double *v, double (*jk)[C::N1 * C::N2], double (*jl)[C::N1 * C::N3])
+{
+    unsigned issued = 0;
+    fmo_gpu_for_densities<DENSITIES>([&](int d) {
+        const matrices_of own(m, d);
+        if constexpr (DENSITIES == 1) {
+            issued += digest<C, FIRST, ROWS>(scatter, m, own, at, turn, v, jk[0], jl[0]);
+        } else {
+            double own_jk[C::N1 * C::N2], own_jl[C::N1 * C::N3];
+            FMO_UNROLL
+            for (int k = 0; k < C::N1 * C::N2; k++) own_jk[k] = jk[d][k];
+            FMO_UNROLL
+            for (int l = 0; l < C::N1 * C::N3; l++) own_jl[l] = jl[d][l];
+            issued += digest<C, FIRST, ROWS>(scatter, m, own, at, turn, v, own_jk, own_jl);
+            FMO_UNROLL
+            for (int k = 0; k < C::N1 * C::N2; k++) jk[d][k] = own_jk[k];
+            FMO_UNROLL
+            for (int l = 0; l < C::N1 * C::N3; l++) jl[d][l] = own_jl[l];
+        }
+    });
     return issued;
 }
 
 /* Computes and digests a quartet, in one pass or in several. Where several planes of the grid (y)
  * share the quartet, each takes every a.planes-th pass. Rows of the second shell are summed over
  * the passes and added once at the end. */
-template <class C, bool OPERATOR>
+template <class C, bool OPERATOR, int DENSITIES>
 __device__ __forceinline__ unsigned work(const strategy &scatter,
                                          const fmo_hermite_exchange_args &a, int2 quartet,
                                          unsigned mask, unsigned *prims)
 {
-    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, bodies = fmo_slice_bodies(C::LA);
-    static_assert(C::rows == C::N0 || C::rows == bodies || (C::rows == 1 && bodies == 2),
-                  "exchange.cu: a pass has all functions, those of a turn, or one of two");
+    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3;
+    static_assert(C::form.rows == C::N0 || C::form.rows == C::N0 / 3 || C::form.rows == 1,
+                  "exchange.cu: a pass has all functions, those of a turn, or one");
     extern __shared__ double shared[];
     const fmo_gpu_matrices &m = a.matrices;
-    double own[C::form.shared ? 1 : C::size], jk[N1 * N2] = {}, jl[N1 * N3] = {};
+    double own[C::form.shared ? 1 : C::size];
+    double jk[DENSITIES][N1 * N2] = {}, jl[DENSITIES][N1 * N3] = {};
     double *const v = C::form.shared ? shared + threadIdx.x : own;
     constexpr bool once = C::passes == 1;
     int pass = once ? 0 : (int)blockIdx.y, turn = once ? 0 : pass % 3;
@@ -326,40 +386,43 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
     unsigned issued = 0;
 #pragma unroll 1
     for (;;) {
-        unsigned computed;
-        if (C::rows == 1 && pass >= 3) { /* functions xy, yz and xz */
-            constexpr int second = C::rows == 1 ? 1 : 0;
-            computed = integrals<C, second, OPERATOR>(a, quartet, turn, v);
+        unsigned computed = 0;
+        count_to<C::groups>([&](auto group) {
+            constexpr int g = decltype(group)::value, first = C::first(g), rows = C::rows(g);
+            if (C::groups > 1 && pass / 3 != g) return;
+            computed = integrals<C, first, rows, OPERATOR>(a, quartet, turn, v);
             at = find_place<C>(a, quartet, mask);
-            issued += digest<C, second>(scatter, m, at, turn, v, jk, jl);
-        } else {
-            computed = integrals<C, 0, OPERATOR>(a, quartet, turn, v);
-            at = find_place<C>(a, quartet, mask);
-            issued += digest<C, 0>(scatter, m, at, turn, v, jk, jl);
-        }
+            issued += digest_all<C, first, rows, DENSITIES>(scatter, m, at, turn, v, jk, jl);
+        });
         if (pass == 0) *prims += computed;
         pass += once ? 1 : a.planes;
         if (pass >= C::passes) break;
         turn = turn < 2 ? turn + 1 : 0;
-        next_turn<C::LB, C::LC>(jk);
-        next_turn<C::LB, C::LD>(jl);
+        fmo_gpu_for_densities<DENSITIES>([&](int d) {
+            next_turn<C::LB, C::LC>(jk[d]);
+            next_turn<C::LB, C::LD>(jl[d]);
+        });
     }
-    FMO_UNROLL
-    for (int k = 0; k < N1 * N2; k++) jk[k] *= at.factor;
-    FMO_UNROLL
-    for (int l = 0; l < N1 * N3; l++) jl[l] *= at.factor;
-    FMO_UNROLL
-    for (int j = 0; j < N1; j++) {
-        double *const row = m.exchange + (at.j + outside<C::LB>(turn, j)) * (size_t)m.nao;
-        issued += add_rows<1, C::LC, true>(scatter, m, at, turn, row + at.k, 0, jk + j * N2) +
-                  add_rows<1, C::LD, false>(scatter, m, at, turn, row + at.l, 0, jl + j * N3);
-    }
+    fmo_gpu_for_densities<DENSITIES>([&](int d) {
+        double *const exchange = matrices_of(m, d).exchange;
+        FMO_UNROLL
+        for (int k = 0; k < N1 * N2; k++) jk[d][k] *= at.factor;
+        FMO_UNROLL
+        for (int l = 0; l < N1 * N3; l++) jl[d][l] *= at.factor;
+        FMO_UNROLL
+        for (int j = 0; j < N1; j++) {
+            double *const row = exchange + (at.j + outside<C::LB>(turn, j)) * (size_t)m.nao;
+            issued +=
+                add_rows<1, C::LC, true>(scatter, m, at, turn, row + at.k, 0, jk[d] + j * N2) +
+                add_rows<1, C::LD, false>(scatter, m, at, turn, row + at.l, 0, jl[d] + j * N3);
+        }
+    });
     return issued;
 }
 
 /* Computes the quartets of the list, one for each thread, or for one thread of each plane; N
- * builds. */
-template <class C, int N, bool OPERATOR>
+ * builds, each with K of so many densities. */
+template <class C, int N, bool OPERATOR, int DENSITIES = 1>
 __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     exchange(const __grid_constant__ fmo_gpu_many<fmo_hermite_exchange_args, N> many)
 {
@@ -368,13 +431,13 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     strategy scatter;
     fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
-    fmo_gpu_walk<strategy, 1>(a.list, *a.count,
-                              [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
-                                  unsigned computed = 0;
-                                  read_on();
-                                  issued += work<C, OPERATOR>(scatter, a, quartet, mask, &computed);
-                                  if (active) prims += computed;
-                              });
+    fmo_gpu_walk<strategy, 1>(
+        a.list, *a.count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+            unsigned computed = 0;
+            read_on();
+            issued += work<C, OPERATOR, DENSITIES>(scatter, a, quartet, mask, &computed);
+            if (active) prims += computed;
+        });
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(a.matrices, issued);
     for (int offset = 16; offset; offset /= 2)
@@ -390,88 +453,91 @@ constexpr bool all_classes = false;
 constexpr bool all_classes = true;
 #endif
 
-/* The kernels of matrix.cuh for a class, and their blocks. */
-template <class F> struct matrix_kernels {
-    static constexpr int most = fmo_gpu_many_max<fmo_hermite_exchange_args>;
-    static constexpr fmo_hermite_exchange_kernel *one = fmo_matrix_exchange<F, strategy, 1>;
-    static constexpr fmo_hermite_group_kernel *group = fmo_matrix_exchange<F, strategy, most>;
-};
-template <class C, class F> constexpr fmo_matrix_sizes matrix_sizes(void)
+/* The form of matrix.cuh that a class takes. */
+template <class C, class F> constexpr fmo_matrix_sizes matrix_sizes(int densities)
 {
-    constexpr int bra = fmo_eri_class_bra(C::id), ket = fmo_eri_class_ket(C::id);
-    return fmo_matrix_sizes_of(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
-                               fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1), F::rows);
+    return fmo_matrix_sizes_of(C::LA, C::LB, C::LC, C::LD, F::rows, densities);
 }
 template <class C> constexpr auto matrix_form_of(void)
 {
-    if constexpr (fmo_matrix_small::fits(matrix_sizes<C, fmo_matrix_small>()))
+    if constexpr (fmo_matrix_small::fits(matrix_sizes<C, fmo_matrix_small>(1)))
         return fmo_matrix_small();
-    else if constexpr (fmo_matrix_middle::fits(matrix_sizes<C, fmo_matrix_middle>()))
+    else if constexpr (fmo_matrix_middle::fits(matrix_sizes<C, fmo_matrix_middle>(1)))
         return fmo_matrix_middle();
     else
         return fmo_matrix_large();
 }
 template <class C> using matrix_form = decltype(matrix_form_of<C>());
 
+/* The kernels of a class: of one build, of one with an operator, of a group, and of two densities.
+ * Those of f shells are one kernel, which takes the operator and the number of builds as arguments,
+ * and one density at a time. */
+template <class C> constexpr bool in_part = (all_classes && C::form.segment == FMO_PART);
+template <class C, int N, bool OPERATOR, int DENSITIES> constexpr auto kernel_of(void)
+{
+    if constexpr (C::form.matrix)
+        return fmo_matrix_exchange<matrix_form<C>, strategy, N, DENSITIES>;
+    else
+        return exchange<C, N, (OPERATOR || for_all<C>), DENSITIES>;
+}
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-    if constexpr (!all_classes || C::form.segment != FMO_PART)
-        return NULL;
-    else if constexpr (C::form.matrix)
-        return matrix_kernels<matrix_form<C>>::one;
+    if constexpr (in_part<C> && !for_all<C>)
+        return kernel_of<C, 1, false, 1>();
     else
-        return exchange<C, 1, false>;
-}
-
-template <class C> constexpr fmo_hermite_block block(void)
-{
-    if constexpr (!all_classes || C::form.segment != FMO_PART)
-        return {};
-    else if constexpr (C::form.matrix) {
-        typedef matrix_form<C> F;
-        return {F::threads, F::bytes(matrix_sizes<C, F>()), F::teams};
-    } else
-        return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
+        return NULL;
 }
 template <class C> constexpr fmo_hermite_exchange_kernel *operator_kernel(void)
 {
-    if constexpr (!all_classes || C::form.segment != FMO_PART ||
-                  !fmo_gpu_has_operators(variant::strategy, variant::form))
-        return NULL;
-    else if constexpr (C::form.matrix)
-        return matrix_kernels<matrix_form<C>>::one;
+    if constexpr (in_part<C> && !for_all<C> &&
+                  fmo_gpu_has_operators(variant::strategy, variant::form))
+        return kernel_of<C, 1, true, 1>();
     else
-        return exchange<C, 1, true>;
+        return NULL;
 }
-
 template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
-    constexpr int most = fmo_gpu_many_max<fmo_hermite_exchange_args>;
-    if constexpr (!all_classes || C::form.segment != FMO_PART ||
-                  !fmo_gpu_builds_groups(variant::strategy, variant::form))
-        return NULL;
-    else if constexpr (C::form.matrix)
-        return matrix_kernels<matrix_form<C>>::group;
+    if constexpr (in_part<C> &&
+                  (for_all<C> || fmo_gpu_builds_groups(variant::strategy, variant::form)))
+        return kernel_of<C, fmo_gpu_many_max<fmo_hermite_exchange_args>, false, 1>();
     else
-        return exchange<C, most, false>;
+        return NULL;
+}
+
+template <class C> constexpr fmo_hermite_exchange_kernel *kernel_of_two(void)
+{
+    if constexpr (in_part<C> && (!for_all<C> || C::form.matrix) &&
+                  fmo_gpu_takes_two(variant::strategy, variant::form))
+        return kernel_of<C, 1, false, 2>();
+    else
+        return NULL;
+}
+
+template <class C> constexpr fmo_hermite_block block(int densities)
+{
+    if constexpr (!in_part<C>)
+        return {};
+    else if constexpr (C::form.matrix) {
+        typedef matrix_form<C> F;
+        return {F::threads, F::bytes(matrix_sizes<C, F>(densities)), F::teams};
+    } else
+        return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
 }
 
 } // namespace
 
-#define LOW_L(e, ...)         NULL,
-#define LOW_B(e, ...)         {},
-#define HIGH_B(e, name, ...)  block<fmo_hermite_class_##name>(),
-#define HIGH_L(e, name, ...)  kernel<fmo_hermite_class_##name>(),
-#define HIGH_LO(e, name, ...) operator_kernel<fmo_hermite_class_##name>(),
-#define HIGH_LS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
-#define ANY_B(e, ...)         block<fmo_hermite_matrix_class<e>>(),
-#define ANY(e, ...)           kernel<fmo_hermite_matrix_class<e>>(),
-#define ANY_O(e, ...)         operator_kernel<fmo_hermite_matrix_class<e>>(),
-#define ANY_S(e, ...)         group_kernel<fmo_hermite_matrix_class<e>>(),
+#define LOW_L(e, ...)  NULL,
+#define LOW_B(e, ...)  {},
+#define ROW_B(e, ...)  block<fmo_hermite_class<e>>(1),
+#define ROW_BT(e, ...) block<fmo_hermite_class<e>>(2),
+#define ROW(e, ...)    kernel<fmo_hermite_class<e>>(),
+#define ROW_T(e, ...)  kernel_of_two<fmo_hermite_class<e>>(),
+#define ROW_O(e, ...)  operator_kernel<fmo_hermite_class<e>>(),
+#define ROW_G(e, ...)  group_kernel<fmo_hermite_class<e>>(),
+#define HIGH(X)        FMO_ERI_HIGH_L_TABLE(X) FMO_ERI_ANY_TABLE(X)
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
-    {FMO_ERI_LOW_L_TABLE(LOW_B) FMO_ERI_HIGH_L_TABLE(HIGH_B) FMO_ERI_ANY_TABLE(ANY_B)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_L) FMO_ERI_ANY_TABLE(ANY)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LO) FMO_ERI_ANY_TABLE(ANY_O)},
-    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LS) FMO_ERI_ANY_TABLE(ANY_S)},
+    {FMO_ERI_LOW_L_TABLE(LOW_B) HIGH(ROW_B)},  {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_O)},  {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_G)},
+    {FMO_ERI_LOW_L_TABLE(LOW_B) HIGH(ROW_BT)}, {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW_T)},
 };

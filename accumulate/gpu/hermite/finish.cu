@@ -271,21 +271,26 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.matrices.fixed_scale = &h->counters->fixed_scale;
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
+    a.matrices.density_step = a.matrices.exchange_step = (size_t)h->nao * (size_t)h->nao;
     return a;
 }
 
-/* Screens and computes the tasks of a class in a pass. The builds of a group share the resident
- * blocks in proportion to their candidates. */
+/* Screens and computes the tasks of a class in a pass; two densities together where there is a
+ * kernel that does so. The builds of a group share the resident blocks in proportion to their
+ * candidates. */
 cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *variant, int pass,
                       int c)
 {
     const bool alone = group->num == 1;
     const fmo_hermite_kernels *const own = variant->segment[fmo_hermite_form_of(c).segment];
-    const fmo_hermite_block block = own->block[c];
+    const fmo_gpu_state *const g = group->build->plan->gpu;
+    const bool two = g->densities > 1 && own->of_two[c];
+    const fmo_hermite_block block = two ? own->block_of_two[c] : own->block[c];
     const int threads = block.threads, shared = block.shared;
-    fmo_hermite_exchange_kernel *const one =
-        group->build->plan->gpu->with_operator ? own->of_operator[c] : own->kernel[c];
-    const void *const kernel = alone ? (const void *)one : (const void *)own->group[c];
+    fmo_hermite_exchange_kernel *const one = two                ? own->of_two[c]
+                                             : g->with_operator ? own->of_operator[c]
+                                                                : own->kernel[c];
+    const void *const kernel = alone && one ? (const void *)one : (const void *)own->group[c];
     int resident = 0;
     size_t all = 0;
     for (int k = 0; k < group->num; k++) {
@@ -298,18 +303,22 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
         FMO_GPU_TRY(
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, shared));
-    const size_t blocks = (size_t)resident * group->build->plan->gpu->device.processors *
+    const size_t blocks = (size_t)resident * g->device.processors *
                           (alone ? fmo_tuning_gpu_waves_large : fmo_tuning_gpu_group_waves);
-    return fmo_gpu_launch_group<fmo_hermite_exchange_args>(
-        group, one, own->group[c], threads, shared,
-        [&](const fmo_gpu_build *build, fmo_hermite_exchange_args *a) {
-            const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
-            if (!task) return dim3(0);
-            *a = exchange_arguments(build->plan, task);
-            const size_t most = (task->candidates + block.quartets - 1) / block.quartets;
-            const size_t own = (blocks * task->candidates + all - 1) / all;
-            return dim3((unsigned)(own < most ? own : most), (unsigned)a->planes);
-        });
+    for (int d = 0; d < (two ? 1 : g->densities); d++)
+        FMO_GPU_TRY(fmo_gpu_launch_group<fmo_hermite_exchange_args>(
+            group, one, own->group[c], threads, shared,
+            [&](const fmo_gpu_build *build, fmo_hermite_exchange_args *a) {
+                const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
+                if (!task) return dim3(0);
+                *a = exchange_arguments(build->plan, task);
+                a->matrices.density += d * a->matrices.density_step;
+                a->matrices.exchange += d * a->matrices.exchange_step;
+                const size_t most = (task->candidates + block.quartets - 1) / block.quartets;
+                const size_t own = (blocks * task->candidates + all - 1) / all;
+                return dim3((unsigned)(own < most ? own : most), (unsigned)a->planes);
+            }));
+    return cudaSuccess;
 }
 
 /* Computes K, pass after pass. With side streams, which have been forked, the classes of a pass run
@@ -343,10 +352,14 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 /* ---- variants ------------------------------------------------------------------------------- */
 
 /* X(segment, further arguments) for each segment of exchange.cu. */
-#define FOUR(X, a, b, c, d, ...) \
-    X(a, __VA_ARGS__) X(b, __VA_ARGS__) X(c, __VA_ARGS__) X(d, __VA_ARGS__)
-#define PARTS(X, ...) \
-    FOUR(X, 0, 1, 2, 3, __VA_ARGS__) FOUR(X, 4, 5, 6, 7, __VA_ARGS__) X(8, __VA_ARGS__)
+#define PARTS(X, ...)                                                                         \
+    X(0, __VA_ARGS__)                                                                         \
+    X(1, __VA_ARGS__)                                                                         \
+    X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) \
+        X(7, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__)              \
+            X(11, __VA_ARGS__) X(12, __VA_ARGS__) X(13, __VA_ARGS__) X(14, __VA_ARGS__)       \
+                X(15, __VA_ARGS__) X(16, __VA_ARGS__) X(17, __VA_ARGS__) X(18, __VA_ARGS__)   \
+                    X(19, __VA_ARGS__) X(20, __VA_ARGS__) X(21, __VA_ARGS__)
 #define COUNT(segment, ...) +1
 static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 
@@ -364,7 +377,7 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
     const int last = FMO_ERI_CLASS_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
     for (const fmo_hermite_variant &own : all)
         if (own.scatter == variant->scatter && own.commit == variant->commit)
-            return own.segment[segment]->kernel[last] ? &own : NULL;
+            return own.segment[segment]->group[last] ? &own : NULL;
     return NULL;
 }
 
@@ -462,25 +475,23 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant 
     return side ? fmo_gpu_join(side, group->stream) : cudaSuccess;
 }
 
-/* Transforms J and K to the caller's order, after contracting potentials that several GPUs have
- * summed. */
-cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
+/* Launches `finish` for K of density d and, with the first, J. */
+static cudaError_t finish_one(const fmo_gpu_group *group, bool fixed, int d)
 {
-    const fmo_gpu_range range("J and K of d shells");
-    /* the potentials of several GPUs have been summed */
-    if (group->build->plan->gpu->hermite->shares > 1) FMO_GPU_TRY(fmo_hermite_contract(group));
     return fmo_gpu_launch_group<finish_args>(
         group, finish<1>, finish<fmo_gpu_many_max<finish_args>>, THREADS, 0,
         [&](const fmo_gpu_build *build, finish_args *a) {
             const fmo_gpu_state *const g = build->plan->gpu;
             const fmo_gpu_hermite *const h = g->hermite;
             *a = {h->coulomb,
-                  h->exchange,
-                  g->wanted & FMO_TERMS_J ? build->coulomb : NULL,
-                  g->wanted & FMO_TERMS_K ? build->exchange : NULL,
+                  h->exchange + (size_t)d * h->nao * h->nao,
+                  g->wanted & FMO_TERMS_J && !d ? build->coulomb : NULL,
+                  !(g->wanted & FMO_TERMS_K) ? NULL
+                  : d                        ? build->second
+                                             : build->exchange,
                   fixed ? &h->counters->fixed_scale : NULL,
-                  g->antisymmetric != 0,
-                  build->add_exchange,
+                  fmo_gpu_is_antisymmetric(g, d),
+                  d ? build->add_second : build->add_exchange,
                   h->out_begin,
                   h->out_from,
                   h->out_low_l,
@@ -491,4 +502,16 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
             return dim3((unsigned)((h->caller_nao + THREADS - 1) / THREADS),
                         (unsigned)h->caller_nao);
         });
+}
+
+/* Transforms J and K to the caller's order, after contracting potentials that several GPUs have
+ * summed. */
+cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
+{
+    const fmo_gpu_range range("J and K of d shells");
+    /* the potentials of several GPUs have been summed */
+    if (group->build->plan->gpu->hermite->shares > 1) FMO_GPU_TRY(fmo_hermite_contract(group));
+    for (int d = 0; d < group->build->plan->gpu->densities; d++)
+        FMO_GPU_TRY(finish_one(group, fixed, d));
+    return cudaSuccess;
 }

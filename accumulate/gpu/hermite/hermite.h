@@ -114,6 +114,7 @@ typedef struct fmo_gpu_hermite {
      * quartet of K is shared by several threads. 0 under `fixed`, so that results are bit-equal to
      * those of a build alone. */
     int grouped;
+    struct fmo_gpu_hermite *two; /* for builds with K of two densities; NULL until the first */
 } fmo_gpu_hermite;
 
 /* state.cu: makes plan->gpu->hermite, if the plan has d or f shells. The device must be current;
@@ -123,6 +124,8 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
  * lists whose copies are queued on the stream. Called by fmo_hermite_make, unless
  * g->separation_later. */
 cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group);
+/* Makes g->hermite->two if that has not been done. */
+fmo_status fmo_hermite_make_two(const fmo_fock_plan *plan, fmo_error *err);
 void fmo_hermite_free(fmo_gpu_state *g);
 /* Allocates pinned memory for the counters, if there is none yet. */
 cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h);
@@ -133,8 +136,8 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
 /* How the kernels for K process a quartet, X(class, rows, shared, warps, forget, segment):
  *
- *   rows     functions of the first shell in a pass: all 6; 2, which differ by a permutation of the
- *            axes (integrals/eri/eri_slice.h); or 1
+ *   rows     functions of the first shell in a pass: all; 2 of d, 3 of f, which differ by a
+ *            permutation of the axes (integrals/eri/eri_slice.h); or 1
  *   shared   1: integrals are held in shared memory while primitives are summed
  *   warps    resident warps of a multiprocessor, for which the number of registers is limited
  *   forget   1: expansions of the pairs are recomputed for each row
@@ -142,7 +145,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *            compile
  *   matrix   1: one or several warps compute a quartet together (matrix.cuh); rows is then the
  *            number of functions of the first shell, segment FMO_HERMITE_MATRIX_PART, and the other
- *            columns are 0. Classes with f shells, which have no row here, are computed so.
+ *            columns are 0. Classes with f shells that have no row here are computed so.
  *
  * Measurements: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
@@ -160,8 +163,33 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDPP, 2, 1, 8, 1, 2, 0)         \
     X(DDDS, 2, 1, 8, 1, 2, 0)         \
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
-    X(DDDD, 1, 1, 8, 1, 0, 0)
-enum { FMO_HERMITE_PARTS = 9, FMO_HERMITE_MATRIX_PART = 8 };
+    X(DDDD, 1, 1, 8, 1, 0, 0)         \
+    X(FSSS, 10, 0, 16, 0, 9, 0)       \
+    X(FSPS, 10, 1, 12, 0, 9, 0)       \
+    X(FSPP, 10, 1, 8, 0, 9, 0)        \
+    X(FSDS, 10, 1, 12, 1, 9, 0)       \
+    X(FSDP, 3, 1, 12, 1, 11, 0)       \
+    X(FSDD, 3, 1, 8, 1, 11, 0)        \
+    X(FSFS, 10, 1, 8, 1, 10, 0)       \
+    X(FPSS, 10, 1, 12, 1, 10, 0)      \
+    X(FPPS, 10, 1, 8, 1, 10, 0)       \
+    X(FPPP, 3, 1, 8, 1, 12, 0)        \
+    X(FPDS, 3, 1, 12, 1, 12, 0)       \
+    X(FPDP, 1, 1, 8, 1, 13, 0)        \
+    X(FPDD, 1, 1, 8, 1, 14, 0)        \
+    X(FPFS, 3, 1, 8, 1, 13, 0)        \
+    X(FPFP, 1, 1, 8, 1, 15, 0)        \
+    X(FDSS, 3, 1, 12, 1, 16, 0)       \
+    X(FDPS, 3, 1, 8, 1, 16, 0)        \
+    X(FDPP, 1, 1, 8, 1, 17, 0)        \
+    X(FDDS, 3, 1, 8, 1, 17, 0)        \
+    X(FDDP, 1, 1, 8, 1, 18, 0)        \
+    X(FDFS, 1, 1, 8, 1, 19, 0)        \
+    X(FFSS, 3, 1, 8, 1, 19, 0)        \
+    X(FFPS, 3, 1, 8, 1, 20, 0)        \
+    X(FFPP, 1, 1, 8, 1, 20, 0)        \
+    X(FFDS, 1, 1, 8, 1, 21, 0)
+enum { FMO_HERMITE_PARTS = 22, FMO_HERMITE_MATRIX_PART = 8 };
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
@@ -185,16 +213,17 @@ static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int er
 }
 static __host__ __device__ constexpr int fmo_hermite_passes(int eri_class)
 {
-    return fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0) /
-           fmo_hermite_form_of(eri_class).rows;
+    const int rows = fmo_hermite_form_of(eri_class).rows;
+    return (fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0) + rows - 1) / rows;
 }
 /* Bytes of shared memory of a thread, and threads of a block: as many as 64 KiB of shared memory
  * hold. */
 static __host__ __device__ constexpr int fmo_hermite_bytes(int eri_class)
 {
     return fmo_hermite_form_of(eri_class).shared
-               ? (int)sizeof(double) * fmo_eri_class_integrals(eri_class, 0) /
-                     fmo_hermite_passes(eri_class)
+               ? (int)sizeof(double) * fmo_hermite_form_of(eri_class).rows *
+                     (fmo_eri_class_integrals(eri_class, 0) /
+                      fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0))
                : 0;
 }
 static __host__ __device__ constexpr int fmo_hermite_threads(int eri_class)
@@ -239,12 +268,16 @@ typedef struct fmo_hermite_block {
 } fmo_hermite_block;
 
 /* The kernels of one object file of exchange.cu, by class; NULL: in another one, or there is none.
- * of_operator: K of an operator other than 1/r, for one build. */
+ * of_operator: K of an operator other than 1/r, for one build. group: for several builds, and for
+ * one where there is no other kernel. of_two: K of two densities, for one build; NULL: each by
+ * itself. */
 typedef struct fmo_hermite_kernels {
     fmo_hermite_block block[FMO_ERI_CLASS_COUNT];
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
     fmo_hermite_exchange_kernel *of_operator[FMO_ERI_CLASS_COUNT];
     fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_block block_of_two[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_exchange_kernel *of_two[FMO_ERI_CLASS_COUNT];
 } fmo_hermite_kernels;
 
 typedef struct fmo_hermite_variant {

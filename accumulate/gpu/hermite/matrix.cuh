@@ -33,8 +33,8 @@ typedef struct fmo_matrix_sizes {
 enum { FMO_MATRIX_AXIS = 128, FMO_MATRIX_EXPANSION = 3 * FMO_MATRIX_AXIS };
 FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3 && FMO_PAIR_ORDER_MAX <= 7, "matrix.cuh: expansions")
 
-static __host__ __device__ constexpr fmo_matrix_sizes fmo_matrix_sizes_of(int la, int lb, int lc,
-                                                                          int ld, int most)
+static __host__ __device__ constexpr fmo_matrix_sizes
+fmo_matrix_sizes_of(int la, int lb, int lc, int ld, int most, int densities)
 {
     fmo_matrix_sizes s = {};
     s.order = la + lb + lc + ld;
@@ -56,7 +56,7 @@ static __host__ __device__ constexpr fmo_matrix_sizes fmo_matrix_sizes_of(int la
     s.V_row = s.kets + 1;
     const int side = s.order + 1;
     s.doubles = 2 * FMO_MATRIX_EXPANSION + side * side * side + side +
-                s.rows * (s.G_row > s.V_row ? s.G_row : s.V_row) + 2 * s.sums;
+                s.rows * (s.G_row > s.V_row ? s.G_row : s.V_row) + 2 * densities * s.sums;
     s.ints = s.hermites + 4 * s.bra_steps + 8 * s.term_tiles + s.chunks * s.rows + 8 * s.ket_tiles +
              s.sums;
     return s;
@@ -123,7 +123,7 @@ typedef struct fmo_matrix_team {
     double *bra, *ket;      /* expansions along the axes */
     double *R, *start;      /* cube of R_tuv; [order + 1] */
     double *block;          /* G, then integrals */
-    double *D, *sums;       /* [sums] blocks ik, il, jk, jl of D and of X^K */
+    double *D, *sums;       /* [densities][sums] blocks ik, il, jk, jl of D and of X^K */
     /* of the block: */
     int *hermite;                   /* [hermites] see warp.cuh */
     int *bra_at, *ket_at;           /* codes of Hermite functions (fmo_matrix_code) */
@@ -167,7 +167,8 @@ static __device__ int fmo_matrix_sum_code(int N0, int N1, int N2, int N3, int o)
 }
 
 /* Divides the shared memory and fills the tables of the block. */
-template <class F> static __device__ fmo_matrix_team fmo_matrix_begin(int4 l, double *memory)
+template <class F, int DENSITIES>
+static __device__ fmo_matrix_team fmo_matrix_begin(int4 l, double *memory)
 {
     fmo_matrix_team s;
     s.la = l.x;
@@ -178,7 +179,7 @@ template <class F> static __device__ fmo_matrix_team fmo_matrix_begin(int4 l, do
     s.N1 = FMO_CARTESIAN(l.y);
     s.N2 = FMO_CARTESIAN(l.z);
     s.N3 = FMO_CARTESIAN(l.w);
-    s.size = fmo_matrix_sizes_of(l.x, l.y, l.z, l.w, F::rows);
+    s.size = fmo_matrix_sizes_of(l.x, l.y, l.z, l.w, F::rows, DENSITIES);
     s.thread = threadIdx.x % (32 * F::warps);
     s.warp = s.thread / 32;
     s.lane = s.thread % 32;
@@ -188,8 +189,8 @@ template <class F> static __device__ fmo_matrix_team fmo_matrix_begin(int4 l, do
     s.R = s.ket + FMO_MATRIX_EXPANSION;
     s.start = s.R + side * side * side;
     s.D = s.start + side;
-    s.sums = s.D + s.size.sums;
-    s.block = s.sums + s.size.sums;
+    s.sums = s.D + DENSITIES * s.size.sums;
+    s.block = s.sums + DENSITIES * s.size.sums;
     s.hermite = (int *)(memory + F::teams * s.size.doubles);
     s.bra_at = s.hermite + s.size.hermites;
     s.ket_at = s.bra_at + 4 * s.size.bra_steps;
@@ -352,8 +353,8 @@ static __device__ __forceinline__ fmo_matrix_sum fmo_matrix_find_sum(const fmo_m
     return {code & 255, code >> 8 & 255, code >> 16 & 1, code >> 17};
 }
 
-/* Adds the terms of the integrals in rows [first, end) to the sums. */
-template <class F>
+/* Adds the terms of the integrals in rows [first, end) to the sums of all densities. */
+template <class F, int DENSITIES>
 static __device__ void fmo_matrix_digest(const fmo_matrix_team &s, int first, int end)
 {
     const int ik = s.N0 * s.N2, il = s.N0 * s.N3, jk = s.N1 * s.N2;
@@ -365,14 +366,20 @@ static __device__ void fmo_matrix_digest(const fmo_matrix_team &s, int first, in
         const int rest = at.last ? s.N2 : s.N3; /* functions of the ket's other shell */
         const int column = at.last ? at.column : at.column * s.N3, step = at.last ? s.N3 : 1;
         const int begin = at.second ? first / s.N1 : 0;
-        double sum = 0.0;
+        double sum[DENSITIES] = {};
         for (int n = begin; n < (at.second ? s.N0 : s.N1); n++) {
             const int row = at.second ? n * s.N1 + at.row : at.row * s.N1 + n;
             if (row < first || row >= end) continue;
             const double *const v = s.block + (row - first) * s.size.V_row + column;
-            for (int m = 0; m < rest; m++) sum += den[n * rest + m] * v[m * step];
+            for (int m = 0; m < rest; m++) {
+                const double value = v[m * step];
+                FMO_UNROLL
+                for (int d = 0; d < DENSITIES; d++)
+                    sum[d] += den[d * s.size.sums + n * rest + m] * value;
+            }
         }
-        s.sums[o] += sum;
+        FMO_UNROLL
+        for (int d = 0; d < DENSITIES; d++) s.sums[d * s.size.sums + o] += sum[d];
     }
 }
 
@@ -459,21 +466,26 @@ static __device__ unsigned fmo_matrix_integrals(const fmo_hermite_exchange_args 
     return prims;
 }
 
-/* Loads the blocks ik, il, jk and jl of D, and clears the sums. */
-template <class F>
+/* Loads the blocks ik, il, jk and jl of all D, and clears the sums. */
+template <class F, int DENSITIES>
 static __device__ void fmo_matrix_load(const fmo_matrix_team &s, const fmo_gpu_matrices &m, int4 ij,
                                        int4 kl)
 {
     for (int o = s.thread; o < s.size.sums; o += 32 * F::warps) {
         const fmo_matrix_sum at = fmo_matrix_find_sum(s, o);
         const int row = (at.second ? ij.y : ij.x) + at.row;
-        s.D[o] = __ldg(m.density + (size_t)row * m.nao + (at.last ? kl.y : kl.x) + at.column);
-        s.sums[o] = 0.0;
+        const double *const from =
+            m.density + (size_t)row * m.nao + (at.last ? kl.y : kl.x) + at.column;
+        FMO_UNROLL
+        for (int d = 0; d < DENSITIES; d++) {
+            s.D[d * s.size.sums + o] = __ldg(from + d * m.density_step);
+            s.sums[d * s.size.sums + o] = 0.0;
+        }
     }
 }
 
 /* Adds the sums to X^K with the strategy. Returns the number of atomics issued by this thread. */
-template <class F, class S>
+template <class F, int DENSITIES, class S>
 static __device__ unsigned fmo_matrix_add(const S &scatter, const fmo_matrix_team &s,
                                           const fmo_gpu_matrices &m, int4 ij, int4 kl,
                                           double factor)
@@ -485,17 +497,22 @@ static __device__ unsigned fmo_matrix_add(const S &scatter, const fmo_matrix_tea
         const unsigned mask = __ballot_sync(0xffffffffu, active);
         const fmo_matrix_sum at = fmo_matrix_find_sum(s, active ? o : 0);
         const int row = (at.second ? ij.y : ij.x) + at.row;
-        double value = active ? factor * s.sums[o] : 0.0;
         double *const to = m.exchange + (size_t)row * m.nao + (at.last ? kl.y : kl.x) + at.column;
-        if (mask && (fmo_gpu_together<S> || active))
-            issued += fmo_gpu_scatter_block<S, 1, 1, false>(scatter, mask, active, 0u, to, 0,
-                                                            &value, m.exchange_least);
+        FMO_UNROLL
+        for (int d = 0; d < DENSITIES; d++) {
+            const double value = active ? factor * s.sums[d * s.size.sums + o] : 0.0;
+            if (mask && (fmo_gpu_together<S> || active))
+                issued += fmo_gpu_scatter_block<S, 1, 1, false>(scatter, mask, active, 0u,
+                                                                to + d * m.exchange_step, 0, &value,
+                                                                m.exchange_least);
+        }
     }
     return issued;
 }
 
-/* Computes the quartets of the list, one for each team at a time; N builds. */
-template <class F, class S, int N>
+/* Computes the quartets of the list, one for each team at a time; N builds, each with K of so many
+ * densities. */
+template <class F, class S, int N, int DENSITIES>
 __global__ void __launch_bounds__(F::threads, F::blocks)
     fmo_matrix_exchange(const __grid_constant__ fmo_gpu_many<fmo_hermite_exchange_args, N> many)
 {
@@ -503,7 +520,7 @@ __global__ void __launch_bounds__(F::threads, F::blocks)
     const fmo_hermite_exchange_args &a = many.own();
     const unsigned count = *a.count;
     if (blockIdx.x * F::teams >= count) return;
-    const fmo_matrix_team s = fmo_matrix_begin<F>(a.ang_mom, memory);
+    const fmo_matrix_team s = fmo_matrix_begin<F, DENSITIES>(a.ang_mom, memory);
     S scatter;
     fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
@@ -512,17 +529,17 @@ __global__ void __launch_bounds__(F::threads, F::blocks)
         const int2 quartet = a.list[n];
         const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1), bra = quartet.x;
         const int4 ij = a.bra.at[bra], kl = a.ket.at[ket];
-        fmo_matrix_load<F>(s, a.matrices, ij, kl);
+        fmo_matrix_load<F, DENSITIES>(s, a.matrices, ij, kl);
         fmo_matrix_wait<F>();
         for (int chunk = 0; chunk < s.size.chunks; chunk++) {
             const int first = chunk * s.size.rows, end = first + s.size.rows;
             const unsigned computed = fmo_matrix_integrals<F>(a, s, quartet, first);
             if (chunk == 0) prims += computed;
-            fmo_matrix_digest<F>(s, first, end < s.size.bras ? end : s.size.bras);
+            fmo_matrix_digest<F, DENSITIES>(s, first, end < s.size.bras ? end : s.size.bras);
             fmo_matrix_wait<F>();
         }
-        issued +=
-            fmo_matrix_add<F>(scatter, s, a.matrices, ij, kl, a.same && bra == ket ? 0.5 : 1.0);
+        issued += fmo_matrix_add<F, DENSITIES>(scatter, s, a.matrices, ij, kl,
+                                               a.same && bra == ket ? 0.5 : 1.0);
         fmo_matrix_wait<F>();
     }
     fmo_scatter_finish(scatter);

@@ -302,18 +302,21 @@ done:
 /* ---- matrices, tasks ------------------------------------------------------------------------ */
 
 /* Allocates density and block maxima, and in one piece all that a build sets to zero: J, X^K,
- * potentials, counters, row maxima, numbers of screened-in quartets. */
-static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
+ * potentials, counters, row maxima, numbers of screened-in quartets; density and X^K for so many
+ * densities. */
+static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, size_t densities,
+                                fmo_error *err)
 {
     const size_t n = (size_t)h->nao, matrix = n * n * sizeof(double), shells = (size_t)h->shells;
     size_t potentials = 0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
         potentials += (size_t)h->pairs[c].chunks * h->pairs[c].points * fmo_hermite_terms(c);
-    const size_t zeroed = 2 * matrix + potentials * sizeof(double) + sizeof *h->counters +
-                          shells * sizeof(float) + (size_t)h->tasks * sizeof(unsigned);
+    const size_t zeroed = (1 + densities) * matrix + potentials * sizeof(double) +
+                          sizeof *h->counters + shells * sizeof(float) +
+                          (size_t)h->tasks * sizeof(unsigned);
     const fmo_gpu_array arrays[] = {
         {zeroed, (void **)&h->coulomb, NULL},
-        {matrix, (void **)&h->density, NULL},
+        {densities * matrix, (void **)&h->density, NULL},
         {shells * shells * sizeof(float), (void **)&h->block_max, NULL},
     };
     const fmo_status status =
@@ -321,7 +324,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     if (status != FMO_OK) return status;
     h->zeroed = fmo_gpu_arrays_bytes(arrays, 1); /* with padding */
     h->exchange = h->coulomb + n * n;
-    double *at = h->exchange + n * n;
+    double *at = h->exchange + densities * n * n;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         h->pairs[c].potential = at;
         at += (size_t)h->pairs[c].chunks * h->pairs[c].points * fmo_hermite_terms(c);
@@ -418,13 +421,29 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
         status = make_list(plan, c, &plain.list[c], &h->pairs[c], err);
     if (status == FMO_OK) status = fmo_hermite_make_points(plan, &plain, h, err);
     if (status == FMO_OK) status = make_tasks(plan, h, err);
-    if (status == FMO_OK) status = make_matrices(plan, h, err);
+    if (status == FMO_OK) status = make_matrices(plan, h, 1, err);
     fmo_shell_pairs_free(&plain);
     if (status != FMO_OK || g->separation_later) return status;
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     FMO_GPU_CHECK(fmo_hermite_make_separation(&group), "shell pairs", err);
     return FMO_OK;
+}
+
+/* The data with matrices of their own; all that does not change from build to build is shared. */
+fmo_status fmo_hermite_make_two(const fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_hermite *const h = plan->gpu->hermite;
+    if (h->two) return FMO_OK;
+    fmo_gpu_hermite *const two = (fmo_gpu_hermite *)malloc(sizeof *two);
+    if (!two) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
+    *two = *h;
+    const fmo_status status = make_matrices(plan, two, 2, err);
+    if (status == FMO_OK)
+        h->two = two;
+    else
+        free(two);
+    return status;
 }
 
 cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h)
@@ -442,6 +461,7 @@ void fmo_hermite_free(fmo_gpu_state *g)
             if (h->task[t].event[e]) (void)cudaEventDestroy(h->task[t].event[e]);
     if (h->host_counters) (void)cudaFreeHost(h->host_counters);
     free(h->task);
+    free(h->two);
     free(h);
     g->hermite = NULL;
 }
@@ -474,7 +494,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan)
         p->prim_quartets = (int64_t)counters->prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
         p->adds = (int64_t)counters->screened_in_num[c] *
-                  fmo_hermite_adds(c, fmo_hermite_planes_now(h, c));
+                  fmo_hermite_adds(c, fmo_hermite_planes_now(h, c)) * (plan->gpu->two.jobs ? 2 : 1);
         p->adds_issued = (int64_t)counters->issued[c];
     }
 }

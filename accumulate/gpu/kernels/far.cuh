@@ -202,12 +202,12 @@ fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_co
 }
 
 /* Processes the list of far quartets that count in K, with integrals computed from the nodes. */
-template <class C, fmo_gpu_in_coulomb COULOMB, class S>
+template <class C, fmo_gpu_in_coulomb COULOMB, int DENSITIES, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     fmo_gpu_copy copy)
 {
-    return fmo_gpu_digest_list<C, COULOMB>(
+    return fmo_gpu_digest_list<C, COULOMB, DENSITIES>(
         scatter, view, m, copy, view.far_K, *view.count[FMO_GPU_FAR_K],
         [&](int2 quartet, double *eri) { return fmo_gpu_far_quartet<C>(view, quartet, eri); });
 }

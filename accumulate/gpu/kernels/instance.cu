@@ -31,8 +31,9 @@ static __host__ __device__ constexpr bool is_exchange_only(int list)
     return list == FMO_GPU_NEAR_EXCHANGE_ONLY || list == FMO_GPU_FAR_K_EXCHANGE_ONLY;
 }
 
-/* Processes the quartets of one list, or with FMO_GPU_ALL of all lists in sequence, of N builds. */
-template <class C, int LIST, int N>
+/* Processes the quartets of one list, or with FMO_GPU_ALL of all lists in sequence, of N builds,
+ * each with K of so many densities. */
+template <class C, int LIST, int N, int DENSITIES = 1>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || is_far_K(LIST)
                                                        ? fmo_gpu_far_resident(C::order)
                                                        : C::resident)
@@ -47,11 +48,12 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || is_f
     constexpr fmo_gpu_in_coulomb coulomb =
         is_exchange_only(LIST) ? FMO_GPU_COULOMB_SOME : FMO_GPU_COULOMB_ALL;
     if constexpr (LIST == FMO_GPU_NEAR || LIST == FMO_GPU_NEAR_EXCHANGE_ONLY || LIST == FMO_GPU_ALL)
-        issued += fmo_gpu_build_near<C, coulomb, false>(scatter, view, m, copy);
+        issued += fmo_gpu_build_near<C, coulomb, false, DENSITIES>(scatter, view, m, copy);
     if constexpr (LIST == FMO_GPU_NEAR_OPERATOR)
-        issued += fmo_gpu_build_near<C, FMO_GPU_COULOMB_NONE, true>(scatter, view, m, copy);
+        issued +=
+            fmo_gpu_build_near<C, FMO_GPU_COULOMB_NONE, true, DENSITIES>(scatter, view, m, copy);
     if constexpr (is_far_K(LIST) || (LIST == FMO_GPU_ALL && fmo_gpu_far_exchanges(C::id)))
-        issued += fmo_gpu_build_far_K<C, coulomb>(scatter, view, m, copy);
+        issued += fmo_gpu_build_far_K<C, coulomb, DENSITIES>(scatter, view, m, copy);
     if constexpr (LIST == FMO_GPU_FAR_J || LIST == FMO_GPU_ALL)
         issued += fmo_gpu_build_far_J<C>(scatter, view, copy);
     fmo_scatter_finish(scatter);
@@ -69,18 +71,19 @@ static constexpr bool wanted(int eri_class)
 #endif
 }
 
-/* Return the kernel of a class for a single build, for a group and for stored integrals; NULL if
- * there is none. */
-template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
+/* Return the kernel of a class for a single build, for one with K of two densities, for a group and
+ * for stored integrals; NULL if there is none. */
+template <class C, int LIST, int DENSITIES = 1> static constexpr fmo_gpu_kernel *kernel(void)
 {
     if constexpr (!wanted(C::id) || (is_far_K(LIST) && !fmo_gpu_far_exchanges(C::id)) ||
                   (is_exchange_only(LIST) &&
                    !fmo_gpu_has_exchange_only(variant::strategy, variant::form)) ||
                   (LIST == FMO_GPU_NEAR_OPERATOR &&
-                   !fmo_gpu_has_operators(variant::strategy, variant::form)))
+                   !fmo_gpu_has_operators(variant::strategy, variant::form)) ||
+                  (DENSITIES > 1 && !fmo_gpu_takes_two(variant::strategy, variant::form)))
         return NULL;
     else
-        return fmo_gpu_fused<C, LIST, 1>;
+        return fmo_gpu_fused<C, LIST, 1, DENSITIES>;
 }
 
 template <class C, int LIST> static constexpr fmo_gpu_group_kernel *group_kernel(void)
@@ -108,6 +111,11 @@ template <class C> static constexpr fmo_gpu_stored_kernel *stored_kernel(void)
 #define NEAR_EXCHANGE_ONLY(e, name, ...)  kernel<CLASS(name), FMO_GPU_NEAR_EXCHANGE_ONLY>(),
 #define FAR_K_EXCHANGE_ONLY(e, name, ...) kernel<CLASS(name), FMO_GPU_FAR_K_EXCHANGE_ONLY>(),
 #define NEAR_OPERATOR(e, name, ...)       kernel<CLASS(name), FMO_GPU_NEAR_OPERATOR>(),
+#define NEAR_TWO(e, name, ...)            kernel<CLASS(name), FMO_GPU_NEAR, 2>(),
+#define FAR_K_TWO(e, name, ...)           kernel<CLASS(name), FMO_GPU_FAR_K, 2>(),
+#define ALL_TWO(e, name, ...)             kernel<CLASS(name), FMO_GPU_ALL, 2>(),
+#define NEAR_ONLY_TWO(e, name, ...)       kernel<CLASS(name), FMO_GPU_NEAR_EXCHANGE_ONLY, 2>(),
+#define FAR_K_ONLY_TWO(e, name, ...)      kernel<CLASS(name), FMO_GPU_FAR_K_EXCHANGE_ONLY, 2>(),
 #define NEARS(e, name, ...)               group_kernel<CLASS(name), FMO_GPU_NEAR>(),
 #define FARS_J(e, name, ...)              group_kernel<CLASS(name), FMO_GPU_FAR_J>(),
 #define FARS_K(e, name, ...)              group_kernel<CLASS(name), FMO_GPU_FAR_K>(),
@@ -126,6 +134,13 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
      {FMO_ERI_LOW_L_TABLE(NEAR_EXCHANGE_ONLY)},
      {FMO_ERI_LOW_L_TABLE(FAR_K_EXCHANGE_ONLY)},
      {FMO_ERI_LOW_L_TABLE(NEAR_OPERATOR)}},
+    {{FMO_ERI_LOW_L_TABLE(NEAR_TWO)},
+     {FMO_ERI_LOW_L_TABLE(FAR_J)},
+     {FMO_ERI_LOW_L_TABLE(FAR_K_TWO)},
+     {FMO_ERI_LOW_L_TABLE(ALL_TWO)},
+     {FMO_ERI_LOW_L_TABLE(NEAR_ONLY_TWO)},
+     {FMO_ERI_LOW_L_TABLE(FAR_K_ONLY_TWO)},
+     {}},
     {{FMO_ERI_LOW_L_TABLE(NEARS)}, {FMO_ERI_LOW_L_TABLE(FARS_J)}, {FMO_ERI_LOW_L_TABLE(FARS_K)}},
     {FMO_ERI_LOW_L_TABLE(STORED)},
 };

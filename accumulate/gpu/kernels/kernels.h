@@ -45,6 +45,14 @@ static constexpr bool fmo_gpu_has_operators(fmo_scatter scatter, fmo_commit comm
            (scatter == FMO_SCATTER_NATIVE || scatter == FMO_SCATTER_FIXED);
 }
 
+/* True if the variant has kernels for K of two densities: those that `auto` chooses. Under `fixed`
+ * each density must give the bits that it gives alone, which depend on its own screening. */
+static constexpr bool fmo_gpu_takes_two(fmo_scatter scatter, fmo_commit commit)
+{
+    return commit == FMO_COMMIT_NATIVE &&
+           (scatter == FMO_SCATTER_NATIVE || scatter == FMO_SCATTER_SEGMENTED);
+}
+
 /* The kernels of a variant, by list and class. NULL if a list has no quartets of the class, or if
  * there is no such kernel. */
 typedef struct fmo_gpu_variant {
@@ -54,6 +62,7 @@ typedef struct fmo_gpu_variant {
     bool commits;     /* false: `none`, without updates of the matrices */
     bool fixed_point; /* the matrices contain fixed-point integers until the end of the build */
     fmo_gpu_kernel *kernel[FMO_GPU_KERNELS][FMO_ERI_LOW_L_COUNT];
+    fmo_gpu_kernel *two[FMO_GPU_KERNELS][FMO_ERI_LOW_L_COUNT]; /* J, and K of two densities */
     fmo_gpu_group_kernel *group[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT];
     fmo_gpu_stored_kernel *stored[FMO_ERI_LOW_L_COUNT];
 } fmo_gpu_variant;

@@ -60,15 +60,15 @@ static __device__ __forceinline__ void fmo_gpu_load_row(const double *from, doub
 
 /* Loads the block of D of two shells, [ROW][COLUMN]. */
 template <class C, int ROW, int COLUMN>
-static __device__ __forceinline__ void fmo_gpu_load_block(const fmo_gpu_matrices &m,
+static __device__ __forceinline__ void fmo_gpu_load_block(const double *density, int nao,
                                                           const fmo_gpu_place &at, double *den)
 {
     constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
     FMO_UNROLL
     for (int u = 0; u < size[ROW]; u++)
-        fmo_gpu_load_row<size[COLUMN]>(
-            m.density + (at.row[ROW] + (unsigned)(u * m.nao) + at.column[COLUMN]),
-            den + u * size[COLUMN]);
+        fmo_gpu_load_row<size[COLUMN]>(density +
+                                           (at.row[ROW] + (unsigned)(u * nao) + at.column[COLUMN]),
+                                       den + u * size[COLUMN]);
 }
 
 /* Adds a block to a matrix with the strategy; returns the number of atomics issued. All lanes of
@@ -122,22 +122,24 @@ fmo_gpu_digest_coulomb(const S &scatter, unsigned mask, bool active, const fmo_g
                                            copy, at.pair[PAIR], block);
 }
 
-/* A row of the digestion table for K: contracts the integrals with a block of D and adds the result
- * to X^K. It makes no difference which triangle of X is added to, or D is read from (digest.h), so
- * the shells of the ket are columns, because those of neighbouring lanes are neighbours. */
+/* A row of the digestion table for K: contracts the integrals with a block of D, number d of the
+ * densities, and adds the result to its X^K. It makes no difference which triangle of X is added
+ * to, or D is read from (digest.h), so the shells of the ket are columns, because those of
+ * neighbouring lanes are neighbours. */
 template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_exchange(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
-                        size_t copy, const fmo_gpu_place &at, const double *eri)
+                        int d, size_t copy, const fmo_gpu_place &at, const double *eri)
 {
     constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
     double den[size[DEN_ROW] * size[DEN_COLUMN]], block[size[ROW] * size[COLUMN]];
-    fmo_gpu_load_block<C, DEN_ROW, DEN_COLUMN>(m, at, den);
+    fmo_gpu_load_block<C, DEN_ROW, DEN_COLUMN>(m.density + d * m.density_step, m.nao, at, den);
     fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri,
                               den, block);
     return fmo_gpu_scatter_block<S, size[ROW], size[COLUMN], COLUMN == 2>(
-        scatter, mask, active, at.same_k, m.exchange + copy + (at.row[ROW] + at.column[COLUMN]),
-        (size_t)m.nao, block, m.exchange_least);
+        scatter, mask, active, at.same_k,
+        m.exchange + d * m.exchange_step + copy + (at.row[ROW] + at.column[COLUMN]), (size_t)m.nao,
+        block, m.exchange_least);
 }
 
 /* True for the types of strategies that sum integers, according to the table of scatter.h. */
@@ -203,11 +205,24 @@ typedef enum fmo_gpu_in_coulomb {
     FMO_GPU_COULOMB_NONE
 } fmo_gpu_in_coulomb;
 
-/* Digests one quartet in each active lane of `mask`: all rows of the digestion table. Returns the
- * number of atomics issued. quartet: the entry of the list, without FMO_GPU_EXCHANGE_ONLY_BIT. All
- * lanes of the mask must call; with strategies that need all threads (fmo_gpu_together), all
- * threads. */
-template <class C, fmo_gpu_in_coulomb COULOMB, class S>
+/* Calls each(d) for the densities of a build. The calls for two share their instructions, so that
+ * they share registers, too. */
+template <int DENSITIES, class Each>
+static __device__ __forceinline__ void fmo_gpu_for_densities(const Each &each)
+{
+    if constexpr (DENSITIES == 1) {
+        each(0);
+    } else {
+#pragma unroll 1
+        for (int d = 0; d < DENSITIES; d++) each(d);
+    }
+}
+
+/* Digests one quartet in each active lane of `mask`: all rows of the digestion table, those of K
+ * for each of the densities. Returns the number of atomics issued. quartet: the entry of the list,
+ * without FMO_GPU_EXCHANGE_ONLY_BIT. All lanes of the mask must call; with strategies that need all
+ * threads (fmo_gpu_together), all threads. */
+template <class C, fmo_gpu_in_coulomb COULOMB, int DENSITIES, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                fmo_gpu_copy copy, const fmo_gpu_shells &at, int2 quartet, unsigned mask,
@@ -230,8 +245,9 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
 #define TERM_K(row, column, den_row, den_column)                                   \
     if (S::block_wide || (S::takes_runs ? exchanging : exchanges))                 \
         issued += fmo_gpu_digest_exchange<C, S, row, column, den_row, den_column>( \
-            scatter, exchanging, exchanges, m, copy.K, place, eri);
-    FMO_DIGEST_TABLE(TERM)
+            scatter, exchanging, exchanges, m, d, copy.K, place, eri);
+    FMO_DIGEST_J_TABLE(TERM)
+    fmo_gpu_for_densities<DENSITIES>([&](int d) { FMO_DIGEST_K_TABLE(TERM) });
 #undef TERM_K
 #undef TERM_J
 #undef TERM
@@ -265,7 +281,7 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
 /* Digests a list of quartets of which some or all count in K. integrals(quartet, eri) computes the
  * integrals of a quartet and returns the positions of its shells. Returns the number of atomics
  * issued. */
-template <class C, fmo_gpu_in_coulomb COULOMB, class S, class Integrals>
+template <class C, fmo_gpu_in_coulomb COULOMB, int DENSITIES, class S, class Integrals>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
@@ -279,20 +295,20 @@ fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_
             if (some) quartet.x &= ~FMO_GPU_EXCHANGE_ONLY_BIT;
             const fmo_gpu_shells at = integrals(quartet, eri);
             read_on();
-            issued += fmo_gpu_digest<C, COULOMB>(scatter, view, m, copy, at, quartet, mask, active,
-                                                 counts, eri);
+            issued += fmo_gpu_digest<C, COULOMB, DENSITIES>(scatter, view, m, copy, at, quartet,
+                                                            mask, active, counts, eri);
         });
     return issued;
 }
 
 /* Processes the list of quartets whose charge distributions may overlap. OPERATOR: integrals of
  * m.op. */
-template <class C, fmo_gpu_in_coulomb COULOMB, bool OPERATOR, class S>
+template <class C, fmo_gpu_in_coulomb COULOMB, bool OPERATOR, int DENSITIES, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                    fmo_gpu_copy copy)
 {
-    return fmo_gpu_digest_list<C, COULOMB>(
+    return fmo_gpu_digest_list<C, COULOMB, DENSITIES>(
         scatter, view, m, copy, view.list, *view.count[FMO_GPU_NEAR],
         [&](int2 quartet, double *eri) {
             return fmo_gpu_quartet<C, OPERATOR>(view, m.boys->row[C::order][0], quartet, eri, m.op);

@@ -34,7 +34,8 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
                                                 : lists;
     const int num = all || !g->far ? 1 : FMO_GPU_LISTS;
     for (int k = 0; k < num; k++) {
-        fmo_gpu_kernel *const kernel = variant->kernel[kernels[k]][c];
+        fmo_gpu_kernel *const kernel =
+            (g->densities > 1 ? variant->two : variant->kernel)[kernels[k]][c];
         int blocks = 0;
         if (!kernel) continue;
         FMO_GPU_TRY(fmo_gpu_blocks_for(g, task, (const void *)kernel, &blocks));
