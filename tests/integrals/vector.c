@@ -11,7 +11,7 @@
 #include "tests/support/check.h"
 #include "tests/integrals/vector_forms.h"
 
-enum { W_MAX = VECTOR_WIDTH_MAX, PRIMS = 3, TURNS = 300 };
+enum { W_MAX = VECTOR_WIDTH_MAX, PRIMS = 3, TURNS = 60 };
 
 static unsigned long long seed = 31;
 
@@ -221,7 +221,9 @@ static void check_forms(const vector_forms *v)
     check_rsqrt(v);
     check_select(v);
     check_boys(v);
-    const int turns = getenv("FMO_TEST_SMALL") ? TURNS / 25 : TURNS;
+    const int turns = getenv("FMO_TEST_FULL")    ? 5 * TURNS
+                      : getenv("FMO_TEST_SMALL") ? TURNS / 5
+                                                 : TURNS;
     for (int turn = 0; turn < turns; turn++) {
 #define ROW(e, name, li, lj, lk, ll, bra_class, ket_class) \
     check_quartets(v, e, #name, li, lj, lk, ll);
