@@ -22,7 +22,7 @@ extern "C" {
 
 /* X(enumerator, name, description) */
 #define FMO_MODE_TABLE(X)                                                                       \
-    X(FMO_MODE_AUTO, "auto", "fused when a GPU answers, else cpu")                              \
+    X(FMO_MODE_AUTO, "auto", "fused if a GPU is available, else cpu")                           \
     X(FMO_MODE_CPU, "cpu", "integrals and accumulation on the host, OpenMP")                    \
     X(FMO_MODE_REFERENCE, "reference", "full ERI tensor by an independent algorithm, OpenBLAS") \
     X(FMO_MODE_FUSED, "fused", "GPU computes and accumulates")                                  \
@@ -41,14 +41,14 @@ extern "C" {
 #define FMO_INTEGRALS_TABLE(X)                                                               \
     X(FMO_INTEGRALS_DIRECT, "direct", "computed in every build, none kept")                  \
     X(FMO_INTEGRALS_STORED, "stored", "computed once and kept; an error if they do not fit") \
-    X(FMO_INTEGRALS_AUTO, "auto", "stored where they fit the memory and repay it, else direct")
+    X(FMO_INTEGRALS_AUTO, "auto", "stored if they fit in memory and save time, else direct")
 
 /* How the contribution of well-separated (far) pairs to J is computed. X(enumerator, name,
  * description) */
-#define FMO_COULOMB_TABLE(X)                                               \
-    X(FMO_COULOMB_AUTO, "auto", "boxes where they repay it, else direct")  \
-    X(FMO_COULOMB_DIRECT, "direct", "from integrals, as all that is near") \
-    X(FMO_COULOMB_BOXES, "boxes", "from multipoles, which meet box by box (cpu, fused)")
+#define FMO_COULOMB_TABLE(X)                                             \
+    X(FMO_COULOMB_AUTO, "auto", "boxes if they save time, else direct")  \
+    X(FMO_COULOMB_DIRECT, "direct", "from integrals, as for near pairs") \
+    X(FMO_COULOMB_BOXES, "boxes", "from multipole expansions of cells of pairs (cpu, fused)")
 
 /* Symmetry of a density. X(enumerator, name, description) */
 #define FMO_SYMMETRY_TABLE(X)                                                   \

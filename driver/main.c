@@ -3,6 +3,7 @@
  * main.c -> report -> run -> cli -> base. Everything numerical is in the libraries, <fmo/fock.h>,
  * <fmo/scf.h> and <fmo/fragment.h>. */
 #define _GNU_SOURCE
+#include "driver/base/files.h"
 #include "driver/base/interrupt.h"
 #include "driver/base/shown.h"
 #include "driver/cli/options.h"
@@ -17,7 +18,6 @@
 #include "driver/run/scf_batch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +25,6 @@
 #include <fmo/version.h>
 
 #include "base/free_memory.h"
-
-/* If the program was started with a standard stream closed, the first file opened would get its
- * number, and the report would be written into that file. Fills the gaps with streams on which
- * writing fails. */
-static void reserve_standard_streams(void)
-{
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
-            int got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-            if (got != -1 && got != fd) close(got);
-        }
-}
 
 /* Prints one line, "fmo-driver: name: message". name: the data set, or NULL if the message contains
  * it. */
@@ -81,11 +69,11 @@ static int worse(int code, int than)
 /* Returns 0 if everything printed so far was written to stdout, or else an exit code. */
 static int flush_stdout(void)
 {
-    static bool said;
+    static bool reported;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
-    if (!said) print_error("standard output", errno ? strerror(errno) : "write error");
-    said = true;
+    if (!reported) print_error("standard output", errno ? strerror(errno) : "write error");
+    reported = true;
     return fmo_status_exit_code(FMO_ERR_OUTPUT);
 }
 
@@ -582,7 +570,7 @@ int main(int argc, char **argv)
     fmo_error err = {FMO_OK, ""}, why = {FMO_OK, ""};
     const bool first = driver_ranks_number() == 0; /* prints what concerns all ranks */
 
-    reserve_standard_streams();
+    driver_reserve_standard_streams();
     /* Output is fully buffered, and flush_stdout() detects a full disk. */
     static char out[1 << 16];
     if (!isatty(STDOUT_FILENO)) setvbuf(stdout, out, _IOFBF, sizeof out);

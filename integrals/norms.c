@@ -35,6 +35,8 @@ static double shell_norm(const fmo_basis *b, const fmo_shell *shell)
     return largest * sqrt(fmax(sum, rounding * size));
 }
 
+/* Divides the coefficients of each shell by its norm, multiplies the factors of its functions by
+ * it, and computes the functions' norms; refuses norms whose products overflow or underflow. */
 fmo_status fmo_basis_normalise_shells(fmo_basis *b, fmo_error *err)
 {
     for (int s = 0; s < b->shell_num; s++) {

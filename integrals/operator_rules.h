@@ -19,10 +19,10 @@
 #include <fmo/operator.h>
 
 /* Returns the operator, with {1, 0, 0} for the default. */
-static inline fmo_operator fmo_operator_given(fmo_operator of)
+static inline fmo_operator fmo_operator_given(fmo_operator op)
 {
-    if (of.full == 0.0 && of.long_range == 0.0) of.full = 1.0;
-    return of;
+    if (op.full == 0.0 && op.long_range == 0.0) op.full = 1.0;
+    return op;
 }
 
 static inline int fmo_operator_same(fmo_operator a, fmo_operator b)
@@ -34,16 +34,16 @@ static inline int fmo_operator_same(fmo_operator a, fmo_operator b)
 }
 
 /* True for 1/r. */
-static inline int fmo_operator_is_coulomb(fmo_operator of)
+static inline int fmo_operator_is_coulomb(fmo_operator op)
 {
-    return fmo_operator_same(of, (fmo_operator){1.0, 0.0, 0.0});
+    return fmo_operator_same(op, (fmo_operator){1.0, 0.0, 0.0});
 }
 
 /* Returns the factor by which integrals can be larger than the bounds of 1/r. */
-static inline double fmo_operator_bound(fmo_operator of)
+static inline double fmo_operator_bound(fmo_operator op)
 {
-    of = fmo_operator_given(of);
-    return fmax(fabs(of.full), fabs(of.full + of.long_range));
+    op = fmo_operator_given(op);
+    return fmax(fabs(op.full), fabs(op.full + op.long_range));
 }
 
 /* Limits of omega, 1/bohr. Far beyond them theta^(m+1/2) underflows or omega^2 overflows, so that
@@ -53,11 +53,11 @@ static inline double fmo_operator_bound(fmo_operator of)
 
 /* True if all members are finite, and omega is within its limits where there is a long range and 0
  * where there is none. */
-static inline int fmo_operator_is_valid(fmo_operator of)
+static inline int fmo_operator_is_valid(fmo_operator op)
 {
-    return isfinite(of.full) && isfinite(of.long_range) &&
-           (of.long_range == 0.0 ? of.omega == 0.0
-                                 : of.omega >= FMO_OMEGA_LEAST && of.omega <= FMO_OMEGA_MOST);
+    return isfinite(op.full) && isfinite(op.long_range) &&
+           (op.long_range == 0.0 ? op.omega == 0.0
+                                 : op.omega >= FMO_OMEGA_LEAST && op.omega <= FMO_OMEGA_MOST);
 }
 
 #endif

@@ -224,7 +224,8 @@ enum {
     FMO_PAIR_UNROLLED_ORDER_MAX = sizeof(union fmo_unrolled_orders) - 1,
     FMO_ERI_UNROLLED_ORDER_MAX = 2 * FMO_PAIR_UNROLLED_ORDER_MAX,
     FMO_UNROLLED_ANG_MOM_MAX = FMO_PAIR_UNROLLED_ORDER_MAX / 2,
-    FMO_UNROLLED_FUNCTIONS_MAX = FMO_CARTESIAN(FMO_UNROLLED_ANG_MOM_MAX)
+    FMO_UNROLLED_FUNCTIONS_MAX = FMO_CARTESIAN(FMO_UNROLLED_ANG_MOM_MAX),
+    FMO_SLICE_ANG_MOM_LIMIT = 3 /* up to which eri_slice.h computes quartets in slices */
 };
 
 /* ---- what a row has to be ------------------------------------------------------------------- */

@@ -136,37 +136,38 @@ typedef struct host_call {
 
 /* Checks the arguments, takes a slot, stages the data of short messages, and puts a command into
  * the ring. */
-static int start(fmo_host_rank *h, const host_call *of, const void *data, void *result,
+static int start(fmo_host_rank *h, const host_call *call, const void *data, void *result,
                  fmo_gmpi_request *request)
 {
-    const int receives = of->kind == FMO_GMPI_CALL_RECV;
-    const int wild = receives && of->peer == FMO_GMPI_ANY_SOURCE;
+    const int receives = call->kind == FMO_GMPI_CALL_RECV;
+    const int wild = receives && call->peer == FMO_GMPI_ANY_SOURCE;
     if (atomic_load(&h->error)) return (int)(atomic_load(&h->error) & 255);
-    if (of->kind != FMO_GMPI_CALL_REDUCE &&
-        (of->peer >= h->net.size || (of->peer < 0 && !wild) || of->tag < 0 || of->comm < 0 ||
-         of->comm >= FMO_GMPI_COMMS_MAX ||
-         of->tag > (receives ? FMO_GMPI_ANY_TAG : FMO_GMPI_TAG_MAX) || of->bytes >> 32))
-        return fail(h, FMO_GMPI_ARGUMENT, of->kind, of->peer, of->tag, of->comm);
+    if (call->kind != FMO_GMPI_CALL_REDUCE &&
+        (call->peer >= h->net.size || (call->peer < 0 && !wild) || call->tag < 0 ||
+         call->comm < 0 || call->comm >= FMO_GMPI_COMMS_MAX ||
+         call->tag > (receives ? FMO_GMPI_ANY_TAG : FMO_GMPI_TAG_MAX) || call->bytes >> 32))
+        return fail(h, FMO_GMPI_ARGUMENT, call->kind, call->peer, call->tag, call->comm);
     uint32_t generation = 0;
     const int slot = slot_take(h, &generation);
-    if (slot < 0) return fail(h, FMO_GMPI_FULL, of->kind, of->peer, of->tag, of->comm);
+    if (slot < 0) return fail(h, FMO_GMPI_FULL, call->kind, call->peer, call->tag, call->comm);
     host_slot *s = &h->slot[slot];
-    const fmo_gmpi_command c = {.call = of->kind,
-                                .type = of->type,
-                                .op = of->op,
-                                .comm = of->comm,
-                                .tag = of->tag,
-                                .peer = of->peer,
-                                .staged = of->bytes <= FMO_GMPI_STAGE,
+    const fmo_gmpi_command c = {.call = call->kind,
+                                .type = call->type,
+                                .op = call->op,
+                                .comm = call->comm,
+                                .tag = call->tag,
+                                .peer = call->peer,
+                                .staged = call->bytes <= FMO_GMPI_STAGE,
                                 .slot = (uint32_t)slot,
                                 .generation = generation,
-                                .bytes = of->bytes,
+                                .bytes = call->bytes,
                                 .address = (uintptr_t)(receives ? result : data)};
     s->to = result;
-    s->call = of->kind, s->peer = of->peer, s->tag = of->tag, s->comm = of->comm;
-    if (!receives && c.staged && of->bytes) memcpy(h->page->stage[slot].data, data, of->bytes);
+    s->call = call->kind, s->peer = call->peer, s->tag = call->tag, s->comm = call->comm;
+    if (!receives && c.staged && call->bytes) memcpy(h->page->stage[slot].data, data, call->bytes);
     *request = fmo_gmpi_request_make(c.slot, c.generation);
-    atomic_store(&s->life, generation << 3 | (of->kind == FMO_GMPI_CALL_SEND ? SENDING : WAITING));
+    atomic_store(&s->life,
+                 generation << 3 | (call->kind == FMO_GMPI_CALL_SEND ? SENDING : WAITING));
     return fmo_ring_put(h->page, &h->tail, &c, give_up, h) ? FMO_GMPI_OK : said(h, s);
 }
 

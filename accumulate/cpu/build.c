@@ -105,14 +105,14 @@ static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 /* What one pass over all quartets computes. */
 typedef struct pass {
     int wanted; /* FMO_TERMS_... */
-    fmo_operator of;
+    fmo_operator op;
     int coulomb;         /* 1: the operator is 1/r */
     double begun, share; /* fractions of the build: completed before the pass, and of the pass */
 } pass;
 
-static pass pass_of(int wanted, fmo_operator of)
+static pass pass_of(int wanted, fmo_operator op)
 {
-    return (pass){wanted, of, fmo_operator_is_coulomb(of), 0.0, 1.0};
+    return (pass){wanted, op, fmo_operator_is_coulomb(op), 0.0, 1.0};
 }
 
 /* Returns the cutoff of a pass. Integrals are stored for all later densities and cutoffs, and all
@@ -121,7 +121,7 @@ static pass pass_of(int wanted, fmo_operator of)
 static double cutoff_of_pass(const fmo_fock_plan *plan, const pass *p, int fixed)
 {
     const fmo_cpu_state *const s = plan->state;
-    if (!s->stored || !p->coulomb) return plan->cutoff / fmo_operator_bound(p->of);
+    if (!s->stored || !p->coulomb) return plan->cutoff / fmo_operator_bound(p->op);
     if (!s->filled) return plan->options.cutoff;
     return fixed || plan->cutoff == plan->options.cutoff ? 0.0 : plan->cutoff;
 }
@@ -133,7 +133,7 @@ static fmo_cpu_build common_build(const fmo_fock_plan *plan, const pass *p, int 
     const fmo_cpu_build build = {.basis = plan->basis,
                                  .densities = densities,
                                  .cutoff = cutoff_of_pass(plan, p, fixed),
-                                 .of = p->of,
+                                 .op = p->op,
                                  .adding = {atomic, fixed, 1.0, 1.0}};
     return build;
 }
@@ -229,7 +229,7 @@ static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
     fmo_status status = FMO_OK;
     fmo_cpu_far_build far = {.near = NULL};
     if (fixed)
-        status = fmo_cpu_set_scales(plan, &s->pairs, &s->pairs, fmo_operator_bound(p->of),
+        status = fmo_cpu_set_scales(plan, &s->pairs, &s->pairs, fmo_operator_bound(p->op),
                                     memory + by_pair, &part.build.adding, err);
     if (with_J)
         plan->profile.coulomb = s->goes_far && p->coulomb ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
@@ -311,7 +311,7 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         part[p].build.side[FMO_CPU_KET] = sides[other];
         part[p].build.coulomb_largest = source->coulomb_weight * source->density_largest;
         if (fixed)
-            status = fmo_cpu_set_scales(source, &from->pairs, &s->pairs, fmo_operator_bound(p_J.of),
+            status = fmo_cpu_set_scales(source, &from->pairs, &s->pairs, fmo_operator_bound(p_J.op),
                                         memory + by_pair + zeros, &part[p].build.adding, err);
         if (status == FMO_OK)
             status = fmo_work_between(size[p], size[other], p == 1, &work[p], err);

@@ -187,7 +187,7 @@ static int settle_box(far_job *j, int b, scratch *s)
     const int_list *given = box->parent >= 0 ? &j->open[box->parent] : NULL;
     const int mine = is_mine(j, b);
     fmo_cpu_near *near = box->leaf >= 0 ? &j->to->near[box->leaf] : NULL;
-    const fmo_box_rule rule = {log(j->in->cutoff), FMO_BOX_ORDER_MAX, 0.0};
+    const fmo_box_criterion criterion = {log(j->in->cutoff), FMO_BOX_ORDER_MAX, 0.0};
     int good = 1;
     s->interactions.num = s->stack.num = 0;
     if (!given) good = append(&s->stack, b);
@@ -196,12 +196,13 @@ static int settle_box(far_job *j, int b, scratch *s)
     while (good && s->stack.num) {
         const int other = s->stack.at[--s->stack.num];
         int order[2];
-        if (fmo_boxes_far(box, &j->load[b], &boxes[other], &j->load[other], &rule, order)) {
+        if (fmo_boxes_far(box, &j->load[b], &boxes[other], &j->load[other], &criterion, order)) {
             const float *const strength = j->strength + (size_t)other * STRENGTHS;
             if (mine)
                 good = append_interaction(&s->interactions, other,
                                           fmo_box_fewer(order[0], box, j->load[b].moment,
-                                                        &boxes[other], strength, rule.log_cutoff));
+                                                        &boxes[other], strength,
+                                                        criterion.log_cutoff));
         } else if (near && boxes[other].leaf >= 0) {
             if (near->num == near->capacity) {
                 const int capacity = near->capacity ? 2 * near->capacity : 32;

@@ -168,7 +168,7 @@ FMO_HD void give(int any, int la, int lb, int stride, const fmo_far_leaf *leaf,
         if (any) {
             fmo_any_expansion e;
             expand_any(la, lb, &in, &e);
-            fmo_any_give(&e, H, fmo_set(1.0), X);
+            fmo_any_potential(&e, H, fmo_set(1.0), X);
         } else {
             fmo_hermite_product E;
             expand(la, lb, &in, E);

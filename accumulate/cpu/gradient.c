@@ -194,15 +194,15 @@ static double scale_of(const fmo_cpu_gradient_term *term, int term_num, size_t e
 
 /* Sets the weights of the pass for an operator. Returns 0 if no part of a term has this operator.
  */
-static int weights_of(const fmo_gradient_term *terms, int term_num, fmo_operator of,
+static int weights_of(const fmo_gradient_term *terms, int term_num, fmo_operator op,
                       fmo_cpu_gradient_term *to)
 {
     int any = 0;
     for (int n = 0; n < term_num; n++) {
         to[n] = (fmo_cpu_gradient_term){
             terms[n].density,
-            fmo_operator_same(terms[n].coulomb_operator, of) ? terms[n].coulomb_weight : 0.0,
-            fmo_operator_same(terms[n].exchange_operator, of) ? terms[n].exchange_weight : 0.0};
+            fmo_operator_same(terms[n].coulomb_operator, op) ? terms[n].coulomb_weight : 0.0,
+            fmo_operator_same(terms[n].exchange_operator, op) ? terms[n].exchange_weight : 0.0};
         any |= to[n].coulomb != 0.0 || to[n].exchange != 0.0;
     }
     return any;
@@ -223,13 +223,13 @@ static fmo_status run_passes(fmo_fock_plan *plan, const fmo_gradient_term *terms
     const size_t n = (size_t)g->basis->function_num;
     const size_t size = 3 * (size_t)g->basis->nucleus_num;
     for (int part = 0; part < 2 * term_num; part++) {
-        const fmo_operator of = operator_of(terms, part);
+        const fmo_operator op = operator_of(terms, part);
         int seen = 0;
-        for (int p = 0; p < part; p++) seen |= fmo_operator_same(operator_of(terms, p), of);
-        if (seen || !weights_of(terms, term_num, of, own)) continue;
-        g->of = fmo_operator_given(of);
-        g->is_coulomb = fmo_operator_is_coulomb(of);
-        g->cutoff = FMO_GRADIENT_CUTOFF_SHARE * plan->cutoff / fmo_operator_bound(of);
+        for (int p = 0; p < part; p++) seen |= fmo_operator_same(operator_of(terms, p), op);
+        if (seen || !weights_of(terms, term_num, op, own)) continue;
+        g->op = fmo_operator_given(op);
+        g->is_coulomb = fmo_operator_is_coulomb(op);
+        g->cutoff = FMO_GRADIENT_CUTOFF_SHARE * plan->cutoff / fmo_operator_bound(op);
         bound_densities(plan, g);
         j->scale = scale_of(own, term_num, n * n);
         memset(j->sums, 0, size * sizeof *j->sums);

@@ -34,7 +34,7 @@ typedef struct fmo_cpu_gradient {
     const fmo_basis *basis;
     const fmo_cpu_pairs *pairs;
     fmo_cpu_gradient_pairs of_pairs[FMO_PAIR_CLASS_COUNT];
-    fmo_operator of;
+    fmo_operator op;
     int is_coulomb; /* 1: the operator is 1/r */
     double cutoff;
     const fmo_cpu_gradient_term *term;
@@ -106,6 +106,8 @@ typedef struct fmo_cpu_gradient_layout {
     size_t all;
 } fmo_cpu_gradient_layout;
 
+/* Returns the layout for a class of quartets, with kets of up to `count` primitives; `all` is the
+ * number of vectors that it takes. */
 static inline fmo_cpu_gradient_layout fmo_cpu_gradient_layout_of(int eri_class, int count)
 {
     const int bra = fmo_eri_class_bra(eri_class), ket = fmo_eri_class_ket(eri_class);

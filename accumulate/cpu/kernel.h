@@ -87,7 +87,7 @@ typedef struct fmo_cpu_build {
      * computed. NULL without a store. */
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
     double store_factor;
-    fmo_operator of; /* read by the kernels `other` */
+    fmo_operator op; /* read by the kernels `other` */
 } fmo_cpu_build;
 
 /* The working memory of one thread. */

@@ -81,7 +81,7 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
 }
 
 /* Computes T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
-static void tensor_row(const fmo_basis *b, fmo_operator of, const double *weight, int si, int sj,
+static void tensor_row(const fmo_basis *b, fmo_operator op, const double *weight, int si, int sj,
                        double *T)
 {
     const size_t n = (size_t)b->function_num;
@@ -95,7 +95,7 @@ static void tensor_row(const fmo_basis *b, fmo_operator of, const double *weight
             shell[3] = reference_shell(b, weight, sl);
             const int k0 = b->shell[sk].ao_begin, l0 = b->shell[sl].ao_begin;
             const int nk = fmo_shell_functions(shell[2].l), nl = fmo_shell_functions(shell[3].l);
-            eri_reference(shell, of, negligible, eri);
+            eri_reference(shell, op, negligible, eri);
             for (int i = i0; i < i0 + ni; i++) {
                 for (int j = j0; j < j0 + nj; j++) {
                     double *ij = T + ((size_t)i * n + (size_t)j) * n * n;
@@ -140,7 +140,7 @@ static fmo_status fold(const char *name, size_t n, double final, int sign, const
 }
 
 /* Computes the tensor T of an operator, from fraction `begun` of the build's progress to `end`. */
-static void make_tensor(const fmo_fock_plan *plan, fmo_operator of, const double *weight, double *T,
+static void make_tensor(const fmo_fock_plan *plan, fmo_operator op, const double *weight, double *T,
                         double begun, double end)
 {
     const fmo_basis *b = plan->basis;
@@ -151,7 +151,7 @@ static void make_tensor(const fmo_fock_plan *plan, fmo_operator of, const double
         int i = (int)((sqrt(8.0 * row + 1.0) - 1.0) / 2.0);
         while ((i + 1) * (i + 2) / 2 <= row) i++;
         while (i * (i + 1) / 2 > row) i--;
-        tensor_row(b, of, weight, i, row - i * (i + 1) / 2, T);
+        tensor_row(b, op, weight, i, row - i * (i + 1) / 2, T);
         int now;
 #pragma omp atomic capture
         now = ++done;

@@ -21,50 +21,62 @@ typedef struct lane_shells {
     int ao[4][W];
 } lane_shells;
 
-FMO_HD void gather_block(const double *density, size_t n, const int *row_ao, const int *column_ao,
-                         int rows, int columns, fmo_real *block)
+/* Places of a block of a matrix in each lane: the first function of its rows and columns. */
+typedef struct lane_blocks {
+    const int *row_ao, *column_ao;
+    int rows, columns;
+} lane_blocks;
+
+/* Reads a block of the density in each lane. */
+FMO_HD void gather_block(const double *density, size_t n, const lane_blocks *at, fmo_real *block)
 {
     double in[BLOCK_MAX][W];
-    for (int x = 0; x < rows; x++)
-        for (int y = 0; y < columns; y++)
+    for (int x = 0; x < at->rows; x++)
+        for (int y = 0; y < at->columns; y++)
             for (int l = 0; l < W; l++)
-                in[x * columns + y][l] =
-                    density[(size_t)(row_ao[l] + x) * n + (size_t)(column_ao[l] + y)];
-    for (int b = 0; b < rows * columns; b++) block[b] = fmo_load(in[b]);
+                in[x * at->columns + y][l] =
+                    density[(size_t)(at->row_ao[l] + x) * n + (size_t)(at->column_ao[l] + y)];
+    for (int b = 0; b < at->rows * at->columns; b++) block[b] = fmo_load(in[b]);
 }
 
-FMO_HD void scatter_block(double *matrix, size_t n, const int *row_ao, const int *column_ao,
-                          int rows, int columns, const fmo_real *block, int lanes, int atomic)
+/* Adds the blocks of the first `lanes` lanes to a matrix. */
+FMO_HD void scatter_block(double *matrix, size_t n, const lane_blocks *at, const fmo_real *block,
+                          int lanes, int atomic)
 {
     double out[BLOCK_MAX][W];
-    for (int b = 0; b < rows * columns; b++) memcpy(out[b], &block[b], sizeof out[b]);
+    for (int b = 0; b < at->rows * at->columns; b++) memcpy(out[b], &block[b], sizeof out[b]);
     for (int l = 0; l < lanes; l++) {
-        const fmo_block_place p = fmo_digest_place(n, row_ao[l], column_ao[l]);
-        for (int x = 0; x < rows; x++)
-            for (int y = 0; y < columns; y++)
+        const fmo_block_place p = fmo_digest_place(n, at->row_ao[l], at->column_ao[l]);
+        for (int x = 0; x < at->rows; x++)
+            for (int y = 0; y < at->columns; y++)
                 add(matrix + p.base + (size_t)x * p.row_stride + (size_t)y * p.column_stride,
-                    out[x * columns + y][l], atomic);
+                    out[x * at->columns + y][l], atomic);
     }
 }
 
-/* Adds one row of the digestion table to X^J or X^K. */
-FMO_HD void digest_term(const fmo_cpu_task *task, int to_J, int row, int column, int den_row,
-                        int den_column, int n0, int n1, int n2, int n3, const lane_shells *at,
-                        const fmo_real *eri, int lanes)
+/* A row of the digestion table: the shells of the matrix's block and of the density's. */
+typedef struct digest_row {
+    int to_J, row, column, den_row, den_column;
+} digest_row;
+
+/* Adds one row of the digestion table to X^J or X^K. size: functions of the shells. */
+FMO_HD void digest_term(const fmo_cpu_task *task, const digest_row t, const int *size,
+                        const lane_shells *at, const fmo_real *eri, int lanes)
 {
     const size_t n = (size_t)task->basis->function_num;
-    const int size[4] = {n0, n1, n2, n3};
+    const lane_blocks from = {at->ao[t.den_row], at->ao[t.den_column], size[t.den_row],
+                              size[t.den_column]};
+    const lane_blocks to = {at->ao[t.row], at->ao[t.column], size[t.row], size[t.column]};
     fmo_real den[BLOCK_MAX], block[BLOCK_MAX];
-    gather_block(task->density, n, at->ao[den_row], at->ao[den_column], size[den_row],
-                 size[den_column], den);
-    fmo_digest_contract_sizes(n0, n1, n2, n3, row, column, den_row, den_column, eri, den, block);
-    scatter_block(to_J ? task->coulomb : task->exchange, n, at->ao[row], at->ao[column], size[row],
-                  size[column], block, lanes, task->atomic);
+    gather_block(task->density, n, &from, den);
+    fmo_digest_contract_sizes(size[0], size[1], size[2], size[3], t.row, t.column, t.den_row,
+                              t.den_column, eri, den, block);
+    scatter_block(t.to_J ? task->coulomb : task->exchange, n, &to, block, lanes, task->atomic);
 }
 
 enum { TO_J = 1, TO_K = 0 };
-#define DIGEST_TERM(matrix, row, column, den_row, den_column)                                  \
-    digest_term(task, TO_##matrix, row, column, den_row, den_column, NI, NJ, NK, NL, &at, eri, \
+#define DIGEST_TERM(matrix, row, column, den_row, den_column)                                      \
+    digest_term(task, (digest_row){TO_##matrix, row, column, den_row, den_column}, size, &at, eri, \
                 lanes);
 
 /* One digestion function for each class. */
@@ -79,6 +91,7 @@ enum { TO_J = 1, TO_K = 0 };
             NL = FMO_CARTESIAN(ll),                                                               \
             SIZE = NI * NJ * NK * NL                                                              \
         };                                                                                        \
+        const int size[4] = {NI, NJ, NK, NL};                                                     \
         for (size_t first = begin; first < end; first += W) {                                     \
             const int lanes = end - first < W ? (int)(end - first) : W;                           \
             double in[SIZE][W];                                                                   \

@@ -162,6 +162,8 @@ cudaError_t fmo_gpu_zero(const fmo_gpu_group *group, fmo_gpu_zeroed (*of)(const 
         });
 }
 
+/* Queues the steps for all builds of a group: the sums are set to zero, the densities converted
+ * with their block maxima, and the density of every pair is written. */
 cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group)
 {
     const fmo_gpu_range range("density");

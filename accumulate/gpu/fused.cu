@@ -1,45 +1,18 @@
-/* Mode fused (`--mode fused`): the choice of strategy and schedule for a plan, and single builds.
- * All steps of a build are on one stream; in a CUDA graph the tasks of a pass run concurrently. See
- * docs/explanation/gpu.md; batches are in group.cu, several GPUs in several.cu. */
+/* Mode fused (`--mode fused`): the choice of strategy and schedule for a plan, how plans are made,
+ * and how builds are started, finished and timed (docs/explanation/gpu.md). Each of these files
+ * calls those after it: fused.cu, group.cu (batches) and source.cu (J of another plan's density),
+ * two.cu (K of two densities), single.cu, several.cu (several GPUs), queue.cu (the steps on one
+ * GPU). */
 #include "accumulate/gpu/fused.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
 
 /* ---- strategies ----------------------------------------------------------------------------- */
-
-static const fmo_gpu_variant *const variants[] = {
-#define ROW(name, ...) &fmo_gpu_variant_##name,
-    FMO_GPU_VARIANT_TABLE(ROW)
-#undef ROW
-};
-
-const fmo_gpu_variant *fmo_gpu_find_variant(fmo_scatter scatter, fmo_commit commit)
-{
-    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
-        if (variants[v]->commits && variants[v]->scatter == scatter &&
-            variants[v]->commit == commit)
-            return variants[v];
-    return NULL;
-}
-
-/* The kernels without updates of the matrices, for the profile. */
-static const fmo_gpu_variant *variant_without_commits(void)
-{
-    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
-        if (!variants[v]->commits) return variants[v];
-    return NULL;
-}
-
-const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
-{
-    return fmo_gpu_find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
-}
 
 /* Number of copies of the matrices under `auto`. How `auto` chooses: first by structure.
  * Screened-in quartets are listed by bra pair, then by the shells of the ket pair, so that
@@ -116,209 +89,6 @@ static const fmo_gpu_schedule *schedule_of(const fmo_fock_plan *plan)
     return &fmo_gpu_schedule_direct;
 }
 
-/* ---- builds --------------------------------------------------------------------------------- */
-
-static cudaError_t side_streams_create(fmo_gpu_side_streams *side)
-{
-    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->fork, cudaEventDisableTiming));
-    for (int n = 0; n < FMO_GPU_PASS_TASKS; n++) {
-        FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->stream[n], cudaStreamNonBlocking));
-        FMO_GPU_TRY(cudaEventCreateWithFlags(&side->join[n], cudaEventDisableTiming));
-    }
-    FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->beside, cudaStreamNonBlocking));
-    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->beside_fork, cudaEventDisableTiming));
-    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->beside_join, cudaEventDisableTiming));
-    return cudaSuccess;
-}
-
-static void side_streams_destroy(fmo_gpu_side_streams *side)
-{
-    for (int n = 0; n < FMO_GPU_PASS_TASKS; n++) {
-        if (side->stream[n]) (void)cudaStreamDestroy(side->stream[n]);
-        if (side->join[n]) (void)cudaEventDestroy(side->join[n]);
-    }
-    if (side->fork) (void)cudaEventDestroy(side->fork);
-    if (side->beside) (void)cudaStreamDestroy(side->beside);
-    if (side->beside_fork) (void)cudaEventDestroy(side->beside_fork);
-    if (side->beside_join) (void)cudaEventDestroy(side->beside_join);
-}
-
-/* Make the stream `beside` wait for the group's stream, and the group's for `beside`. */
-static cudaError_t fork_beside(const fmo_gpu_side_streams *side, const fmo_gpu_group *group)
-{
-    FMO_GPU_TRY(cudaEventRecord(side->beside_fork, group->stream));
-    return cudaStreamWaitEvent(side->beside, side->beside_fork, 0);
-}
-static cudaError_t join_beside(const fmo_gpu_side_streams *side, const fmo_gpu_group *group)
-{
-    FMO_GPU_TRY(cudaEventRecord(side->beside_join, side->beside));
-    return cudaStreamWaitEvent(group->stream, side->beside_join, 0);
-}
-
-/* Computes J of far pairs by multipole expansions. The lists of near cells come first, because
- * screening needs them; with side streams the rest runs concurrently with the following steps until
- * join_beside. */
-static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
-                               const fmo_gpu_side_streams *side)
-{
-    const fmo_fock_plan *plan = group->build->plan;
-    FMO_GPU_TRY(fmo_gpu_box_neighbours(plan, group->stream));
-    if (side) FMO_GPU_TRY(fork_beside(side, group));
-    return fmo_gpu_box_potentials(plan, variant->fixed_point, side ? side->beside : group->stream);
-}
-
-/* Queues the steps from a density to X on the group's stream. side, high_l: streams for concurrent
- * work, or NULL. Classes with d shells use those of high_l, so that neither they nor the other
- * classes wait for the last warps of each other's passes. */
-static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
-                         const fmo_gpu_side_streams *side, const fmo_gpu_side_streams *high_l,
-                         bool timed)
-{
-    const fmo_gpu_state *g = group->build->plan->gpu;
-    FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
-    if (high_l) {
-        FMO_GPU_TRY(fork_beside(high_l, group));
-        const fmo_gpu_group beside = {group->build, group->num, high_l->beside};
-        FMO_GPU_TRY(fmo_hermite_queue(&beside, variant, high_l, timed));
-    }
-    if (g->boxes) FMO_GPU_TRY(queue_boxes(group, variant, side));
-    FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
-    if (g->boxes && side) FMO_GPU_TRY(join_beside(side, group));
-    if (high_l) return join_beside(high_l, group);
-    return g->hermite ? fmo_hermite_queue(group, variant, NULL, timed) : cudaSuccess;
-}
-
-/* Captures the steps from density_in to X as a CUDA graph. If the capture fails, builds launch
- * their kernels one by one. */
-static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
-{
-    fmo_gpu_state *g = plan->gpu;
-    fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
-    const fmo_gpu_build build = fmo_gpu_own_build(plan);
-    fmo_gpu_group group = {&build, 1, NULL};
-    fmo_gpu_side_streams side, high_l;
-    cudaGraph_t graph = NULL;
-    const int number = fmo_gpu_graph_number(g);
-    graphs->tried[number] = 1;
-    if (!g->schedule->graph) return;
-    memset(&side, 0, sizeof side);
-    memset(&high_l, 0, sizeof high_l);
-    cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
-    if (code == cudaSuccess) code = side_streams_create(&side);
-    if (code == cudaSuccess && g->hermite) code = side_streams_create(&high_l);
-    if (code == cudaSuccess)
-        code = cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal);
-    if (code == cudaSuccess) {
-        code = queue(&group, variant, &side, g->hermite ? &high_l : NULL, false);
-        const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
-        if (code == cudaSuccess && ended == cudaSuccess &&
-            cudaGraphInstantiate(&graphs->graph[number], graph, 0) != cudaSuccess)
-            graphs->graph[number] = NULL;
-    }
-    if (graph) (void)cudaGraphDestroy(graph);
-    side_streams_destroy(&side);
-    side_streams_destroy(&high_l);
-    if (group.stream) (void)cudaStreamDestroy(group.stream);
-    (void)cudaGetLastError();
-}
-
-cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
-                               bool timed)
-{
-    fmo_fock_plan *plan = build->plan;
-    fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
-    if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
-    if (timed && g->hermite) FMO_GPU_TRY(fmo_hermite_make_timers(g->hermite));
-    const fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
-    const int number = fmo_gpu_graph_number(g);
-    if (!timed && !graphs->tried[number]) capture(plan, variant);
-    if (!timed && graphs->graph[number])
-        return cudaGraphLaunch(graphs->graph[number], group.stream);
-    return queue(&group, variant, NULL, NULL, timed);
-}
-
-cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant)
-{
-    return queue(group, variant, NULL, NULL, false);
-}
-
-cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
-{
-    fmo_gpu_state *g = build->plan->gpu;
-    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
-    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
-    const bool shared = build->plan->others.num > 0; /* with other GPUs */
-    if (shared) FMO_GPU_TRY(fmo_gpu_queue_others(build, variant, timed));
-    FMO_GPU_TRY(fmo_gpu_queue_sums(build, variant, timed));
-    if (shared) FMO_GPU_TRY(fmo_gpu_add_others(build, variant->fixed_point));
-    FMO_GPU_TRY(fmo_gpu_queue_finish(&group, variant));
-    return cudaEventRecord(g->device.finished, group.stream);
-}
-
-cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream)
-{
-    fmo_gpu_state *g = plan->gpu;
-    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
-    if (!g->pinned.in) { /* done once; counts as time of the plan, not of its first build */
-        const double before = fmo_now();
-        FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
-        const double taken = fmo_now() - before;
-        plan->profile.plan_seconds += taken;
-        plan->begun += taken;
-    }
-    g->begun = fmo_now();
-    memcpy(g->pinned.in, density, matrix);
-    return cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
-                           stream);
-}
-
-cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
-{
-    const fmo_gpu_state *g = plan->gpu;
-    const size_t n = (size_t)plan->basis->ao_num;
-    const size_t begin = g->wanted & FMO_TERMS_J ? 0 : n * n;
-    const size_t end = g->wanted & FMO_TERMS_K ? 2 * n * n : n * n;
-    FMO_GPU_TRY(cudaMemcpyAsync(g->pinned.out + begin, g->arrays.out + begin,
-                                (end - begin) * sizeof(double), cudaMemcpyDeviceToHost, stream));
-    if (g->hermite)
-        FMO_GPU_TRY(cudaMemcpyAsync(g->hermite->host_counters, g->hermite->counters,
-                                    sizeof *g->hermite->counters, cudaMemcpyDeviceToHost, stream));
-    if (g->others.shared) FMO_GPU_TRY(fmo_gpu_copy_others_counters(plan, stream));
-    return cudaMemcpyAsync(g->pinned.counters, g->arrays.counters, sizeof *g->pinned.counters,
-                           cudaMemcpyDeviceToHost, stream);
-}
-
-/* Queues the copies of the matrices and the build between them. */
-fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err)
-{
-    fmo_fock_plan *plan = job->plan;
-    fmo_gpu_state *g = plan->gpu;
-    const size_t n = (size_t)plan->basis->ao_num;
-    const fmo_gpu_range range("fused build");
-    const cudaStream_t stream = g->device.stream;
-    fmo_gpu_build build = fmo_gpu_own_build(plan);
-    if (fmo_gpu_is_of_two(job)) return fmo_gpu_start_two(job, on_device, err);
-    if (g->hermite) g->hermite->grouped = 0;
-    plan->profile.coulomb =
-        g->boxes && (fmo_build_wanted(job) & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
-    const fmo_status status = fmo_gpu_check_parts(job, err);
-    if (status != FMO_OK) return status;
-    FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
-    if (on_device) {
-        build.coulomb = job->coulomb;
-        build.exchange = job->exchange;
-        FMO_GPU_CHECK(cudaMemcpyAsync(g->arrays.density_in, job->density, n * n * sizeof(double),
-                                      cudaMemcpyDeviceToDevice, stream),
-                      "copying the density", err);
-    } else {
-        FMO_GPU_CHECK(fmo_gpu_copy_in(plan, job->density, stream), "copying the density", err);
-    }
-    FMO_GPU_CHECK(fmo_gpu_run_parts(job, &build), "fused build", err);
-    if (!on_device) FMO_GPU_CHECK(fmo_gpu_copy_out(plan, stream), "fused build", err);
-    return FMO_OK;
-}
-
 /* ---- the mode ------------------------------------------------------------------------------- */
 
 /* Completes the state, computes stored integrals if requested, and captures the graph, so that this
@@ -329,7 +99,7 @@ static fmo_status end_state(fmo_fock_plan *plan, fmo_error *err)
     fmo_status status = fmo_gpu_state_end(plan, err);
     if (status == FMO_OK) status = fmo_gpu_store(plan, err);
     if (status != FMO_OK || (plan->in_batch && fmo_gpu_joins_groups(plan))) return status;
-    capture(plan, fmo_gpu_plan_variant(plan));
+    fmo_gpu_capture(plan, fmo_gpu_plan_variant(plan));
     if (fmo_gpu_graphs_of(plan)->graph[FMO_TERMS_ALL])
         (void)cudaGraphUpload(fmo_gpu_graphs_of(plan)->graph[FMO_TERMS_ALL],
                               plan->gpu->device.stream);
@@ -591,7 +361,7 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
         profile->screening_seconds -= seconds[c];
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
-    status = run_timed(plan, variant_without_commits(), seconds, &all, err);
+    status = run_timed(plan, fmo_gpu_variant_without_commits(), seconds, &all, err);
     const int known = plan->gpu->hermite ? (int)FMO_ERI_LOW_L_COUNT : (int)FMO_ERI_CLASS_COUNT;
     for (int c = 0; c < known && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];

@@ -1,49 +1,35 @@
-/* Interface between the files of mode fused: single builds (fused.cu), batches (group.cu), several
- * GPUs (several.cu), K of two densities (two.cu) and J of another plan's density (source.cu). C++
- * only. */
+/* Interface between the files of mode fused. Files call only those that come before them here.
+ * C++ only. */
 #ifndef FMO_GPU_FUSED_H
 #define FMO_GPU_FUSED_H
 
 #include "accumulate/gpu/schedule/schedule.h"
 
+/* ---- queue.cu: the steps on one GPU ---------------------------------------------------------- */
+
 /* Returns the kernels of a strategy; NULL if they are not in this build of the library. */
 const fmo_gpu_variant *fmo_gpu_find_variant(fmo_scatter scatter, fmo_commit commit);
-
 /* Returns the kernels of the plan's strategy. */
 const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
+/* Returns the kernels without updates of the matrices, for the profile. */
+const fmo_gpu_variant *fmo_gpu_variant_without_commits(void);
+/* True if builds of this plan join groups. */
+bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
 
-/* Queues one build on the plan's stream. on_device: the job's matrices are in GPU memory; otherwise
- * on the host. The plan's GPU must be current. */
-fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err);
-
-/* group.cu: queues builds of different plans, which share launches where they can, or one build in
- * the order of another plan's stream. */
-fmo_status fmo_gpu_start_groups(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
-                                fmo_error *err);
-
+/* Queues the steps from a density to X on the group's stream, one by one. */
+cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant);
+/* Captures these steps of a plan's builds as a CUDA graph. If that fails, builds launch their
+ * kernels one by one. */
+void fmo_gpu_capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant);
 /* Queues a build from density_in to X on the plan's stream: as the plan's CUDA graph, captured in
  * the first call, or as single launches. timed: single launches, with timers around the classes. */
 cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                                bool timed);
 
-/* Queues a build from density_in to J and K on the plan's stream. */
-cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed);
-/* Queues the steps from a density to X on the group's stream, one by one. */
-cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant);
+/* ---- several.cu: the steps of a build that is shared with plans on other GPUs ---------------- */
 
-/* parts.cu: refuses an operator with several GPUs or stored integrals; */
-fmo_status fmo_gpu_check_parts(const fmo_fock_job *job, fmo_error *err);
-/* queues the builds of a job whose density is in density_in. */
-cudaError_t fmo_gpu_run_parts(const fmo_fock_job *job, const fmo_gpu_build *build);
-
-/* two.cu: whether a job and those in plan->also are built in one pass for K of two densities; */
-bool fmo_gpu_is_of_two(const fmo_fock_job *job);
-/* queues this pass. */
-fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error *err);
-
-/* several.cu: the steps of a build that is shared with plans on other GPUs, which are called if
- * there are such plans, or after the build if others.shared is set. queue_others copies the first
- * plan's density to the others and queues their shares of X on their streams; */
+/* They are called if there are such plans, or after the build if others.shared is set. queue_others
+ * copies the first plan's density to the others and queues their shares of X on their streams; */
 cudaError_t fmo_gpu_queue_others(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                                  bool timed);
 /* add_others adds these shares to the first plan's, on its stream, when they are complete. fixed:
@@ -58,16 +44,31 @@ cudaError_t fmo_gpu_others_seconds(const fmo_fock_plan *plan, double *seconds);
 /* Adds the counts of one GPU to those of another. */
 void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from);
 
+/* ---- single.cu: a build on all GPUs of a plan ------------------------------------------------ */
+
+/* Queues a build from density_in to J and K on the plan's stream. */
+cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed);
 /* Copies for builds with matrices on the host: the density to density_in; J, K and the counters to
  * pinned memory. */
 cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
+/* Queues the builds of the parts of a job on the plan's stream. on_device: the job's matrices are
+ * in GPU memory; otherwise on the host. The plan's GPU must be current. */
+fmo_status fmo_gpu_start_parts(const fmo_fock_job *job, bool on_device, fmo_error *err);
 
-/* source.cu: queues J of another plan's density on the plan's stream; the matrices are on the host.
- */
+/* ---- two.cu: K of two densities in one pass -------------------------------------------------- */
+
+/* Queues a job: in one pass with those in plan->also, if this is a pass for K of two densities,
+ * else by fmo_gpu_start_parts. */
+fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err);
+
+/* ---- source.cu, group.cu --------------------------------------------------------------------- */
+
+/* Queues J of another plan's density on the plan's stream; the matrices are on the host. */
 fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err);
 
-/* True if builds of this plan join groups. */
-bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
-
+/* Queues builds of different plans, which share launches where they can, or one build in the order
+ * of another plan's stream. */
+fmo_status fmo_gpu_start_groups(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+                                fmo_error *err);
 #endif

@@ -105,16 +105,6 @@ static bool together(const batch_key *a, const batch_key *b)
            a->hermite == b->hermite && a->stream == b->stream;
 }
 
-bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
-{
-    const fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_variant *variant = fmo_gpu_plan_variant(plan);
-    return g->schedule->groups && !g->boxes && !plan->others.num &&
-           fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_ELEMENT &&
-           variant->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) && g->lists.passes == 1 &&
-           (!g->hermite || g->hermite->passes == 1);
-}
-
 /* The key of job k. */
 static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
 {

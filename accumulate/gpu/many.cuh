@@ -60,9 +60,10 @@ template <class Args> struct fmo_gpu_kernels {
     void (*many)(fmo_gpu_most<Args>);
 };
 
-/* Launches a kernel for the builds of a group: `one`, if there is such a kernel, for a single build,
- * otherwise `many`, in as many launches as the size of the arguments requires. fill(build, args) sets the arguments of a
- * build and returns its grid; a build with an empty grid is left out. */
+/* Launches a kernel for the builds of a group: `one`, if there is such a kernel, for a single
+ * build, otherwise `many`, in as many launches as the size of the arguments requires. fill(build,
+ * args) sets the arguments of a build and returns its grid; a build with an empty grid is left out.
+ */
 template <class Args, class Fill>
 cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<Args>),
                                  void (*many)(fmo_gpu_most<Args>), dim3 threads, size_t shared,

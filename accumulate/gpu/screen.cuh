@@ -152,9 +152,9 @@ __device__ unsigned warp_sum(unsigned value)
 #endif
 }
 
-/* Data of the block's bra pair. */
+/* Data of the block's bra pair, and its kets. */
 typedef struct screen_bra {
-    int pair;
+    int pair, ket_begin, ket_end;
     fmo_gpu_screen_data screen;
     float most;           /* most * (bound of a ket) is an upper bound on the estimate for K */
     float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
@@ -235,12 +235,12 @@ template <int QUEUE> struct screen_shared {
 template <int QUEUE, bool ROWS, bool BOXES>
 __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
                                             const screen_near &near, const screen_bra &bra,
-                                            const float *rows, int slab, int block_begin,
-                                            int block_end, int queued, screen_shared<QUEUE> *shared)
+                                            const float *rows, int slab, int queued,
+                                            screen_shared<QUEUE> *shared)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int offset = slab * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
-    const int first = block_begin + offset, rounds = (block_end - first + 31) >> 5;
+    const int first = bra.ket_begin + offset, rounds = (bra.ket_end - first + 31) >> 5;
     unsigned open = (unsigned)shared->open[slab] >> (warp * SCREEN_ROUNDS);
     float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
     unsigned ballots[SCREEN_ROUNDS];
@@ -250,7 +250,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 #pragma unroll
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
         const bool here = open & 1u << r;
-        const screen_ket read = read_ket(task.ket.screen + min(first + r * 32, block_end - 1));
+        const screen_ket read = read_ket(task.ket.screen + min(first + r * 32, bra.ket_end - 1));
         const fmo_gpu_screen_data &data = read.screen;
         in_J[r] = fmo_gpu_in_J(bra.screen, data);
         if (BOXES && here && !bit_of(near.leaves, near.ket_leaf[first + r * 32])) in_J[r] = 0.0f;
@@ -286,8 +286,8 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
  * *exchange_only_num. */
 template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ unsigned
-classify(const screen_args &a, const screen_task &task, const screen_bra &bra, int block_begin,
-         unsigned queued, screen_shared<QUEUE> *shared, unsigned *exchange_only_num)
+classify(const screen_args &a, const screen_task &task, const screen_bra &bra, unsigned queued,
+         screen_shared<QUEUE> *shared, unsigned *exchange_only_num)
 {
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
     screen_queue<QUEUE> *const queue = &shared->queue;
@@ -310,7 +310,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
         int list = FMO_GPU_LISTS;
         bool exchange_only = false;
         if (e < queued) {
-            const int ket = block_begin + queue->offset[e];
+            const int ket = bra.ket_begin + queue->offset[e];
             const float2 in = queue->in[e];
             const float in_J = in.x, in_K = in.y;
             exchange_only = BOXES && in_J == 0.0f;
@@ -398,47 +398,36 @@ __device__ __forceinline__ void write_lists(int bra, int queued, const screen_sh
     }
 }
 
-/* Screens one bra pair against a.slabs slabs of ket pairs. ROWS: the density maxima of rows i and j
- * are first copied to shared memory; there must be space for all sets. FAR: there are far quartets.
- * Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
-template <int QUEUE, bool ROWS, bool FAR, class Boxes>
-__device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
-                                             screen_shared<QUEUE> &shared)
+/* The data of near cells for a bra pair of task n. */
+template <class Boxes>
+__device__ __forceinline__ screen_near find_near(const Boxes *boxes, int n, const screen_bra &bra)
 {
-    constexpr bool BOXES = std::is_same<Boxes, screen_box_args>::value;
-    int n = a.tasks - 1;
-    while (n > 0 && blockIdx.x < a.task[n].block_begin) n--;
-    const screen_task &task = a.task[n];
-    const unsigned block = blockIdx.x - task.block_begin;
-    screen_bra bra;
-    bra.pair = task.bra_begin + task.bra_step * (int)(block / task.chunks);
-    const int all_kets = task.same ? bra.pair + 1 : task.ket.num;
-    const int block_begin = (int)(block % task.chunks) * a.slabs * SCREEN_KETS;
-    const int block_end = min(block_begin + a.slabs * SCREEN_KETS, all_kets);
-    if (block_begin >= block_end) return;
-
-    bra.screen = task.bra.screen[bra.pair];
-    const ushort2 ij = bra.screen.set;
-    bra.most = bra.screen.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     screen_near near = {};
-    if constexpr (BOXES) {
-        const screen_box_task &of = boxes->task[n];
-        const size_t leaf = (size_t)of.bra_leaf[bra.pair], tiles = (size_t)of.tiles;
+    if constexpr (std::is_same<Boxes, screen_box_args>::value) {
+        const screen_box_task &leaves = boxes->task[n];
+        const size_t leaf = (size_t)leaves.bra_leaf[bra.pair], tiles = (size_t)leaves.tiles;
         near.leaves = boxes->near + leaf * boxes->words;
-        near.tiles = of.tile_near + leaf * of.words;
-        near.exchange[0] = of.tile_exchange + ij.x * tiles;
-        near.exchange[1] = of.tile_exchange + ij.y * tiles;
-        near.ket_leaf = of.ket_leaf;
+        near.tiles = leaves.tile_near + leaf * leaves.words;
+        near.exchange[0] = leaves.tile_exchange + bra.screen.set.x * tiles;
+        near.exchange[1] = leaves.tile_exchange + bra.screen.set.y * tiles;
+        near.ket_leaf = leaves.ket_leaf;
     }
+    return near;
+}
 
-    /* Each lane examines a tile of 32 kets; tiles that cannot contain a screened-in quartet are
-     * skipped. */
+/* Marks the tiles of 32 kets of all slabs that may contain a screened-in quartet; each lane
+ * examines one. Returns whether this thread has found one. */
+template <int QUEUE, bool BOXES>
+__device__ __forceinline__ bool open_tiles(const screen_args &a, const screen_task &task,
+                                           const screen_near &near, const screen_bra &bra,
+                                           screen_shared<QUEUE> &shared)
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     bool any = false;
-    const int last = (block_end - 1) / FMO_GPU_TILE_PAIRS;
+    const int last = (bra.ket_end - 1) / FMO_GPU_TILE_PAIRS;
 #pragma unroll 2
     for (int g = SCREEN_LOOKS * warp; g < a.slabs; g += SCREEN_LOOKS * SCREEN_WARPS) {
-        const int tile = block_begin / FMO_GPU_TILE_PAIRS + SCREEN_TILES * g + lane;
+        const int tile = bra.ket_begin / FMO_GPU_TILE_PAIRS + SCREEN_TILES * g + lane;
         bool may = tile <= last;
         if (BOXES) {
             if (may)
@@ -460,45 +449,16 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
             shared.passed[g + lane / SCREEN_TILES] = 0;
         }
     }
-    if (threadIdx.x == 0) {
-        shared.list[FMO_GPU_NEAR] = task.list;
-        shared.list[FMO_GPU_FAR_J] = task.far_J_end - 1;
-        shared.list[FMO_GPU_FAR_K] = task.far_K;
-        shared.counted = {0u, 0u, 0u, 0u, 0u, 0u};
-    }
-    if (!__syncthreads_or(any)) return;
-    for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
-        rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
-                        a.block_max[(size_t)ij.y * a.stride + k]);
-    if (ROWS) __syncthreads();
-    if (FAR) {
-        bra.sphere = task.bra.sphere[bra.pair];
-        bra.reach = task.bra.reach[bra.pair];
-        bra.fit = task.bra.fit[bra.pair];
-        bra.cancelled = fmo_far_cancelled(bra.reach.w);
-        asm volatile("" : "+f"(bra.cancelled)); /* computed once, not in every iteration */
-    }
+    return any;
+}
 
-    unsigned tally = 0, exchange_only_num = 0;
-    for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued is the same in all threads */
-        if (shared.open[g]) {
-            screen_slab<QUEUE, ROWS, BOXES>(a, task, near, bra, rows, g, block_begin, block_end,
-                                            queued, &shared);
-            __syncthreads();
-            queued += shared.passed[g];
-        }
-        if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
-        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, block_begin, queued, &shared,
-                                             &exchange_only_num);
-        __syncthreads();
-        if (warp < (FAR ? FMO_GPU_LISTS : 1))
-            reserve(&a.counters->screened_in[warp][task.eri_class], queued, shared.listed[warp],
-                    &shared.counted.screened_in_num);
-        __syncthreads();
-        write_lists<QUEUE, FAR, BOXES>(bra.pair, queued, &shared);
-        if (g + 1 < a.slabs) __syncthreads();
-        queued = 0;
-    }
+/* Adds the tallies of all threads to the counters of the build. */
+template <int QUEUE, bool BOXES>
+__device__ __forceinline__ void add_counts(const screen_args &a, const screen_task &task,
+                                           const screen_bra &bra, unsigned tally,
+                                           unsigned exchange_only_num, screen_shared<QUEUE> &shared)
+{
+    const int lane = threadIdx.x % 32;
     const unsigned prims = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PRIMS));
     const unsigned pairs = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PAIRS));
     const unsigned carried = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_CARRIED));
@@ -529,6 +489,71 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
                       fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
                       counted->carried);
     }
+}
+
+/* Screens one bra pair against a.slabs slabs of ket pairs. ROWS: the density maxima of rows i and j
+ * are first copied to shared memory; there must be space for all sets. FAR: there are far quartets.
+ * Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
+template <int QUEUE, bool ROWS, bool FAR, class Boxes>
+__device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
+                                             screen_shared<QUEUE> &shared)
+{
+    constexpr bool BOXES = std::is_same<Boxes, screen_box_args>::value;
+    int n = a.tasks - 1;
+    while (n > 0 && blockIdx.x < a.task[n].block_begin) n--;
+    const screen_task &task = a.task[n];
+    const unsigned block = blockIdx.x - task.block_begin;
+    screen_bra bra;
+    bra.pair = task.bra_begin + task.bra_step * (int)(block / task.chunks);
+    const int all_kets = task.same ? bra.pair + 1 : task.ket.num;
+    bra.ket_begin = (int)(block % task.chunks) * a.slabs * SCREEN_KETS;
+    bra.ket_end = min(bra.ket_begin + a.slabs * SCREEN_KETS, all_kets);
+    if (bra.ket_begin >= bra.ket_end) return;
+
+    bra.screen = task.bra.screen[bra.pair];
+    const ushort2 ij = bra.screen.set;
+    bra.most = bra.screen.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
+    const int warp = threadIdx.x / 32;
+    const screen_near near = find_near(boxes, n, bra);
+    const bool any = open_tiles<QUEUE, BOXES>(a, task, near, bra, shared);
+    if (threadIdx.x == 0) {
+        shared.list[FMO_GPU_NEAR] = task.list;
+        shared.list[FMO_GPU_FAR_J] = task.far_J_end - 1;
+        shared.list[FMO_GPU_FAR_K] = task.far_K;
+        shared.counted = {0u, 0u, 0u, 0u, 0u, 0u};
+    }
+    if (!__syncthreads_or(any)) return;
+    for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
+        rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
+                        a.block_max[(size_t)ij.y * a.stride + k]);
+    if (ROWS) __syncthreads();
+    if (FAR) {
+        bra.sphere = task.bra.sphere[bra.pair];
+        bra.reach = task.bra.reach[bra.pair];
+        bra.fit = task.bra.fit[bra.pair];
+        bra.cancelled = fmo_far_cancelled(bra.reach.w);
+        asm volatile("" : "+f"(bra.cancelled)); /* computed once, not in every iteration */
+    }
+
+    unsigned tally = 0, exchange_only_num = 0;
+    for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued is the same in all threads */
+        if (shared.open[g]) {
+            screen_slab<QUEUE, ROWS, BOXES>(a, task, near, bra, rows, g, queued, &shared);
+            __syncthreads();
+            queued += shared.passed[g];
+        }
+        if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
+        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, queued, &shared, &exchange_only_num);
+        __syncthreads();
+        if (warp < (FAR ? FMO_GPU_LISTS : 1))
+            reserve(&a.counters->screened_in[warp][task.eri_class], queued, shared.listed[warp],
+                    &shared.counted.screened_in_num);
+        __syncthreads();
+        write_lists<QUEUE, FAR, BOXES>(bra.pair, queued, &shared);
+        if (g + 1 < a.slabs) __syncthreads();
+        queued = 0;
+    }
+    add_counts<QUEUE, BOXES>(a, task, bra, tally, exchange_only_num, shared);
 }
 
 /* Screening for N builds, and for one build with cells of far pairs. */

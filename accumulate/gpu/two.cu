@@ -214,13 +214,14 @@ extern "C" int fmo_fused_shares_pass(const fmo_fock_job *const *jobs, int num, i
     return fmo_gpu_make_two_arrays(plan, NULL) == FMO_OK ? 2 : 0;
 }
 
-bool fmo_gpu_is_of_two(const fmo_fock_job *job)
+/* True if a job and those in plan->also are built in one pass for K of two densities. */
+static bool is_of_two(const fmo_fock_job *job)
 {
-    const fmo_fock_job *jobs[FMO_GPU_TWO_JOBS];
-    return fmo_fused_shares_pass(jobs, find_jobs(job, jobs), 1) > 1;
+    return job->plan->also_num > 0 || fmo_fused_shares_pass(&job, 1, 1) > 1;
 }
 
-fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error *err)
+/* Queues the pass of a job and those that are built with it. */
+static fmo_status start_two(const fmo_fock_job *job, bool on_device, fmo_error *err)
 {
     fmo_fock_plan *const plan = job->plan;
     fmo_gpu_state *const g = plan->gpu;
@@ -229,6 +230,9 @@ fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error 
     const int num = find_jobs(job, jobs);
     request r = {};
     for (int k = 0; k < num; k++) (void)add_job(&r, jobs[k]);
+    /* they were freed if pairs have been made again since fmo_fused_shares_pass */
+    const fmo_status status = fmo_gpu_make_two_arrays(plan, err);
+    if (status != FMO_OK) return status;
     if (!on_device) {
         FMO_GPU_CHECK(make_pinned(plan), "copying the density", err);
         place_results(plan, &r, jobs, num);
@@ -242,4 +246,10 @@ fmo_status fmo_gpu_start_two(const fmo_fock_job *job, bool on_device, fmo_error 
                 cudaMemsetAsync(jobs[k]->coulomb, 0, fmo_plan_matrix_bytes(plan), g->device.stream),
                 "fused build", err);
     return FMO_OK;
+}
+
+fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err)
+{
+    return is_of_two(job) ? start_two(job, on_device, err)
+                          : fmo_gpu_start_parts(job, on_device, err);
 }

@@ -21,15 +21,16 @@ const char *fmo_symmetry_name(fmo_symmetry symmetry)
     return (unsigned)symmetry < FMO_SYMMETRY_COUNT ? names[symmetry] : NULL;
 }
 
-static fmo_status check_operator(const char *name, fmo_operator of, fmo_error *err)
+static fmo_status check_operator(const char *name, fmo_operator op, fmo_error *err)
 {
-    if (fmo_operator_is_valid(of)) return FMO_OK;
+    if (fmo_operator_is_valid(op)) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "%s = {full %g, long_range %g, omega %g}: expected finite numbers, and "
                          "omega from %g to %g if long_range is not 0, else 0",
-                         name, of.full, of.long_range, of.omega, FMO_OMEGA_LEAST, FMO_OMEGA_MOST);
+                         name, op.full, op.long_range, op.omega, FMO_OMEGA_LEAST, FMO_OMEGA_MOST);
 }
 
+/* Checks symmetry and operators of a job, and refuses those that the plan's mode does not have. */
 fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
 {
     const fmo_fock_plan *const plan = job->plan;

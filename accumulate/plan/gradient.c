@@ -70,6 +70,8 @@ static fmo_status run(fmo_fock_plan *plan, const fmo_gradient_term *terms, int t
     return status;
 }
 
+/* Checks the arguments and densities, makes new pairs if a density has larger elements than those
+ * of the plan allow, and computes the gradient in the plan's mode. */
 fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
                              double *gradient, fmo_error *err)
 {

@@ -58,7 +58,7 @@ static void expand(const fmo_products *p, const double *D, double *block, double
     }
 }
 
-void fmo_points_give(const fmo_products *p, const double *V, double *block, double *potential)
+void fmo_points_contract(const fmo_products *p, const double *V, double *block, double *potential)
 {
     const fmo_centres *const cs = &p->centres;
     memset(potential, 0, (size_t)cs->ao_num * (size_t)cs->ao_num * sizeof *potential);
@@ -97,7 +97,7 @@ static const double *density_at(const fmo_point_densities *from, int N, int n)
 }
 
 /* Sorts the points of an order with a norm above FMO_POINT_NOTHING; returns their number. */
-static int rank_points(const fmo_point_densities *from, int N, ranked *of)
+static int rank_points(const fmo_point_densities *from, int N, ranked *ranks)
 {
     int used = 0;
     for (int n = from->begin[N]; from->H && n < from->begin[N + 1]; n++) {
@@ -107,9 +107,9 @@ static int rank_points(const fmo_point_densities *from, int N, ranked *of)
             if (H[k] != 0.0)
                 norm += fabs(H[k]) * fmo_point_norm(fmo_hermite_term[k][0], fmo_hermite_term[k][1],
                                                     fmo_hermite_term[k][2], from->point[n].p);
-        if (norm > FMO_POINT_NOTHING) of[used++] = (ranked){norm, n};
+        if (norm > FMO_POINT_NOTHING) ranks[used++] = (ranked){norm, n};
     }
-    qsort(of, (size_t)used, sizeof *of, by_norm);
+    qsort(ranks, (size_t)used, sizeof *ranks, by_norm);
     return used;
 }
 
@@ -120,7 +120,7 @@ static int in_groups(int num)
 
 /* Fills a list with charges and points; padding entries repeat the last position with densities of
  * 0. */
-static void fill_list(const fmo_point_densities *from, int N, const ranked *of, int points,
+static void fill_list(const fmo_point_densities *from, int N, const ranked *ranks, int points,
                       fmo_point_list *to)
 {
     const int charges = to->used - points, terms = FMO_HERMITE_COUNT(N);
@@ -128,8 +128,8 @@ static void fill_list(const fmo_point_densities *from, int N, const ranked *of, 
     for (int n = 0; n < to->num; n++) {
         const int at = n < to->used ? n : to->used - 1;
         const int charge = at < charges;
-        const fmo_point *const point = charge ? NULL : &from->point[of[at - charges].point];
-        const double *const H = charge ? NULL : density_at(from, N, of[at - charges].point);
+        const fmo_point *const point = charge ? NULL : &from->point[ranks[at - charges].point];
+        const double *const H = charge ? NULL : density_at(from, N, ranks[at - charges].point);
         for (int x = 0; x < 3; x++)
             to->at[(size_t)x * num + (size_t)n] =
                 charge ? from->coord[3 * (size_t)at + (size_t)x] : point->at[x];
@@ -138,7 +138,7 @@ static void fill_list(const fmo_point_densities *from, int N, const ranked *of, 
             to->H[(size_t)k * num + (size_t)n] = n >= to->used ? 0.0
                                                  : charge      ? -from->charge[at]
                                                                : H[k];
-        to->norm[n] = n >= to->used ? 0.0 : charge ? INFINITY : of[at - charges].norm;
+        to->norm[n] = n >= to->used ? 0.0 : charge ? INFINITY : ranks[at - charges].norm;
     }
 }
 
@@ -155,15 +155,15 @@ fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distributio
                                 fmo_error *err)
 {
     const int points = from->H ? from->begin[FMO_POINT_ORDERS] : 0;
-    ranked *const of = malloc(((size_t)points + 1) * sizeof *of);
+    ranked *const ranks = malloc(((size_t)points + 1) * sizeof *ranks);
     int used[FMO_POINT_ORDERS];
-    for (int N = 0; N < FMO_POINT_ORDERS && of; N++) {
+    for (int N = 0; N < FMO_POINT_ORDERS && ranks; N++) {
         fmo_point_list *const list = &to->list[N];
-        used[N] = from->H ? rank_points(from, N, of + from->begin[N]) : 0;
+        used[N] = from->H ? rank_points(from, N, ranks + from->begin[N]) : 0;
         list->used = used[N] + (N ? 0 : (int)from->charge_num);
         list->num = in_groups(list->used);
     }
-    to->memory = of ? malloc((fmo_distribution_size(to) + 1) * sizeof *to->memory) : NULL;
+    to->memory = ranks ? malloc((fmo_distribution_size(to) + 1) * sizeof *to->memory) : NULL;
     double *at = to->memory;
     for (int N = 0; N < FMO_POINT_ORDERS && at; N++) {
         fmo_point_list *const list = &to->list[N];
@@ -171,9 +171,9 @@ fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distributio
         list->H = at += 4 * (size_t)list->num;
         list->norm = at += (size_t)FMO_HERMITE_COUNT(N) * (size_t)list->num;
         at += list->num;
-        fill_list(from, N, from->H ? of + from->begin[N] : NULL, used[N], list);
+        fill_list(from, N, from->H ? ranks + from->begin[N] : NULL, used[N], list);
     }
-    free(of);
+    free(ranks);
     return at ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a charge distribution");
 }
 

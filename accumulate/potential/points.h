@@ -128,8 +128,8 @@ fmo_status fmo_potential_check_shells(const char *call, const fmo_potential_opti
 
 /* Converts potentials at the points of products to a matrix. block: workspace for two centres
  * (fmo_centres_largest, squared). */
-void fmo_points_give(const fmo_products *products, const double *V, double *block,
-                     double *potential);
+void fmo_points_contract(const fmo_products *products, const double *V, double *block,
+                         double *potential);
 
 /* ---- kernel.c ---- */
 

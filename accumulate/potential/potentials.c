@@ -237,7 +237,7 @@ static fmo_status give_all(const running *all, size_t count, int threads, fmo_er
 #pragma omp for schedule(dynamic)
         for (size_t k = 0; k < count; k++)
             if (block && all[k].V)
-                fmo_points_give(all[k].job->products, all[k].V, block, all[k].job->potential);
+                fmo_points_contract(all[k].job->products, all[k].V, block, all[k].job->potential);
         free(block);
     }
     return good ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");

@@ -41,14 +41,14 @@ FMO_HD double fmo_box_T(double log_size_over_cutoff)
 #define FMO_BOX_SHARE 0.1
 
 /* Conditions for interactions of cells. */
-typedef struct fmo_box_rule {
+typedef struct fmo_box_criterion {
     double log_cutoff;
     int order_max; /* up to FMO_BOX_ORDER_MAX */
     /* Largest number of multiplications of an interaction for each pair of a pair of one cell and a
      * pair of the other; more expensive ones are left to smaller cells or to integrals. 0: no
      * limit. */
     double worth;
-} fmo_box_rule;
+} fmo_box_criterion;
 
 /* Charges w at distances x have truncation errors w x^k / R^(k + 1), k = order + 1 and higher. The
  * radius of an item is the power mean of the distances with exponent FMO_BOX_POWER, which is no
@@ -77,7 +77,7 @@ FMO_HD double fmo_box_cost(int order)
 /* Returns 1 if the multipoles of a and b may interact; then order[0] and order[1] are the orders of
  * the potentials in a and in b. The loads are logarithms. */
 FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_box *b,
-                         const fmo_box_load *of_b, const fmo_box_rule *rule, int order[2])
+                         const fmo_box_load *of_b, const fmo_box_criterion *criterion, int order[2])
 {
     const double x = a->centre[0] - b->centre[0], y = a->centre[1] - b->centre[1],
                  z = a->centre[2] - b->centre[2];
@@ -85,16 +85,16 @@ FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_b
     if (R2 <= extent * extent) return 0;
     const double R = sqrt(R2), gap = R - extent, rho = a->radius + b->radius;
     const double size = fmax(of_a->weighted + of_b->bound, of_b->weighted + of_a->bound);
-    if (gap * gap < fmo_box_T(size - rule->log_cutoff) * (a->spread + b->spread)) return 0;
-    const double log_unit = rule->log_cutoff + (double)logf((float)(FMO_BOX_SHARE * gap));
+    if (gap * gap < fmo_box_T(size - criterion->log_cutoff) * (a->spread + b->spread)) return 0;
+    const double log_unit = criterion->log_cutoff + (double)logf((float)(FMO_BOX_SHARE * gap));
     const double log_ratio = (double)logf((float)(rho / R));
     if (!(log_ratio < 0.0)) return 0;
-    order[0] = fmo_box_order(of_a, of_b, rule->order_max, log_unit, log_ratio);
-    order[1] = fmo_box_order(of_b, of_a, rule->order_max, log_unit, log_ratio);
+    order[0] = fmo_box_order(of_a, of_b, criterion->order_max, log_unit, log_ratio);
+    order[1] = fmo_box_order(of_b, of_a, criterion->order_max, log_unit, log_ratio);
     const int larger = order[0] > order[1] ? order[0] : order[1];
-    if (larger > rule->order_max) return 0;
+    if (larger > criterion->order_max) return 0;
     const double pairs = (double)(a->end - a->begin) * (double)(b->end - b->begin);
-    return rule->worth <= 0.0 || fmo_box_cost(larger) <= rule->worth * pairs;
+    return criterion->worth <= 0.0 || fmo_box_cost(larger) <= criterion->worth * pairs;
 }
 
 /* Returns the magnitude of the multipoles of order l of a cell, divided by the l-th power of its

@@ -36,7 +36,7 @@ static int look(const survey *s, pair p, pair two[2])
 {
     const fmo_box *box = s->of->boxes->box, *a = &box[p.a], *b = &box[p.b];
     int order[2];
-    if (fmo_boxes_far(a, &s->load[p.a], b, &s->load[p.b], &s->of->rule, order)) return 0;
+    if (fmo_boxes_far(a, &s->load[p.a], b, &s->load[p.b], &s->of->criterion, order)) return 0;
     if (is_coarse(s, a) && is_coarse(s, b)) return 1;
     const int cut_b = !is_coarse(s, b) && (is_coarse(s, a) || fmo_box_larger(box, p.b, p.a));
     for (int half = 0; half < 2; half++)

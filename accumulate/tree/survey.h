@@ -19,7 +19,7 @@ typedef struct fmo_boxes_survey {
     const double *moment;                         /* [item] */
     int coarse;    /* cells of up to this many items are not divided further */
     double weight; /* weight of J in screening */
-    fmo_box_rule rule;
+    fmo_box_criterion criterion;
     int threads;
 } fmo_boxes_survey;
 

@@ -15,6 +15,7 @@ static double trace_of_product(const double *A, const double *B, size_t size)
     return sum;
 }
 
+/* Builds J and K of each density, and prints energies. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""}, errs[MOLECULES];

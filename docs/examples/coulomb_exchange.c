@@ -5,6 +5,7 @@
 #include <fmo/dataset.h>
 #include <fmo/fock.h>
 
+/* Builds J and K, and prints their energies. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

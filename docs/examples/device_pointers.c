@@ -13,6 +13,7 @@ static fmo_status cuda(cudaError_t code, fmo_error *err)
     return fmo_error_set(err, FMO_ERR_DEVICE, "%s", cudaGetErrorString(code));
 }
 
+/* Builds J and K, and prints their energies. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

@@ -9,6 +9,7 @@
 #include <fmo/fock.h>
 #include <fmo/one_electron.h>
 
+/* Iterates until the energy is stable, and prints it. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

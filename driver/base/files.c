@@ -1,9 +1,10 @@
-/* Checks of output paths: that no two names refer to the same file, and that each can be written.
- * See files.h. */
+/* Checks of output paths: that no two names refer to the same file, and that each can be written;
+ * standard streams. See files.h. */
 #define _GNU_SOURCE
 #include "driver/base/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,4 +109,13 @@ fmo_status driver_check_files(const driver_file *file, int count, bool force, fm
     for (int i = 0; i < count; i++) free(id[i].name);
     free(id);
     return status;
+}
+
+void driver_reserve_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            int got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+            if (got != -1 && got != fd) close(got);
+        }
 }

@@ -19,4 +19,9 @@ typedef struct driver_file {
  *  @return FMO_OK, FMO_ERR_OUTPUT with one line that names the option, FMO_ERR_MEMORY */
 fmo_status driver_check_files(const driver_file *file, int count, bool force, fmo_error *err);
 
+/* If the program was started with a standard stream closed, the first file opened would get its
+ * number, and the report would be written into that file. Fills the gaps with streams on which
+ * writing fails. */
+void driver_reserve_standard_streams(void);
+
 #endif

@@ -81,6 +81,7 @@ static void make_datasets(bench_run *run, fock_case *c, const fock_item *item)
     if (!failed(run, c, status, &err)) c->nao = fmo_basis_ao_num(fmo_dataset_basis(c->dataset[0]));
 }
 
+/* Runs an SCF of so many cycles, converged or not, and copies its density. */
 fmo_status fock_scf_density(const fmo_dataset *dataset, const fmo_fock_options *fock, int cycles,
                             double *density, fmo_error *err)
 {

@@ -26,7 +26,7 @@ typedef struct pingpong_cell {
 
 /** Stores a cell with the result: `seconds` of `repeats` runs, each for one message one way or for
  *  one call. If seconds[0] is negative, the cell is left out, with the note as reason. */
-void pingpong_keep(bench_run *run, const pingpong *p, pingpong_cell of, const double *seconds,
+void pingpong_keep(bench_run *run, const pingpong *p, pingpong_cell cell, const double *seconds,
                    const char *note);
 
 #ifdef __cplusplus

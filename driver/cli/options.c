@@ -147,8 +147,9 @@ static const cli_option option_table[] = {
      .show = cli_show_field, .section = "Builds of a data set's density",
      .help = "build N times; report min, median and max"},
     {"batch", 0, CLI_FLAG, NULL, AT(batch), .commands = ANY_BUILD | ANY_SCF,
-     .help = "build all data sets in one call: concurrently on the GPU (fused); with --scf all "
-             "molecules concurrently on the CPU"},
+     .help =
+         "build all data sets in one call: concurrently on the GPU (fused); with --scf the SCFs of "
+         "many molecules"},
     {"check", 0, CLI_FLAG, NULL, AT(check), .commands = ANY_BUILD,
      .help = "compare with the file's reference values or, if it has none, with --mode reference"},
 
@@ -160,7 +161,8 @@ static const cli_option option_table[] = {
     {"keep", 0, CLI_SET, "SET", AT(keep), .choices = &keeps, .commands = SCF_BATCH,
      .needs = "output", .help = "what to write for each molecule besides its energy"},
     {"force", 0, CLI_FLAG, NULL, AT(force),
-     .help = "replace a file that fmo did not write; run an inconsistent data set"},
+     .help = "replace a file that fmo did not write; run an inconsistent data set; accept a cutoff "
+             "that is too loose"},
     {"profile", 'p', CLI_CHOICE, "FORMAT", AT(profile), .choices = &profiles, .without = "table",
      .help = "report where the time was spent"},
 
@@ -177,7 +179,7 @@ static const cli_option option_table[] = {
     {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = ANY_SCF | FRAGMENTS,
      .inputs = GEOMETRY | SYSTEM | PDB,
      .help = "basis set of .xyz files, or to replace the basis set of a system of fragments: a "
-             "name such as 6-31g, or a .json or .gbs file"},
+             "name such as 6-31g, or a file of the Basis Set Exchange, Gaussian, NWChem or Psi4"},
     {"functions", 0, CLI_CHOICE, "FORM", AT(functions), .choices = &functions,
      .commands = ANY_SCF | FRAGMENTS, .inputs = GEOMETRY | SYSTEM | PDB, .show = cli_show_field,
      .help = "form of the d functions of the basis set"},
@@ -223,7 +225,7 @@ static const cli_option option_table[] = {
      .help = "write the orbitals for viewers (Molden)"},
 
     {"fmo", 0, CLI_FLAG, NULL, AT(fragments), .section = "Fragments",
-     .help = "FMO2-RHF of each system of fragments (.json, .inp, .ajf, .pdb)"},
+     .help = "FMO2-RHF of each system of fragments (.json, .pdb, .ent, .inp, .ajf)"},
     {"per-fragment", 0, CLI_COUNT, "N", AT(per_fragment), .low = 1, .high = 1000,
      .commands = FRAGMENTS, .inputs = PDB, .show = cli_show_field,
      .help = "residues per fragment, for PDB files"},
@@ -370,7 +372,8 @@ void driver_options_help(FILE *stream)
           "       fmo-driver PROTEIN.pdb... --fmo --basis NAME [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
           "density; docs/reference/dataset-format.md), report it, its cost and the energy; or\n"
-          "converge the closed-shell SCF of each data set or geometry (docs/reference/scf.md);\n"
+          "converge the SCF (RHF, UHF, ROHF) of each data set or geometry\n"
+          "(docs/reference/scf.md);\n"
           "or compute the energy of each system of fragments by FMO2-RHF\n"
           "(docs/reference/fmo.md).\n\n"
           "Options may appear anywhere; - is the standard input.\n",

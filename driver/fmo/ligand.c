@@ -199,6 +199,8 @@ static int strongest_first(const void *a, const void *b)
     return x->size != y->size ? (x->size < y->size) - (x->size > y->size) : x->pair - y->pair;
 }
 
+/* Collects the pairs that contain the fragment, with the absolute value of their interaction
+ * energy, and sorts them. */
 fmo_status fmo_fragment_pairs_of(const fmo_fragment_result *result, int fragment, int *pair,
                                  fmo_error *err)
 {

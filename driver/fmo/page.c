@@ -93,6 +93,8 @@ static double *sums_of(const fmo_fragment_result *r)
     return sum;
 }
 
+/* Writes the table of fragments as rows of a JavaScript array: name, charge, charge from the
+ * populations, numbers of atoms, electrons and functions, energy, HOMO and sum of interactions. */
 static void put_fragments(FILE *stream, const fmo_text_source *source, const double *sum)
 {
     const fmo_fragment_system *s = source->system;

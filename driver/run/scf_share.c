@@ -199,21 +199,21 @@ static void take(int rank, const void *data, size_t bytes, void *user)
 
 /* Packs the results of this rank, and collects those of all ranks on rank 0. */
 fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status,
-                                    const driver_scf_shared *of, fmo_error *err)
+                                    const driver_scf_shared *shared, fmo_error *err)
 {
-    arrival a = {of, 0};
+    arrival a = {shared, 0};
     size_t bytes = 0;
     char *buffer = NULL;
     if (ranks->rank > 0 && status == FMO_OK) {
-        for (int k = 0; k < of->num; k++)
-            if (of->mine[k]) bytes += size_of(&of->one[k], of->keep);
+        for (int k = 0; k < shared->num; k++)
+            if (shared->mine[k]) bytes += size_of(&shared->one[k], shared->keep);
         buffer = malloc(bytes + 1);
         if (!buffer)
             status =
                 fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of results", bytes);
         char *at = buffer;
-        for (int k = 0; k < of->num && status == FMO_OK; k++)
-            if (of->mine[k]) at = pack(&of->one[k], k, of->keep, at);
+        for (int k = 0; k < shared->num && status == FMO_OK; k++)
+            if (shared->mine[k]) at = pack(&shared->one[k], k, shared->keep, at);
     }
     status = fmo_ranks_collect(ranks, status, buffer, bytes, take, &a, err);
     free(buffer);

@@ -29,6 +29,6 @@ typedef struct driver_scf_shared {
  *  @return FMO_OK; an error of a rank, on all ranks; FMO_ERR_MEMORY on rank 0 only, which must tell
  *           the others */
 fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status,
-                                    const driver_scf_shared *of, fmo_error *err);
+                                    const driver_scf_shared *shared, fmo_error *err);
 
 #endif

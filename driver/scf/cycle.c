@@ -52,6 +52,8 @@ static void diagonalise(fmo_scf_state *s, int channel, double *fock_o)
         s->gap = fmin(s->gap, energy[occupied] - energy[occupied - 1]);
 }
 
+/* Purifies or diagonalises the Fock matrix of each channel, and makes the density of its occupied
+ * orbitals. */
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
 {
     const fmo_linalg_ops *op = s->la->ops;

@@ -281,6 +281,7 @@ fmo_status fmo_scf_normalise(const fmo_scf_input *input, const fmo_scf_options *
     return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %zu functions", n);
 }
 
+/* Scales matrices and orbitals of a result over functions of norm 1 to the caller's functions. */
 void fmo_scf_from_normal(const fmo_scf_normal *from, fmo_scf_result *r)
 {
     const double *const norm = from->norm;

@@ -102,7 +102,7 @@ static int by_size(const void *left, const void *right)
     return a->job < b->job ? -1 : 1;
 }
 
-void fmo_scf_batch_sort(fmo_scf_sized *of, size_t num)
+void fmo_scf_batch_sort(fmo_scf_sized *sized, size_t num)
 {
-    qsort(of, num, sizeof *of, by_size);
+    qsort(sized, num, sizeof *sized, by_size);
 }

@@ -86,7 +86,7 @@ typedef struct fmo_scf_sized {
 } fmo_scf_sized;
 /* Sorts as in `order`: jobs not in mode cpu first, then the largest; jobs of equal size keep their
  * order. */
-void fmo_scf_batch_sort(fmo_scf_sized *of, size_t num);
+void fmo_scf_batch_sort(fmo_scf_sized *sized, size_t num);
 /* Returns the number of functions of a job; 0 without a basis. */
 size_t fmo_scf_job_functions(const fmo_scf_job *job);
 /* Returns the bytes of the matrices of a running SCF (scf_internal.h) and of its result. */

@@ -86,7 +86,7 @@ typedef struct fmo_linalg_ops {
     int (*purify)(fmo_linalg *la, int n, int occupied, double trace, double *P, double *work);
     /* y_ai = x_ai d_ai, or x_ai / d_ai if divide; a divisor is kept at least 1e-2 away from 0. x
      * and y have a row for each virtual and a column for each occupied orbital. */
-    void (*gaps)(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+    void (*gaps)(fmo_linalg *la, const fmo_orbital_gaps *gaps, int divide, const double *x,
                  double *y);
     /* Builds J and K of a density; all matrices are in the memory of the backend. */
     void (*fock)(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,

@@ -251,13 +251,13 @@ static void cpu_bounds(fmo_linalg *la, int n, const double *A, double *low, doub
     }
 }
 
-static void cpu_gaps(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+static void cpu_gaps(fmo_linalg *la, const fmo_orbital_gaps *gaps, int divide, const double *x,
                      double *y)
 {
-    for (int i = 0; i < of->occupied_num && !failed(la); i++)
-        for (int a = 0; a < of->virtual_num; a++) {
-            const size_t at = (size_t)a + (size_t)i * (size_t)of->virtual_num;
-            const double d = of->e_a[a] - of->e_i[i] - of->shift;
+    for (int i = 0; i < gaps->occupied_num && !failed(la); i++)
+        for (int a = 0; a < gaps->virtual_num; a++) {
+            const size_t at = (size_t)a + (size_t)i * (size_t)gaps->virtual_num;
+            const double d = gaps->e_a[a] - gaps->e_i[i] - gaps->shift;
             y[at] = divide ? x[at] / copysign(fmax(fabs(d), 1e-2), d) : x[at] * d;
         }
 }

@@ -422,16 +422,16 @@ static void gpu_bounds(fmo_linalg *la, int n, const double *A, double *low, doub
     free(host);
 }
 
-static void gpu_gaps(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+static void gpu_gaps(fmo_linalg *la, const fmo_orbital_gaps *gaps, int divide, const double *x,
                      double *y)
 {
-    const size_t nr = (size_t)of->virtual_num, nc = (size_t)of->occupied_num;
+    const size_t nr = (size_t)gaps->virtual_num, nc = (size_t)gaps->occupied_num;
     double *both = factors(la, nr + nc);
-    gpu_upload(la, nr, of->e_a, both);
-    gpu_upload(la, nc, of->e_i, both + nr);
+    gpu_upload(la, nr, gaps->e_a, both);
+    gpu_upload(la, nc, gaps->e_i, both + nr);
     if (failed(la) || nr * nc == 0) return;
     gaps_kernel<<<blocks_for(nr * nc), BLOCK, 0, gpu_of(la)->stream>>>(nr, nc, both, both + nr,
-                                                                       of->shift, divide, x, y);
+                                                                       gaps->shift, divide, x, y);
     cuda_ok(la, cudaGetLastError(), "orbital energy differences");
 }
 

@@ -291,16 +291,16 @@ static int queue_purify(fmo_linalg *la, int n, int occupied, double trace, doubl
     return converged && !failed(la);
 }
 
-static void queue_gaps(fmo_linalg *la, const fmo_orbital_gaps *of, int divide, const double *x,
+static void queue_gaps(fmo_linalg *la, const fmo_orbital_gaps *gaps, int divide, const double *x,
                        double *y)
 {
     if (failed(la)) return;
     enqueue(la, (fmo_request){.kind = FMO_REQUEST_GAPS,
-                              .m = of->virtual_num,
-                              .n = of->occupied_num,
-                              .in = of->e_a,
-                              .in2 = of->e_i,
-                              .alpha = of->shift,
+                              .m = gaps->virtual_num,
+                              .n = gaps->occupied_num,
+                              .in = gaps->e_a,
+                              .in2 = gaps->e_i,
+                              .alpha = gaps->shift,
                               .divide = divide,
                               .A = x,
                               .C = y});

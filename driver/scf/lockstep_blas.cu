@@ -163,11 +163,11 @@ enum {
 
 typedef struct purifying {
     const fmo_request **left;    /* [num] unfinished requests; equal sizes are adjacent */
-    fmo_gpu_sp2 *state;          /* [request_num] in host memory, by index */
+    fmo_gpu_sp2 *state;          /* [requests] in host memory, by index */
     size_t *place;               /* [num] indices of the unfinished requests */
     group *groups;               /* [num] */
     char *sent;                  /* pointers for the products, then arguments of the steps */
-    fmo_gpu_sp2 *before, *after; /* [request_num] in GPU memory */
+    fmo_gpu_sp2 *before, *after; /* [requests] in GPU memory */
 } purifying;
 
 /* Runs `steps` steps of the `num` unfinished purifications. */

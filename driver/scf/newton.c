@@ -281,10 +281,10 @@ static void adapt_radius(descent *d, double norm, double share)
         d->radius = fmin(2.0 * d->radius, largest_radius);
 }
 
-/* Goes to a density of lower energy, of which F is then known. @return its energy; if there is none
- * along the steps of the model, the state has the density before, and the energy is the same if the
- * density is stationary, otherwise INFINITY */
-static double go_down(descent *d, const double *direction)
+/* Moves to a density of lower energy and builds its Fock matrix. @return its energy; if there is
+ * none along the steps of the model, the state has the density before, and the energy is the same
+ * if the density is stationary, otherwise INFINITY */
+static double lower_energy(descent *d, const double *direction)
 {
     fmo_scf_state *const s = d->s;
     const fmo_linalg_ops *op = s->la->ops;
@@ -347,7 +347,7 @@ static int descend_once(descent *d, const double *direction, fmo_error *err)
     const double start = driver_seconds();
     fmo_scf_cycle cycle = fmo_scf_begin_cycle(s, FMO_SCF_FULL);
     cycle.newton = 1;
-    const double energy = d->first ? fmo_scf_build(s, FMO_SCF_FULL) : go_down(d, direction);
+    const double energy = d->first ? fmo_scf_build(s, FMO_SCF_FULL) : lower_energy(d, direction);
     if (s->la->error.status != FMO_OK || energy == INFINITY) return 0;
     const double gradient = find_gradient(d);
     const int within = fmo_scf_note_cycle(r, d->o, &d->error_ratio, d->first, energy, gradient);

@@ -86,6 +86,8 @@ void fmo_scf_diagonalise_effective(fmo_scf_state *s, double *fock_o)
     for (int k = 0; k < s->m; k++) alpha[k] = energy[k];
 }
 
+/* Sorts orbitals, energies and occupations by insertion, which is fast for orbitals that are nearly
+ * sorted. */
 void fmo_scf_sort_orbitals(fmo_scf_result *r)
 {
     const size_t n = (size_t)r->nao;

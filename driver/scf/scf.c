@@ -13,6 +13,7 @@
 
 /* ---- result ---------------------------------------------------------------------------------- */
 
+/* Frees a result and its arrays; NULL is allowed. */
 void fmo_scf_result_destroy(fmo_scf_result *r)
 {
     if (!r) return;

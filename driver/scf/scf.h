@@ -25,7 +25,8 @@ extern "C" {
     X(FMO_SCF_SOLVER_DIAGONALISE, "diagonalise", "all orbitals in every cycle")                \
     X(FMO_SCF_SOLVER_PURIFY, "purify",                                                         \
       "density by matrix products, orbitals at the end; diagonalise where that fails")         \
-    X(FMO_SCF_SOLVER_NEWTON, "newton", "second-order steps that never raise the energy; on CPUs")
+    X(FMO_SCF_SOLVER_NEWTON, "newton",                                                         \
+      "second-order steps that never raise the energy (mode auto: on CPUs)")
 
 /* Treatment of the internal stability of the solution. X(enumerator, name, description) */
 #define FMO_SCF_STABILITY_TABLE(X)                                                              \

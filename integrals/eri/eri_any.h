@@ -76,7 +76,8 @@ FMO_HD void fmo_any_collect(const fmo_any_expansion *e, const fmo_real *D, fmo_r
 }
 
 /* X_ab += K sum_k E^ab_k V_k: from the potential of Hermite functions to that of products. */
-FMO_HD void fmo_any_give(const fmo_any_expansion *e, const fmo_real *V, fmo_real K, fmo_real *X)
+FMO_HD void fmo_any_potential(const fmo_any_expansion *e, const fmo_real *V, fmo_real K,
+                              fmo_real *X)
 {
     for (int ab = 0, at = 0; ab < e->products; ab++) {
         fmo_real sum = fmo_set(0.0);

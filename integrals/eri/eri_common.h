@@ -80,20 +80,20 @@ FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const f
 
 /* fmo_prim_quartet_make for another operator (operator_rules.h): its long range has the integrals
  * of 1/r with rho replaced by theta rho, times theta^m. */
-FMO_HD fmo_prim_quartet fmo_prim_quartet_make_of(const fmo_operator *of, const double *boys, int M,
+FMO_HD fmo_prim_quartet fmo_prim_quartet_make_of(const fmo_operator *op, const double *boys, int M,
                                                  const fmo_prim_pair *bra, const fmo_prim_pair *ket,
                                                  const fmo_real *AC)
 {
     fmo_prim_quartet z = fmo_prim_quartet_make(boys, M, bra, ket, AC);
-    const double square = of->omega * of->omega;
-    const fmo_real sum = square + z.alpha, root = fmo_rsqrt(sum) * of->omega, theta = root * root;
+    const double square = op->omega * op->omega;
+    const fmo_real sum = square + z.alpha, root = fmo_rsqrt(sum) * op->omega, theta = root * root;
     const fmo_real R2 = z.PQ[0] * z.PQ[0] + z.PQ[1] * z.PQ[1] + z.PQ[2] * z.PQ[2];
     fmo_real F[FMO_BOYS_ORDER_MAX + 1];
     fmo_boys_eval(boys, theta * z.alpha * R2, M, F);
-    fmo_real factor = of->long_range * bra->k * ket->k * fmo_rsqrt(bra->p + ket->p) * root;
+    fmo_real factor = op->long_range * bra->k * ket->k * fmo_rsqrt(bra->p + ket->p) * root;
     FMO_UNROLL
     for (int m = 0; m <= M; m++) {
-        z.S[m] = of->full * z.S[m] + factor * F[m];
+        z.S[m] = op->full * z.S[m] + factor * F[m];
         factor *= theta;
     }
     return z;

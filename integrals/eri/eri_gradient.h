@@ -31,23 +31,24 @@ enum {
     /* monomials of one shell, of a pair, and of a pair's derivative; functions of a shell */
     FMO_GRADIENT_SHELL_MAX = FMO_HERMITE_COUNT(FMO_UNROLLED_ANG_MOM_MAX),
     FMO_GRADIENT_PAIR_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX),
-    FMO_GRADIENT_UP_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX + 1),
-    FMO_GRADIENT_REDUCED_MAX = 2 * FMO_GRADIENT_PAIR_MAX + 1,
+    FMO_GRADIENT_RAISED_MAX = FMO_HERMITE_COUNT(FMO_PAIR_UNROLLED_ORDER_MAX + 1),
+    FMO_GRADIENT_EXPANSIONS_MAX = 2 * FMO_GRADIENT_PAIR_MAX + 1,
     FMO_GRADIENT_SPLITS_MAX = FMO_GRADIENT_SHELL_MAX * FMO_GRADIENT_SHELL_MAX
 };
 
 /* A primitive pair: exponent, prefactor (eri_common.h), P - A, b/p; the coefficients of the s
  * partners of both shells relative to those of the p shells, 0 if there is none; Schwarz bounds of
  * the pair and of its derivatives. */
-typedef struct fmo_gradient_record {
-    double p, k, PA[3], share, ratio[2];
-    float bound, slope;
-} fmo_gradient_record;
+typedef struct fmo_gradient_prim {
+    double p, k, PA[3], b_over_p, ratio[2];
+    float bound, derivative_bound;
+} fmo_gradient_prim;
 
-/* A Hermite function of which a monomial contains `factor` (2p)^power. */
-typedef struct fmo_gradient_reduced {
+/* A term of the expansion of a monomial in Hermite functions: `factor` (2p)^power times function
+ * `to`. */
+typedef struct fmo_gradient_expansion {
     unsigned char to, factor, power;
-} fmo_gradient_reduced;
+} fmo_gradient_expansion;
 
 /* Tables of monomials and Hermite functions, in the order of fmo_slice_at. */
 typedef struct fmo_gradient_tables {
@@ -55,11 +56,11 @@ typedef struct fmo_gradient_tables {
     struct {
         unsigned char axis, below, one, two;
     } step[FMO_GRADIENT_R_MAX];
-    unsigned char sum[FMO_GRADIENT_UP_MAX][FMO_GRADIENT_PAIR_MAX]; /* of powers */
+    unsigned char product[FMO_GRADIENT_RAISED_MAX][FMO_GRADIENT_PAIR_MAX]; /* of two monomials */
     unsigned char power[FMO_GRADIENT_PAIR_MAX][3], order[FMO_GRADIENT_PAIR_MAX];
-    unsigned char up[FMO_GRADIENT_PAIR_MAX][3]; /* one power more */
-    unsigned char reduced_begin[FMO_GRADIENT_PAIR_MAX + 1];
-    fmo_gradient_reduced reduced[FMO_GRADIENT_REDUCED_MAX];
+    unsigned char raised[FMO_GRADIENT_PAIR_MAX][3]; /* multiplied by x, y or z */
+    unsigned char expansion_begin[FMO_GRADIENT_PAIR_MAX + 1];
+    fmo_gradient_expansion expansion[FMO_GRADIENT_EXPANSIONS_MAX];
     /* The ways to divide a monomial of a pair over its two shells, for each pair class */
     unsigned char split_begin[FMO_PAIR_UNROLLED_COUNT][FMO_GRADIENT_PAIR_MAX + 1];
     unsigned char split[FMO_PAIR_UNROLLED_COUNT][FMO_GRADIENT_SPLITS_MAX][2];
@@ -87,14 +88,14 @@ typedef struct fmo_gradient_side {
     int pair_class, la, lb;
     double AB[3];
     fmo_gradient_functions a, b;
-    fmo_gradient_record prim;
+    fmo_gradient_prim prim;
 } fmo_gradient_side;
 
 /* A primitive quartet; AC is A - C. */
 typedef struct fmo_gradient_quartet {
     const fmo_gradient_tables *tables;
     const double *boys; /* fmo_boys_table */
-    fmo_operator of;
+    fmo_operator op;
     const fmo_gradient_density *term;
     int term_num, nao;
     double AC[3];
@@ -134,21 +135,21 @@ FMO_STATIC_ASSERT((int)FMO_GRADIENT_ORDER_MAX <= (int)FMO_BOYS_ORDER_MAX,
                   "eri_gradient.h: orders of the Boys function")
 
 /* Computes start[m] = factor (-2 rho)^m F_m of an operator, m <= L (operator_rules.h). */
-FMO_HD_ONCE void fmo_gradient_start(const double *boys, fmo_operator of, int L, double rho,
+FMO_HD_ONCE void fmo_gradient_start(const double *boys, fmo_operator op, int L, double rho,
                                     double R2, double factor, double *start)
 {
     double F[FMO_BOYS_ORDER_MAX + 1], power = factor;
     fmo_gradient_boys(boys, L, rho * R2, F);
     FMO_UNROLL
     for (int m = 0; m <= L; m++) {
-        start[m] = of.full * power * F[m];
+        start[m] = op.full * power * F[m];
         power *= -2.0 * rho;
     }
-    if (of.long_range == 0.0) return;
-    const double square = of.omega * of.omega;
-    const double root = of.omega * fmo_rsqrt(rho + square), theta = root * root;
+    if (op.long_range == 0.0) return;
+    const double square = op.omega * op.omega;
+    const double root = op.omega * fmo_rsqrt(rho + square), theta = root * root;
     fmo_gradient_boys(boys, L, theta * rho * R2, F);
-    power = factor * of.long_range * root;
+    power = factor * op.long_range * root;
     FMO_UNROLL
     for (int m = 0; m <= L; m++) {
         start[m] += power * F[m];
@@ -187,17 +188,19 @@ FMO_HD double *fmo_gradient_derivatives(const fmo_gradient_tables *t, int L, con
 
 /* ---- shells as monomials about P ------------------------------------------------------------ */
 
-/* 1 for a shell that may have an sp partner; 1 for shells of d and higher. */
+/* Returns 1 if shells of this angular momentum may have an s shell as partner: p shells. */
 FMO_HD int fmo_gradient_has_partner(int l)
 {
     return l + 1 == FMO_SHELL_LOW_L_COUNT;
 }
+/* Returns 1 for d shells and above. */
 FMO_HD int fmo_gradient_is_high(int l)
 {
     return l >= FMO_SHELL_LOW_L_COUNT;
 }
 
-/* Functions of a shell, with its sp partner, and the number of the first one's monomial. */
+/* Number of the monomial that the first function of a shell (with its partner) is, and number of
+ * these functions. */
 FMO_HD int fmo_gradient_first(int l)
 {
     return fmo_gradient_is_high(l) ? FMO_HERMITE_COUNT(l - 1) : 0;
@@ -206,13 +209,14 @@ FMO_HD int fmo_gradient_functions_of(int l)
 {
     return FMO_HERMITE_COUNT(l) - fmo_gradient_first(l);
 }
+/* Index of function n of a shell in the density. */
 FMO_HD int fmo_gradient_function(fmo_gradient_functions f, int l, int n)
 {
     return l == 0 ? f.s : fmo_gradient_is_high(l) ? f.high + n : n ? f.high + n - 1 : f.s;
 }
 
-/* The coefficient of monomial m, in units of 1/2p, in function n of a shell at distance PA from its
- * centre to P. */
+/* The coefficient of monomial m, in units of 1/2p, in function n of a shell at displacement PA from
+ * its centre to P. */
 FMO_HD double fmo_gradient_shift(const fmo_gradient_tables *t, int l, int m, int n,
                                  const double *PA, double half, double ratio)
 {
@@ -233,10 +237,11 @@ FMO_HD double fmo_gradient_shift(const fmo_gradient_tables *t, int l, int m, int
 /* The offsets of the arrays in `work`. */
 typedef struct fmo_gradient_layout {
     int monomials[4], functions[4], pair[2];
-    int r, integral, shift[4], half_way[4], block[4], all;
+    int r, integral, shift[4], half_transformed[4], block[4], all;
 } fmo_gradient_layout;
 
-/* Blocks of the density: rows of A or B, columns of C or D. */
+/* Shells (0 to 3: A to D) of the rows and of the columns of a block of the density: AC, AD, BC,
+ * BD. */
 FMO_HD int fmo_gradient_row_of(int block)
 {
     return block / 2;
@@ -266,7 +271,7 @@ FMO_HD fmo_gradient_layout fmo_gradient_layout_of(int la, int lb, int lc, int ld
     }
     for (int b = 0; b < 4; b++) {
         const int row = fmo_gradient_row_of(b), column = fmo_gradient_column_of(b);
-        at.half_way[b] = at.all;
+        at.half_transformed[b] = at.all;
         at.block[b] = at.all + at.monomials[row] * at.functions[column];
         at.all = at.block[b] + at.monomials[row] * at.monomials[column];
     }
@@ -274,18 +279,18 @@ FMO_HD fmo_gradient_layout fmo_gradient_layout_of(int la, int lb, int lc, int ld
 }
 
 /* Computes the coefficients of all monomials of a pair's two shells. */
-FMO_HD void fmo_gradient_shifts(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+FMO_HD void fmo_gradient_shifts(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                 double *first, double *second, int lane, int lanes)
 {
-    const double half = 0.5 / of->prim.p;
-    const int na = fmo_gradient_functions_of(of->la), nb = fmo_gradient_functions_of(of->lb);
+    const double half = 0.5 / side->prim.p;
+    const int na = fmo_gradient_functions_of(side->la), nb = fmo_gradient_functions_of(side->lb);
     double PB[3];
-    for (int x = 0; x < 3; x++) PB[x] = of->prim.PA[x] + of->AB[x];
-    for (int k = lane; k < FMO_HERMITE_COUNT(of->la) * na; k += lanes)
-        first[k] =
-            fmo_gradient_shift(t, of->la, k / na, k % na, of->prim.PA, half, of->prim.ratio[0]);
-    for (int k = lane; k < FMO_HERMITE_COUNT(of->lb) * nb; k += lanes)
-        second[k] = fmo_gradient_shift(t, of->lb, k / nb, k % nb, PB, half, of->prim.ratio[1]);
+    for (int x = 0; x < 3; x++) PB[x] = side->prim.PA[x] + side->AB[x];
+    for (int k = lane; k < FMO_HERMITE_COUNT(side->la) * na; k += lanes)
+        first[k] = fmo_gradient_shift(t, side->la, k / na, k % na, side->prim.PA, half,
+                                      side->prim.ratio[0]);
+    for (int k = lane; k < FMO_HERMITE_COUNT(side->lb) * nb; k += lanes)
+        second[k] = fmo_gradient_shift(t, side->lb, k / nb, k % nb, PB, half, side->prim.ratio[1]);
 }
 
 /* Transforms the four blocks of a density to monomials. */
@@ -306,7 +311,7 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
             for (int n = 0; n < rows; n++)
                 sum += shift[m * rows + n] *
                        from[(size_t)fmo_gradient_function(f[row], l[row], n) * (size_t)z->nao];
-            work[at->half_way[b] + k] = sum;
+            work[at->half_transformed[b] + k] = sum;
         }
     }
     FMO_GRADIENT_SYNC(lanes);
@@ -314,7 +319,7 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
         const int row = b / 2, column = 2 + b % 2, num = at->monomials[column];
         const int columns = at->functions[column];
         for (int k = lane; k < at->monomials[row] * num; k += lanes) {
-            const double *const from = work + at->half_way[b] + k / num * columns;
+            const double *const from = work + at->half_transformed[b] + k / num * columns;
             const double *const shift = work + at->shift[column] + k % num * columns;
             double sum = 0.0;
             for (int n = 0; n < columns; n++) sum += shift[n] * from[n];
@@ -326,51 +331,54 @@ FMO_HD void fmo_gradient_blocks(const fmo_gradient_quartet *z, const double *D,
 
 /* ---- derivatives ---------------------------------------------------------------------------- */
 
-/* Derivatives of an energy with respect to P - Q, and to P - A, P - B, Q - C and Q - D; and the
- * energy. */
-typedef struct fmo_gradient_parts {
-    double energy, both[3], of[4][3];
-} fmo_gradient_parts;
+/* An energy and its derivatives with respect to P - Q, and to P - A, P - B, Q - C and Q - D
+ * (shell[0] to shell[3]). */
+typedef struct fmo_gradient_partials {
+    double energy, PQ[3], shell[4][3];
+} fmo_gradient_partials;
 
-/* Adds the parts of a pair of exponent p to the derivative with respect to its first centre; sign:
- * 1, or -1 for the ket. */
-FMO_HD void fmo_gradient_first_centre(const fmo_gradient_record *prim, const double *AB,
-                                      const fmo_gradient_parts *parts, int side, double *to)
+/* Adds the derivative with respect to the first centre of a pair, A or C, to to[3]. side: 0 for the
+ * bra, 1 for the ket, on which P - Q depends with the opposite sign. */
+FMO_HD void fmo_gradient_first_centre(const fmo_gradient_prim *prim, const double *AB,
+                                      const fmo_gradient_partials *partials, int side, double *to)
 {
-    const double b = prim->share, a = 1.0 - b, sign = side ? -1.0 : 1.0;
+    const double b = prim->b_over_p, a = 1.0 - b, sign = side ? -1.0 : 1.0;
     FMO_UNROLL
     for (int x = 0; x < 3; x++)
-        to[x] += sign * a * parts->both[x] - 2.0 * prim->p * a * b * AB[x] * parts->energy +
-                 2.0 * prim->p * (a * parts->of[2 * side + 1][x] - b * parts->of[2 * side][x]);
+        to[x] += sign * a * partials->PQ[x] - 2.0 * prim->p * a * b * AB[x] * partials->energy +
+                 2.0 * prim->p *
+                     (a * partials->shell[2 * side + 1][x] - b * partials->shell[2 * side][x]);
 }
 
-/* Adds integrals of monomials m and k with the derivatives with respect to P, value[4], and returns
- * the first. */
+/* Computes the integral of monomials m of the bra and k of the ket, and its derivatives with
+ * respect to P: value[4]. */
 FMO_HD void fmo_gradient_integral(const fmo_gradient_quartet *z, const double *r, int m, int k,
                                   double *value)
 {
     const fmo_gradient_tables *const t = z->tables;
     const double twice[2] = {2.0 * z->bra.prim.p, 2.0 * z->ket.prim.p};
     for (int x = 0; x < 4; x++) value[x] = 0.0;
-    for (int i = t->reduced_begin[m]; i < t->reduced_begin[m + 1]; i++) {
-        const fmo_gradient_reduced p = t->reduced[i];
+    for (int i = t->expansion_begin[m]; i < t->expansion_begin[m + 1]; i++) {
+        const fmo_gradient_expansion p = t->expansion[i];
         double of_bra = p.factor;
         for (int n = 0; n < p.power; n++) of_bra *= twice[0];
-        for (int j = t->reduced_begin[k]; j < t->reduced_begin[k + 1]; j++) {
-            const fmo_gradient_reduced q = t->reduced[j];
+        for (int j = t->expansion_begin[k]; j < t->expansion_begin[k + 1]; j++) {
+            const fmo_gradient_expansion q = t->expansion[j];
             double factor = t->order[q.to] % 2 ? -of_bra : of_bra;
             factor *= q.factor;
             for (int n = 0; n < q.power; n++) factor *= twice[1];
-            value[0] += factor * r[t->sum[p.to][q.to]];
-            for (int x = 0; x < 3; x++) value[1 + x] += factor * r[t->sum[t->up[p.to][x]][q.to]];
+            value[0] += factor * r[t->product[p.to][q.to]];
+            for (int x = 0; x < 3; x++)
+                value[1 + x] += factor * r[t->product[t->raised[p.to][x]][q.to]];
         }
     }
 }
 
-/* Adds energy and derivative of one density, and stores the integrals. */
+/* Adds the energy of one density and its derivative with respect to P - Q, and stores the integrals
+ * over monomials in `work`. */
 FMO_HD void fmo_gradient_energy(const fmo_gradient_quartet *z, double weight, const double *r,
                                 const fmo_gradient_layout *at, double *work, int lane, int lanes,
-                                fmo_gradient_parts *parts)
+                                fmo_gradient_partials *partials)
 {
     const fmo_gradient_tables *const t = z->tables;
     const int kets = at->pair[1], nc = at->monomials[2], nd = at->monomials[3];
@@ -393,25 +401,25 @@ FMO_HD void fmo_gradient_energy(const fmo_gradient_quartet *z, double weight, co
         }
         density *= weight;
         work[at->integral + mk] = value[0];
-        parts->energy += density * value[0];
-        for (int x = 0; x < 3; x++) parts->both[x] += density * value[1 + x];
+        partials->energy += density * value[0];
+        for (int x = 0; x < 3; x++) partials->PQ[x] += density * value[1 + x];
     }
 }
 
 /* Adds weight (m_x + 1) D_(m + x, n) K_mn of a block to a shell's derivative with respect to its
- * distance from P, for its rows or columns m of degrees below l. */
-FMO_HD void fmo_gradient_lower(const fmo_gradient_tables *t, int l, int m, const double *D,
-                               int stride, double K, double *to)
+ * displacement from P, for its rows or columns m of degrees below l. */
+FMO_HD void fmo_gradient_add_displacement(const fmo_gradient_tables *t, int l, int m,
+                                          const double *D, int stride, double K, double *to)
 {
     if (m >= FMO_HERMITE_COUNT(l - 1)) return;
-    for (int x = 0; x < 3; x++) to[x] += (t->power[m][x] + 1) * D[t->up[m][x] * stride] * K;
+    for (int x = 0; x < 3; x++) to[x] += (t->power[m][x] + 1) * D[t->raised[m][x] * stride] * K;
 }
 
-/* Adds the derivatives with respect to the shells' distances from P and Q: of every block of D with
- * the integrals contracted with the block of the other two shells, which are `other`. */
-FMO_HD void fmo_gradient_distances(const fmo_gradient_quartet *z, double weight,
-                                   const fmo_gradient_layout *at, const double *work, int lane,
-                                   int lanes, fmo_gradient_parts *parts)
+/* Adds the derivatives with respect to the shells' displacements from P and Q: of every block of D
+ * with the integrals contracted with the block of the other two shells, which are `other`. */
+FMO_HD void fmo_gradient_displacements(const fmo_gradient_quartet *z, double weight,
+                                       const fmo_gradient_layout *at, const double *work, int lane,
+                                       int lanes, fmo_gradient_partials *partials)
 {
     const fmo_gradient_tables *const t = z->tables;
     const int l[4] = {z->bra.la, z->bra.lb, z->ket.la, z->ket.lb};
@@ -428,14 +436,15 @@ FMO_HD void fmo_gradient_distances(const fmo_gradient_quartet *z, double weight,
             if (m >= FMO_HERMITE_COUNT(l[row] - 1) && n >= FMO_HERMITE_COUNT(l[column] - 1))
                 continue;
             for (int i = 0; i < at->monomials[other_row]; i++) {
-                const double *const from = integral + t->sum[m][i] * at->pair[1];
+                const double *const from = integral + t->product[m][i] * at->pair[1];
                 const double *const of = other + i * at->monomials[other_column];
                 for (int j = 0; j < at->monomials[other_column]; j++)
-                    K += of[j] * from[t->sum[n][j]];
+                    K += of[j] * from[t->product[n][j]];
             }
             K *= weight;
-            fmo_gradient_lower(t, l[row], m, D + n, columns, K, parts->of[row]);
-            fmo_gradient_lower(t, l[column], n, D + m * columns, 1, K, parts->of[column]);
+            fmo_gradient_add_displacement(t, l[row], m, D + n, columns, K, partials->shell[row]);
+            fmo_gradient_add_displacement(t, l[column], n, D + m * columns, 1, K,
+                                          partials->shell[column]);
         }
     }
 }
@@ -449,14 +458,14 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
     const fmo_gradient_layout at =
         fmo_gradient_layout_of(z->bra.la, z->bra.lb, z->ket.la, z->ket.lb);
     const double p = z->bra.prim.p, q = z->ket.prim.p, rs = fmo_rsqrt(p + q);
-    fmo_gradient_parts parts;
+    fmo_gradient_partials partials;
     double start[FMO_GRADIENT_ORDER_MAX + 1], PQ[3], R2 = 0.0;
-    memset(&parts, 0, sizeof parts);
+    memset(&partials, 0, sizeof partials);
     for (int x = 0; x < 3; x++) {
         PQ[x] = z->AC[x] + (z->bra.prim.PA[x] - z->ket.prim.PA[x]);
         R2 += PQ[x] * PQ[x];
     }
-    fmo_gradient_start(z->boys, z->of, order, p * q * (rs * rs), R2,
+    fmo_gradient_start(z->boys, z->op, order, p * q * (rs * rs), R2,
                        rs * z->bra.prim.k * z->ket.prim.k, start);
     FMO_GRADIENT_SYNC(lanes); /* for the quartet before */
     const double *const r =
@@ -465,81 +474,84 @@ FMO_HD_ONCE void fmo_gradient_exchange(const fmo_gradient_quartet *z, double *wo
     fmo_gradient_shifts(z->tables, &z->ket, work + at.shift[2], work + at.shift[3], lane, lanes);
     for (int n = 0; n < z->term_num; n++) {
         fmo_gradient_blocks(z, z->term[n].D, &at, work, lane, lanes);
-        fmo_gradient_energy(z, z->term[n].weight, r, &at, work, lane, lanes, &parts);
-        fmo_gradient_distances(z, z->term[n].weight, &at, work, lane, lanes, &parts);
+        fmo_gradient_energy(z, z->term[n].weight, r, &at, work, lane, lanes, &partials);
+        fmo_gradient_displacements(z, z->term[n].weight, &at, work, lane, lanes, &partials);
     }
-    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &parts, 0, to);
-    for (int x = 0; x < 3; x++) to[3 + x] += parts.both[x];
+    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &partials, 0, to);
+    for (int x = 0; x < 3; x++) to[3 + x] += partials.PQ[x];
     /* the ket's 2q replaces 2p in its own derivatives */
-    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &parts, 1, to + 6);
+    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &partials, 1, to + 6);
 }
 
 /* ---- a pair in a potential ------------------------------------------------------------------ */
 
 /* Computes the density of a primitive pair in monomials, block[a][b], from a density matrix, times
  * `factor`. */
-FMO_HD void fmo_gradient_pair_density(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+FMO_HD void fmo_gradient_pair_density(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                       const double *D, int nao, double factor, double *block)
 {
-    const int rows = fmo_gradient_functions_of(of->la), columns = fmo_gradient_functions_of(of->lb);
-    const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
+    const int rows = fmo_gradient_functions_of(side->la),
+              columns = fmo_gradient_functions_of(side->lb);
+    const int na = FMO_HERMITE_COUNT(side->la), nb = FMO_HERMITE_COUNT(side->lb);
     double first[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     double second[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
-    fmo_gradient_shifts(t, of, first, second, 0, 1);
+    fmo_gradient_shifts(t, side, first, second, 0, 1);
     for (int m = 0; m < na * nb; m++) block[m] = 0.0;
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
             const double own =
-                factor * D[(size_t)fmo_gradient_function(of->a, of->la, i) * (size_t)nao +
-                           (size_t)fmo_gradient_function(of->b, of->lb, j)];
+                factor * D[(size_t)fmo_gradient_function(side->a, side->la, i) * (size_t)nao +
+                           (size_t)fmo_gradient_function(side->b, side->lb, j)];
             for (int m = 0; m < na; m++)
                 for (int n = 0; n < nb; n++)
                     block[m * nb + n] += first[m * rows + i] * second[n * columns + j] * own;
         }
 }
 
-/* Adds the Hermite density of block[a][b], H[p]. */
-FMO_HD void fmo_gradient_hermite(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+/* Adds the density block[a][b] of a primitive pair, expanded in Hermite functions, to H[]. */
+FMO_HD void fmo_gradient_hermite(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                  const double *block, double *H)
 {
-    const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
+    const int na = FMO_HERMITE_COUNT(side->la), nb = FMO_HERMITE_COUNT(side->lb);
     for (int m = 0; m < na; m++)
         for (int n = 0; n < nb; n++) {
-            const int to = t->sum[m][n];
-            for (int i = t->reduced_begin[to]; i < t->reduced_begin[to + 1]; i++) {
-                double factor = t->reduced[i].factor;
-                for (int k = 0; k < t->reduced[i].power; k++) factor *= 2.0 * of->prim.p;
-                H[t->reduced[i].to] += factor * block[m * nb + n];
+            const int to = t->product[m][n];
+            for (int i = t->expansion_begin[to]; i < t->expansion_begin[to + 1]; i++) {
+                double factor = t->expansion[i].factor;
+                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * side->prim.p;
+                H[t->expansion[i].to] += factor * block[m * nb + n];
             }
         }
 }
 
 /* Adds the derivatives of the energy of block[a][b] in a potential V[p], p of order la + lb + 1,
  * with respect to A, and to A and B together: to[6]. */
-FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gradient_side *of,
+FMO_HD void fmo_gradient_in_potential(const fmo_gradient_tables *t, const fmo_gradient_side *side,
                                       const double *block, const double *V, int stride, double *to)
 {
-    const int na = FMO_HERMITE_COUNT(of->la), nb = FMO_HERMITE_COUNT(of->lb);
-    fmo_gradient_parts parts;
-    memset(&parts, 0, sizeof parts);
+    const int na = FMO_HERMITE_COUNT(side->la), nb = FMO_HERMITE_COUNT(side->lb);
+    fmo_gradient_partials partials;
+    memset(&partials, 0, sizeof partials);
     for (int m = 0; m < na; m++)
         for (int n = 0; n < nb; n++) {
-            const int monomial = t->sum[m][n];
+            const int monomial = t->product[m][n];
             double value[4] = {0.0, 0.0, 0.0, 0.0};
-            for (int i = t->reduced_begin[monomial]; i < t->reduced_begin[monomial + 1]; i++) {
-                double factor = t->reduced[i].factor;
-                for (int k = 0; k < t->reduced[i].power; k++) factor *= 2.0 * of->prim.p;
-                value[0] += factor * V[t->reduced[i].to * stride];
+            for (int i = t->expansion_begin[monomial]; i < t->expansion_begin[monomial + 1]; i++) {
+                double factor = t->expansion[i].factor;
+                for (int k = 0; k < t->expansion[i].power; k++) factor *= 2.0 * side->prim.p;
+                value[0] += factor * V[t->expansion[i].to * stride];
                 for (int x = 0; x < 3; x++)
-                    value[1 + x] += factor * V[t->up[t->reduced[i].to][x] * stride];
+                    value[1 + x] += factor * V[t->raised[t->expansion[i].to][x] * stride];
             }
-            parts.energy += block[m * nb + n] * value[0];
-            for (int x = 0; x < 3; x++) parts.both[x] += block[m * nb + n] * value[1 + x];
-            fmo_gradient_lower(t, of->la, m, block + n, nb, value[0], parts.of[0]);
-            fmo_gradient_lower(t, of->lb, n, block + m * nb, 1, value[0], parts.of[1]);
+            partials.energy += block[m * nb + n] * value[0];
+            for (int x = 0; x < 3; x++) partials.PQ[x] += block[m * nb + n] * value[1 + x];
+            fmo_gradient_add_displacement(t, side->la, m, block + n, nb, value[0],
+                                          partials.shell[0]);
+            fmo_gradient_add_displacement(t, side->lb, n, block + m * nb, 1, value[0],
+                                          partials.shell[1]);
         }
-    fmo_gradient_first_centre(&of->prim, of->AB, &parts, 0, to);
-    for (int x = 0; x < 3; x++) to[3 + x] += parts.both[x];
+    fmo_gradient_first_centre(&side->prim, side->AB, &partials, 0, to);
+    for (int x = 0; x < 3; x++) to[3 + x] += partials.PQ[x];
 }
 
 #endif

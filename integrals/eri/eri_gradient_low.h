@@ -9,10 +9,10 @@
 /* Largest order of a pair and of a quartet; elements of a block of the density. */
 enum { FMO_GRADIENT_LOW_PAIR_MAX = 3, FMO_GRADIENT_LOW_ORDER_MAX = 4 };
 
-/* A shell as seen from the centre of a pair: distance, unit of its monomials, coefficient of the s
- * partner. */
+/* A shell as seen from the centre of a pair: displacement, unit of its monomials, coefficient of
+ * the s partner. */
 typedef struct fmo_gradient_low_shell {
-    double distance[3], unit, ratio;
+    double displacement[3], unit, ratio;
     fmo_gradient_functions functions;
 } fmo_gradient_low_shell;
 
@@ -85,9 +85,9 @@ FMO_HD int fmo_gradient_contains(int n, int m)
            fmo_gradient_low_power(n, 2) >= fmo_gradient_low_power(m, 2);
 }
 
-/* A monomial of order 2 or 3 with a square x^2 or x^3 also contains the Hermite function of two
- * powers less, x^0 or x^1, times 2p or 3 2p. Returns the factor, 0 if there is no square, and the
- * number of that function. */
+/* The expansion of a monomial with x^2 or x^3 has a second term, the Hermite function of two powers
+ * less, x^0 or x^1, times 2p or 3 (2p). Returns the factor without 2p, 0 if there is no such term,
+ * and the number of that function. */
 FMO_HD int fmo_gradient_square(int m)
 {
     int factor = 0;
@@ -117,8 +117,8 @@ FMO_HD double fmo_gradient_low_shift(int l, int m, int n, const fmo_gradient_low
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
         const int of = fmo_gradient_low_power(a, x), kept = fmo_gradient_low_power(m, x);
-        if (of - kept == 2) value *= s->distance[x] * s->distance[x];
-        if (of - kept == 1) value *= of * s->distance[x];
+        if (of - kept == 2) value *= s->displacement[x] * s->displacement[x];
+        if (of - kept == 1) value *= of * s->displacement[x];
         if (kept > 0) value *= s->unit;
         if (kept > 1) value *= s->unit;
     }
@@ -134,7 +134,7 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
     const int rows = FMO_HERMITE_COUNT(l), columns = FMO_HERMITE_COUNT(m);
     const int row_functions = fmo_gradient_functions_of(l);
     const int column_functions = fmo_gradient_functions_of(m);
-    double half_way[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
+    double half_transformed[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     FMO_GPU_UNROLL
     for (int k = 0; k < column_functions; k++) {
         const double *const from = D + fmo_gradient_function(b->functions, m, k);
@@ -149,7 +149,7 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
             for (int n = 0; n < row_functions; n++)
                 if (fmo_gradient_contains(fmo_gradient_first(l) + n, r))
                     sum += fmo_gradient_low_shift(l, r, n, a) * raw[n];
-            half_way[r * column_functions + k] = sum;
+            half_transformed[r * column_functions + k] = sum;
         }
     }
     FMO_GPU_UNROLL
@@ -160,7 +160,8 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
             FMO_GPU_UNROLL
             for (int n = 0; n < column_functions; n++)
                 if (fmo_gradient_contains(fmo_gradient_first(m) + n, c))
-                    sum += fmo_gradient_low_shift(m, c, n, b) * half_way[r * column_functions + n];
+                    sum += fmo_gradient_low_shift(m, c, n, b) *
+                           half_transformed[r * column_functions + n];
             block[r * columns + c] = sum;
         }
     }
@@ -210,11 +211,12 @@ FMO_HD double fmo_gradient_low_integral(int m, int n, const double *r, const dou
     return value;
 }
 
-/* Adds the derivatives with respect to the distances of a block's two shells: D[row][column] with
- * the integrals contracted with the block of the other two shells. */
-FMO_HD_ONCE void fmo_gradient_low_distances(const int *l, const double *D, const double *other,
-                                            const double *r, const double *twice, double *of_row,
-                                            double *of_column)
+/* Adds the derivatives of sum D other (ab|cd) with respect to the displacements of the two shells
+ * of block D[row][column]; `other` is the block of the other two shells. l: angular momenta of the
+ * shells of row and column, and of the other two. */
+FMO_HD_ONCE void fmo_gradient_low_displacements(const int *l, const double *D, const double *other,
+                                                const double *r, const double *twice,
+                                                double *of_row, double *of_column)
 {
     const int rows = FMO_HERMITE_COUNT(l[0]), columns = FMO_HERMITE_COUNT(l[1]);
     const int low_rows = FMO_HERMITE_COUNT(l[0] - 1), low_columns = FMO_HERMITE_COUNT(l[1] - 1);
@@ -257,18 +259,18 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     double r[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX + 1)];
     fmo_gradient_low_shell a, b, c, d;
     double factors[FMO_HERMITE_COUNT(FMO_GRADIENT_LOW_ORDER_MAX)];
-    fmo_gradient_parts parts;
-    memset(&parts, 0, sizeof parts);
+    fmo_gradient_partials partials;
+    memset(&partials, 0, sizeof partials);
     memset(factors, 0, sizeof factors);
     const int ac_bd[4] = {la, lc, lb, ld}, bd_ac[4] = {lb, ld, la, lc};
     const int ad_bc[4] = {la, ld, lb, lc}, bc_ad[4] = {lb, lc, la, ld};
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
-        a.distance[x] = z->bra.prim.PA[x];
-        b.distance[x] = z->bra.prim.PA[x] + z->bra.AB[x];
-        c.distance[x] = z->ket.prim.PA[x];
-        d.distance[x] = z->ket.prim.PA[x] + z->ket.AB[x];
-        PQ[x] = z->AC[x] + (a.distance[x] - c.distance[x]);
+        a.displacement[x] = z->bra.prim.PA[x];
+        b.displacement[x] = z->bra.prim.PA[x] + z->bra.AB[x];
+        c.displacement[x] = z->ket.prim.PA[x];
+        d.displacement[x] = z->ket.prim.PA[x] + z->ket.AB[x];
+        PQ[x] = z->AC[x] + (a.displacement[x] - c.displacement[x]);
         R2 += PQ[x] * PQ[x];
     }
     a.unit = b.unit = up;
@@ -277,7 +279,7 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     c.ratio = z->ket.prim.ratio[0], d.ratio = z->ket.prim.ratio[1];
     a.functions = z->bra.a, b.functions = z->bra.b;
     c.functions = z->ket.a, d.functions = z->ket.b;
-    fmo_gradient_start(z->boys, z->of, L + 1, p * q * (rs * rs), R2,
+    fmo_gradient_start(z->boys, z->op, L + 1, p * q * (rs * rs), R2,
                        rs * z->bra.prim.k * z->ket.prim.k, start);
     fmo_gradient_integrals(L + 1, start, PQ, r);
     for (int n = 0; n < z->term_num; n++) {
@@ -287,29 +289,33 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
         fmo_gradient_low_block(la, lc, D, nao, &a, &c, w, first);
         fmo_gradient_low_block(lb, ld, D, nao, &b, &d, 1.0, second);
         fmo_gradient_low_products(la, lb, lc, ld, first, second, twice, factors);
-        fmo_gradient_low_distances(ac_bd, first, second, r, twice, parts.of[0], parts.of[2]);
-        fmo_gradient_low_distances(bd_ac, second, first, r, twice, parts.of[1], parts.of[3]);
+        fmo_gradient_low_displacements(ac_bd, first, second, r, twice, partials.shell[0],
+                                       partials.shell[2]);
+        fmo_gradient_low_displacements(bd_ac, second, first, r, twice, partials.shell[1],
+                                       partials.shell[3]);
         fmo_gradient_low_block(la, ld, D, nao, &a, &d, w, first);
         fmo_gradient_low_block(lb, lc, D, nao, &b, &c, 1.0, second);
         fmo_gradient_low_products(la, lb, ld, lc, first, second, twice, factors);
-        fmo_gradient_low_distances(ad_bc, first, second, r, twice, parts.of[0], parts.of[3]);
-        fmo_gradient_low_distances(bc_ad, second, first, r, twice, parts.of[1], parts.of[2]);
+        fmo_gradient_low_displacements(ad_bc, first, second, r, twice, partials.shell[0],
+                                       partials.shell[3]);
+        fmo_gradient_low_displacements(bc_ad, second, first, r, twice, partials.shell[1],
+                                       partials.shell[2]);
     }
     FMO_GPU_UNROLL
     for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) {
         const double factor = factors[n];
-        parts.energy += factor * r[n];
+        partials.energy += factor * r[n];
         FMO_GPU_UNROLL
-        for (int x = 0; x < 3; x++) parts.both[x] += factor * r[fmo_gradient_product(n, 1 + x)];
+        for (int x = 0; x < 3; x++) partials.PQ[x] += factor * r[fmo_gradient_product(n, 1 + x)];
     }
     FMO_GPU_UNROLL
     for (int x = 0; x < 3; x++) {
-        parts.of[2][x] = -parts.of[2][x];
-        parts.of[3][x] = -parts.of[3][x];
-        to[3 + x] += parts.both[x];
+        partials.shell[2][x] = -partials.shell[2][x];
+        partials.shell[3][x] = -partials.shell[3][x];
+        to[3 + x] += partials.PQ[x];
     }
-    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &parts, 0, to);
-    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &parts, 1, to + 6);
+    fmo_gradient_first_centre(&z->bra.prim, z->bra.AB, &partials, 0, to);
+    fmo_gradient_first_centre(&z->ket.prim, z->ket.AB, &partials, 1, to + 6);
 }
 
 #endif

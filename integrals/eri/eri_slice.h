@@ -26,7 +26,8 @@ enum {
     FMO_SLICE_POWERS = FMO_SLICE_ANG_MOM_MAX + 1,
     FMO_SLICE_ORDERS = FMO_SLICE_ORDER_MAX + 1
 };
-FMO_STATIC_ASSERT(FMO_SLICE_ANG_MOM_MAX <= 3, "eri_slice.h: bodies are those of p, d and f shells")
+FMO_STATIC_ASSERT((int)FMO_SLICE_ANG_MOM_MAX <= (int)FMO_SLICE_ANG_MOM_LIMIT,
+                  "eri_slice.h: bodies are those of p, d and f shells")
 
 /* Number of bodies of a first shell; it has a slice for each of its functions. */
 FMO_TABLE_FUNCTION int fmo_slice_bodies(int la)

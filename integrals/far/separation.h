@@ -28,14 +28,14 @@ typedef struct fmo_separation_prims {
     size_t stride;
 } fmo_separation_prims;
 
-FMO_HD const double *fmo_separation_field(const fmo_separation_prims *of, int m, int field)
+FMO_HD const double *fmo_separation_field(const fmo_separation_prims *prims, int m, int field)
 {
-    return of->prim + 2 * (size_t)(m * of->twos + field / 2) * of->stride + field % 2;
+    return prims->prim + 2 * (size_t)(m * prims->twos + field / 2) * prims->stride + field % 2;
 }
-FMO_HD float fmo_separation_prim_bound(const fmo_separation_prims *of, int m)
+FMO_HD float fmo_separation_prim_bound(const fmo_separation_prims *prims, int m)
 {
     float bound;
-    memcpy(&bound, fmo_separation_field(of, m, of->bound), sizeof bound);
+    memcpy(&bound, fmo_separation_field(prims, m, prims->bound), sizeof bound);
     return bound;
 }
 FMO_HD float fmo_separation_up(double x)

@@ -38,12 +38,12 @@ FMO_HD void forces_of(int L, const fmo_charge_view *view, const double *offset, 
 {
     const int M = L + 1;
     const fmo_charge_radial radial = fmo_charge_radial_of(M, p);
-    fmo_real sums[FMO_GRADIENT_HERMITE_MAX];
+    fmo_real sums[FMO_HERMITE_GRADIENT_MAX];
     for (int k = 0; k < FMO_HERMITE_COUNT(M); k++) sums[k] = fmo_set(0.0);
     for (size_t c = 0; c < view->num; c += W) {
         const fmo_real r[3] = {fmo_load(view->x + c) - offset[0], fmo_load(view->y + c) - offset[1],
                                fmo_load(view->z + c) - offset[2]};
-        fmo_real g[FMO_GRADIENT_ORDER_MAX + 1], R[FMO_GRADIENT_HERMITE_MAX];
+        fmo_real g[FMO_HERMITE_GRADIENT_ORDER_MAX + 1], R[FMO_HERMITE_GRADIENT_MAX];
         fmo_charge_g(M, &radial, fmo_load(view->charge + c),
                      r[0] * r[0] + r[1] * r[1] + r[2] * r[2], g);
         hermite_integrals(M, g, r, R);

@@ -10,7 +10,7 @@
 
 #include "integrals/one_electron/charge_sums.h"
 
-FMO_STATIC_ASSERT(FMO_GRADIENT_HERMITE_MAX <=
+FMO_STATIC_ASSERT(FMO_HERMITE_GRADIENT_MAX <=
                       (int)(sizeof fmo_hermite_term / sizeof *fmo_hermite_term),
                   "charge_forces.h: fmo_hermite_term lacks orders")
 

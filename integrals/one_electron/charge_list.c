@@ -29,6 +29,7 @@ static uint64_t place_key(const double *at, const double *low, double unit)
     return key;
 }
 
+/* Sorts the nonzero charges by their Morton keys and writes charges and coordinates as columns. */
 fmo_status fmo_charge_list_make(size_t num, const double *charge, const double *coord,
                                 fmo_charge_list *list, fmo_error *err)
 {

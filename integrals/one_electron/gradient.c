@@ -55,7 +55,8 @@ typedef struct gradient_pair {
 } gradient_pair;
 
 /* One-dimensional Hermite expansions, differentiated once. */
-typedef double expansion_1d[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_GRADIENT_ORDER_MAX + 1];
+typedef double expansion_1d[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS]
+                           [FMO_HERMITE_GRADIENT_ORDER_MAX + 1];
 
 /* The block of a matrix over the Cartesian functions of two centres: of both orders of different
  * centres. */
@@ -208,7 +209,7 @@ static void add_hermite(const signed char *a, const signed char *b, double weigh
 /* Contracts the density of a product with its Hermite expansion, H[0], and with the derivatives of
  * the expansion along x, y and z, H[1] to H[3]. */
 static void contract_hermite(gradient_pair *pair, const fmo_product *z, int side,
-                             double (*H)[FMO_GRADIENT_HERMITE_MAX])
+                             double (*H)[FMO_HERMITE_GRADIENT_MAX])
 {
     fmo_hermite_1d E[3];
     expansion_1d D[3];
@@ -238,7 +239,7 @@ static void contract_hermite(gradient_pair *pair, const fmo_product *z, int side
 /* Adds the derivatives of the attraction of a product with respect to charges and both centres. */
 static void add_attraction(gradient_pair *pair, const fmo_product *z, int side)
 {
-    double H[4][FMO_GRADIENT_HERMITE_MAX], R[FMO_GRADIENT_HERMITE_MAX];
+    double H[4][FMO_HERMITE_GRADIENT_MAX], R[FMO_HERMITE_GRADIENT_MAX];
     const gradient_job *const job = pair->job;
     const int ket = z->b > z->a; /* the tighter primitive, closer to the product's centre */
     const fmo_charge_view view = {job->charges.num, job->charges.charge, pair->seen[ket][0],
@@ -413,6 +414,8 @@ static fmo_status add_nuclear_repulsion(const fmo_basis *basis, double *gradient
     return FMO_OK;
 }
 
+/* Computes the derivatives of kinetic energy, attraction and overlap, and adds those of the
+ * operator's centres, the nuclei, and of the nuclear repulsion. */
 fmo_status fmo_one_electron_gradient(const fmo_basis *basis, const double *density,
                                      const double *weighted, double *gradient, fmo_error *err)
 {
@@ -457,6 +460,8 @@ static fmo_status add_charge_repulsion(const fmo_basis *basis, const double *coo
     return FMO_OK;
 }
 
+/* Computes the derivatives of the energy of point charges in the field of electrons and nuclei,
+ * with respect to the nuclei and, if charge_gradient is given, to the charges' positions. */
 fmo_status fmo_charge_attraction_gradient(const fmo_basis *basis, const double *density,
                                           size_t charge_num, const double *charge,
                                           const double *coord, double *gradient,

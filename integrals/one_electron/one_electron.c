@@ -406,6 +406,8 @@ fmo_status fmo_kinetic(const fmo_basis *basis, double *T, fmo_error *err)
     return status == FMO_OK ? run_symmetric(basis, kinetic_product, NULL, T, err) : status;
 }
 
+/* Computes the three dipole matrices, one after the other, about an origin whose coordinates are
+ * checked. */
 fmo_status fmo_dipole(const fmo_basis *basis, const double *origin, double *D, fmo_error *err)
 {
     fmo_status status =

@@ -212,6 +212,7 @@ const char *fmo_dataset_formula(const fmo_dataset *dataset)
     return dataset ? dataset->formula : NULL;
 }
 
+/* Writes the label of an AO, or "?" if there is no such AO; always a terminated string. */
 void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
 {
     static const char *const function[][2][10] = {

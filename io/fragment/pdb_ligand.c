@@ -235,8 +235,8 @@ static fmo_status check_strangers(const fmo_pdb *pdb, const fmo_pdb_residue *r)
 {
     char label[FMO_PDB_LABEL], other[FMO_PDB_LABEL];
     for (int b = 0; b < pdb->atom_num; b++) {
-        const fmo_pdb_residue *const of = &pdb->residue[pdb->atom[b].residue];
-        if (of == r || of->kind == FMO_PDB_ION || pdb->atom[b].number == 1) continue;
+        const fmo_pdb_residue *const residue = &pdb->residue[pdb->atom[b].residue];
+        if (residue == r || residue->kind == FMO_PDB_ION || pdb->atom[b].number == 1) continue;
         for (int a = r->first; a < r->first + r->count; a++) {
             if (pdb->atom[a].number == 1 || fmo_pdb_distance(pdb, a, b) > STRANGER) continue;
             return INPUT(pdb, pdb->atom[a].line,
@@ -244,7 +244,7 @@ static fmo_status check_strangers(const fmo_pdb *pdb, const fmo_pdb_residue *r)
                          "another residue cannot be cut; write the fragments as JSON "
                          "(docs/reference/fmo.md)",
                          pdb->atom[a].name, fmo_pdb_label(r, label), fmo_pdb_distance(pdb, a, b),
-                         pdb->atom[b].name, fmo_pdb_label(of, other));
+                         pdb->atom[b].name, fmo_pdb_label(residue, other));
         }
     }
     return FMO_OK;

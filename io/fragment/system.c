@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Frees a system and its arrays; NULL is allowed. */
 void fmo_fragment_system_destroy(fmo_fragment_system *system)
 {
     if (!system) return;

@@ -124,6 +124,8 @@ static bool put_nuclei(hid_t group, const fmo_dataset *dataset)
            fmo_h5_put_real(group, "nuclear_repulsion", fmo_dataset_nuclear_repulsion(dataset));
 }
 
+/* Writes a molecule's numbers and texts: input, status, method, energy and the counts of a
+ * result. */
 static bool put_numbers(hid_t group, const fmo_molecule_result *m)
 {
     const struct {
@@ -152,6 +154,7 @@ static bool put_numbers(hid_t group, const fmo_molecule_result *m)
     return good;
 }
 
+/* Writes the arrays of a molecule's result that are not NULL. */
 static bool put_arrays(hid_t group, const fmo_molecule_result *m)
 {
     const size_t n = (size_t)m->nao, mo = (size_t)m->mo_num;

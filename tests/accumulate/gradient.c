@@ -73,27 +73,27 @@ static fmo_fock_plan *plan_of(const fmo_basis *basis, fmo_mode mode, double cuto
 }
 
 /* Computes the derivative with a plan of mode cpu. */
-static void gradient_of(const fmo_basis *basis, const case_of_terms *of, double cutoff, int threads,
-                        double *gradient)
+static void gradient_of(const fmo_basis *basis, const case_of_terms *test, double cutoff,
+                        int threads, double *gradient)
 {
     fmo_error err = {FMO_OK, ""};
     fmo_fock_plan *const plan = plan_of(basis, FMO_MODE_CPU, cutoff, threads);
     memset(gradient, 0xff, 3 * (size_t)fmo_basis_nucleus_num(basis) * sizeof *gradient);
     if (!plan) return;
-    CHECK(fmo_fock_gradient(plan, of->term, of->num, gradient, &err) == FMO_OK, "%s: %s", of->name,
-          err.message);
+    CHECK(fmo_fock_gradient(plan, test->term, test->num, gradient, &err) == FMO_OK, "%s: %s",
+          test->name, err.message);
     fmo_fock_plan_destroy(plan);
 }
 
 /* The energy of the terms, from builds without a cutoff. */
-static double energy_of(const test_system *s, const case_of_terms *of)
+static double energy_of(const test_system *s, const case_of_terms *test)
 {
     fmo_basis *const basis = system_basis(s);
     fmo_fock_plan *const plan = plan_of(basis, FMO_MODE_CPU, 0.0, 1);
     const size_t size = (size_t)s->aos * (size_t)s->aos;
     double *const J = malloc(2 * size * sizeof *J), *const K = J + size, energy = 0.0;
-    for (int t = 0; t < of->num && plan; t++) {
-        const fmo_gradient_term *const term = &of->term[t];
+    for (int t = 0; t < test->num && plan; t++) {
+        const fmo_gradient_term *const term = &test->term[t];
         fmo_error err = {FMO_OK, ""};
         fmo_fock_job job = {.plan = plan,
                             .density = term->density,
@@ -115,14 +115,14 @@ static double energy_of(const test_system *s, const case_of_terms *of)
 /* Gives each term of a case a density; free_terms frees them. */
 static case_of_terms terms_of(const case_of_terms *from, int aos, double size)
 {
-    case_of_terms of = *from;
-    for (int t = 0; t < of.num; t++) of.term[t].density = random_density(aos, size, &seed);
-    return of;
+    case_of_terms test = *from;
+    for (int t = 0; t < test.num; t++) test.term[t].density = random_density(aos, size, &seed);
+    return test;
 }
 
-static void free_terms(case_of_terms *of)
+static void free_terms(case_of_terms *test)
 {
-    for (int t = 0; t < of->num; t++) free((void *)of->term[t].density);
+    for (int t = 0; t < test->num; t++) free((void *)test->term[t].density);
 }
 
 static double largest_of(const double *x, int num)
@@ -145,23 +145,23 @@ static void check_sum(const char *name, const double *gradient, int nuclei)
 
 /* Compares the results of all instruction sets, called with densities in internal
  * order. */
-static void check_kernels(const char *name, const fmo_basis *basis, const case_of_terms *of,
+static void check_kernels(const char *name, const fmo_basis *basis, const case_of_terms *test,
                           const double *want, double largest)
 {
     fmo_cpu_gradient_kernel *kernels[3];
     const int count = kernels_here(kernels), num = 3 * fmo_basis_nucleus_num(basis);
     fmo_fock_plan *const plan = plan_of(basis, FMO_MODE_CPU, 0.0, 1);
     const size_t n = (size_t)basis->function_num;
-    case_of_terms internal = *of;
+    case_of_terms internal = *test;
     double got[COMPONENTS_MAX];
     fmo_error err = {FMO_OK, ""};
-    for (int t = 0; t < of->num; t++) {
+    for (int t = 0; t < test->num; t++) {
         double *const D = malloc(n * n * sizeof *D);
-        fmo_basis_matrix_from_caller(basis, of->term[t].density, FMO_SYMMETRIC_PART, D);
+        fmo_basis_matrix_from_caller(basis, test->term[t].density, FMO_SYMMETRIC_PART, D);
         internal.term[t].density = D;
     }
     for (int k = 0; k < count && plan; k++) {
-        CHECK(fmo_cpu_build_gradient_by(kernels[k], plan, internal.term, of->num, got, &err) ==
+        CHECK(fmo_cpu_build_gradient_by(kernels[k], plan, internal.term, test->num, got, &err) ==
                   FMO_OK,
               "%s", err.message);
         check_close(name, got, want, (size_t)num, 3, 1e-12 * largest, 0.0);
@@ -175,7 +175,7 @@ static void check_differences(const char *name, const test_system *s, const case
 {
     static const double step = 2e-3, weights[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};
     const int num = 3 * s->nuclei;
-    case_of_terms of = terms_of(from, s->aos, 1.0);
+    case_of_terms test = terms_of(from, s->aos, 1.0);
     fmo_basis *const basis = system_basis(s);
     double want[COMPONENTS_MAX] = {0.0}, got[COMPONENTS_MAX];
     char label[160];
@@ -184,49 +184,49 @@ static void check_differences(const char *name, const test_system *s, const case
             static test_system moved;
             moved = *s;
             moved.coord[c] += (k < 2 ? k - 2 : k - 1) * step;
-            want[c] += weights[k] / step * energy_of(&moved, &of);
+            want[c] += weights[k] / step * energy_of(&moved, &test);
         }
-    gradient_of(basis, &of, 0.0, 1, got);
-    (void)snprintf(label, sizeof label, "%s, %s", name, of.name);
+    gradient_of(basis, &test, 0.0, 1, got);
+    (void)snprintf(label, sizeof label, "%s, %s", name, test.name);
     const double largest = largest_of(want, num);
     const double worst = check_close(label, got, want, (size_t)num, 3, 1e-8 * largest, 0.0);
     printf("%s: largest component %.3g, difference %.1e\n", label, largest, worst);
     check_sum(label, got, s->nuclei);
-    check_kernels(label, basis, &of, got, largest);
+    check_kernels(label, basis, &test, got, largest);
     fmo_basis_destroy(basis);
-    free_terms(&of);
+    free_terms(&test);
 }
 
 /* Functions scaled by up to 1e8 and densities by the inverse give the same derivatives. */
 static void check_scaling(const test_system *s, const case_of_terms *from)
 {
     static test_system scaled;
-    case_of_terms of = terms_of(from, s->aos, 1.0), with = of;
+    case_of_terms test = terms_of(from, s->aos, 1.0), with = test;
     fmo_basis *const basis = system_basis(s);
     double want[COMPONENTS_MAX], got[COMPONENTS_MAX];
     const size_t n = (size_t)s->aos;
     scaled = *s;
     for (int i = 0; i < s->aos; i++)
         scaled.ao_factor[i] *= pow(10.0, 8.0 * (2.0 * check_random(&seed) - 1.0));
-    for (int t = 0; t < of.num; t++) {
+    for (int t = 0; t < test.num; t++) {
         double *const D = malloc(n * n * sizeof *D);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
-                D[i * n + j] = of.term[t].density[i * n + j] *
+                D[i * n + j] = test.term[t].density[i * n + j] *
                                (s->ao_factor[i] / scaled.ao_factor[i]) *
                                (s->ao_factor[j] / scaled.ao_factor[j]);
         with.term[t].density = D;
     }
     fmo_basis *const of_scaled = system_basis(&scaled);
     for (int c = 0; c < 2; c++) {
-        gradient_of(basis, &of, c ? 1e-10 : 0.0, 1, want);
+        gradient_of(basis, &test, c ? 1e-10 : 0.0, 1, want);
         gradient_of(of_scaled, &with, c ? 1e-10 : 0.0, 1, got);
         check_close("scaled functions", got, want, (size_t)(3 * s->nuclei), 3,
                     1e-11 * largest_of(want, 3 * s->nuclei), 0.0);
     }
     fmo_basis_destroy(basis);
     fmo_basis_destroy(of_scaled);
-    free_terms(&of);
+    free_terms(&test);
     free_terms(&with);
 }
 
@@ -252,14 +252,14 @@ static void check_rotation(const test_system *s, const case_of_terms *from)
                       {n[0][1], n[0][0] * n[1][0], -n[0][0] * n[1][1]},
                       {0.0, n[1][1], n[1][0]}};
     const int aos = s->aos, num = 3 * s->nuclei;
-    case_of_terms of = terms_of(from, aos, 1.0), with = of;
+    case_of_terms test = terms_of(from, aos, 1.0), with = test;
     double got[COMPONENTS_MAX], want[COMPONENTS_MAX] = {0.0}, still[COMPONENTS_MAX];
     turned = *s;
     for (int k = 0; k < num; k++) {
         turned.coord[k] = 0.0;
         for (int x = 0; x < 3; x++) turned.coord[k] += R[k % 3][x] * s->coord[k / 3 * 3 + x];
     }
-    for (int t = 0; t < of.num; t++) {
+    for (int t = 0; t < test.num; t++) {
         double *const D = calloc((size_t)aos * (size_t)aos, sizeof *D);
         for (int i = 0; i < aos; i++)
             for (int j = 0; j < aos; j++)
@@ -270,20 +270,20 @@ static void check_rotation(const test_system *s, const case_of_terms *from)
                                                       s->ao_component[k], s->ao_component[i], R) *
                                               rotated(s->ang_mom[s->ao_shell[j]],
                                                       s->ao_component[m], s->ao_component[j], R) *
-                                              of.term[t].density[k * aos + m];
+                                              test.term[t].density[k * aos + m];
         for (int i = 0; i < aos; i++) /* symmetric to the last bit */
             for (int j = 0; j < i; j++) D[i * aos + j] = D[j * aos + i];
         with.term[t].density = D;
     }
     fmo_basis *const basis = system_basis(s), *const other = system_basis(&turned);
-    gradient_of(basis, &of, 0.0, 1, still);
+    gradient_of(basis, &test, 0.0, 1, still);
     gradient_of(other, &with, 0.0, 1, got);
     for (int k = 0; k < num; k++)
         for (int x = 0; x < 3; x++) want[k] += R[k % 3][x] * still[k / 3 * 3 + x];
     check_close("rotated", got, want, (size_t)num, 3, 1e-11 * largest_of(want, num), 0.0);
     fmo_basis_destroy(basis);
     fmo_basis_destroy(other);
-    free_terms(&of);
+    free_terms(&test);
     free_terms(&with);
 }
 
@@ -292,30 +292,30 @@ static void check_rotation(const test_system *s, const case_of_terms *from)
 static void check_threads_and_cutoff(const test_system *s)
 {
     const int num = 3 * s->nuclei;
-    case_of_terms of = terms_of(&cases[0], s->aos, 0.5);
+    case_of_terms test = terms_of(&cases[0], s->aos, 0.5);
     fmo_basis *const basis = system_basis(s);
     double all[COMPONENTS_MAX], one[COMPONENTS_MAX], got[COMPONENTS_MAX];
-    gradient_of(basis, &of, 0.0, 1, all);
-    gradient_of(basis, &of, 1e-10, 1, one);
+    gradient_of(basis, &test, 0.0, 1, all);
+    gradient_of(basis, &test, 1e-10, 1, one);
     const double error = check_close("cutoff 1e-10", one, all, (size_t)num, 3, 1e-8, 0.0);
     for (int threads = 2; threads <= 3; threads++) {
-        gradient_of(basis, &of, 1e-10, threads, got);
+        gradient_of(basis, &test, 1e-10, threads, got);
         CHECK(memcmp(got, one, (size_t)num * sizeof *got) == 0, "other bits with %d threads",
               threads);
     }
-    gradient_of(basis, &of, 1e-4, 1, got);
+    gradient_of(basis, &test, 1e-4, 1, got);
     const double loose = check_close("cutoff 1e-4", got, all, (size_t)num, 3, 1e-2, 0.0);
     CHECK(error > 0.0 && loose > 100.0 * error, "errors %g and %g of the cutoffs 1e-10 and 1e-4",
           error, loose);
     check_sum("cutoff 1e-4", got, s->nuclei);
     printf("errors of cutoffs 1e-10 and 1e-4: %.1e, %.1e\n", error, loose);
-    double *const D = (double *)of.term[0].density;
+    double *const D = (double *)test.term[0].density;
     for (int x = 0; x < s->aos * s->aos; x++) D[x] *= 1000.0;
-    gradient_of(basis, &of, 1e-10, 1, got);
+    gradient_of(basis, &test, 1e-10, 1, got);
     for (int k = 0; k < num; k++) got[k] *= 1e-6;
     check_close("large densities", got, all, (size_t)num, 3, 1e-8, 0.0);
     fmo_basis_destroy(basis);
-    free_terms(&of);
+    free_terms(&test);
 }
 
 /* The refusals; `gradient` stays untouched. */
@@ -365,6 +365,7 @@ static void check_refusals(const test_system *s)
     fmo_basis_destroy(basis);
 }
 
+/* Compares gradients of random molecules with differences of energies and with each other. */
 int main(void)
 {
     static test_system s;

@@ -20,15 +20,15 @@ typedef struct host_gradient {
     int compare; /* 1: also with the arithmetic of low orders */
 } host_gradient;
 
-static fmo_gradient_side side_of(const fmo_gradient_list *list, int pair_class, int record)
+static fmo_gradient_side side_of(const fmo_gradient_list *list, int pair_class, int prim)
 {
-    const fmo_gradient_pair *const pair = &list->pair[list->pair_of[record]];
+    const fmo_gradient_pair *const pair = &list->pair[list->pair_of[prim]];
     fmo_gradient_side side = {.pair_class = pair_class,
                               .la = fmo_pair_ang_mom(pair_class, 0),
                               .lb = fmo_pair_ang_mom(pair_class, 1),
                               .a = pair->functions[0],
                               .b = pair->functions[1],
-                              .prim = list->record[record]};
+                              .prim = list->prim[prim]};
     memcpy(side.AB, pair->AB, sizeof side.AB);
     return side;
 }
@@ -78,14 +78,14 @@ static void add_quartet(const host_gradient *h, const int *classes, int bra, int
     add(gradient, k->nucleus[1], -1.0, sum + 6);
 }
 
-static void exchange_gradient(const host_gradient *h, fmo_operator of, double weight,
+static void exchange_gradient(const host_gradient *h, fmo_operator op, double weight,
                               double *gradient)
 {
     static double work[8192];
     const fmo_gradient_density term = {h->D, -weight};
     fmo_gradient_quartet z = {.tables = &h->tables,
                               .boys = fmo_boys.row[0][0],
-                              .of = of,
+                              .op = op,
                               .term = &term,
                               .term_num = 1,
                               .nao = h->basis->function_num};
@@ -99,13 +99,13 @@ static void exchange_gradient(const host_gradient *h, fmo_operator of, double we
 }
 
 /* Adds the potential V[p] to order L at P, exponent p, of the points of a list. */
-static void add_potential(const host_gradient *h, fmo_operator of, int pair_class, const double *P,
+static void add_potential(const host_gradient *h, fmo_operator op, int pair_class, const double *P,
                           double p, int L, double *V)
 {
     static double work[2 * FMO_GRADIENT_R_MAX];
     const fmo_gradient_list *const list = &h->lists.of[pair_class];
     const int order = L + fmo_pair_order(pair_class);
-    for (int n = 0; n < list->record_num; n++) {
+    for (int n = 0; n < list->prim_num; n++) {
         const fmo_gradient_side side = side_of(list, pair_class, n);
         const double *const A = list->pair[list->pair_of[n]].A;
         double block[FMO_GRADIENT_SPLITS_MAX], H[FMO_GRADIENT_PAIR_MAX] = {0.0};
@@ -118,27 +118,29 @@ static void add_potential(const host_gradient *h, fmo_operator of, int pair_clas
         fmo_gradient_pair_density(&h->tables, &side, h->D, h->basis->function_num,
                                   2.0 * side.prim.k, block);
         fmo_gradient_hermite(&h->tables, &side, block, H);
-        fmo_gradient_start(fmo_boys.row[0][0], of, order, p * q * (rs * rs), R2, rs, start);
+        fmo_gradient_start(fmo_boys.row[0][0], op, order, p * q * (rs * rs), R2, rs, start);
         const double *const r = fmo_gradient_derivatives(&h->tables, order, start, PQ, work, 0, 1);
         for (int k = 0; k < FMO_HERMITE_COUNT(L); k++)
             for (int m = 0; m < FMO_HERMITE_COUNT(fmo_pair_order(pair_class)); m++)
-                V[k] += (fmo_slice_order(m) % 2 ? -1 : 1) * H[m] * r[h->tables.sum[k][m]];
+                V[k] += (fmo_slice_order(m) % 2 ? -1 : 1) * H[m] * r[h->tables.product[k][m]];
     }
 }
 
-static void coulomb_gradient(const host_gradient *h, fmo_operator of, double weight,
+/* Adds the gradient of the Coulomb energy: of each primitive pair in the potential of all
+ * others. */
+static void coulomb_gradient(const host_gradient *h, fmo_operator op, double weight,
                              double *gradient)
 {
     for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
         const fmo_gradient_list *const list = &h->lists.of[c];
-        for (int n = 0; n < list->record_num; n++) {
+        for (int n = 0; n < list->prim_num; n++) {
             const fmo_gradient_pair *const pair = &list->pair[list->pair_of[n]];
             const fmo_gradient_side side = side_of(list, c, n);
-            double V[FMO_GRADIENT_UP_MAX] = {0.0}, sum[6] = {0.0}, P[3];
+            double V[FMO_GRADIENT_RAISED_MAX] = {0.0}, sum[6] = {0.0}, P[3];
             double block[FMO_GRADIENT_SPLITS_MAX];
             for (int x = 0; x < 3; x++) P[x] = pair->A[x] + side.prim.PA[x];
             for (int k = 0; k < FMO_PAIR_UNROLLED_COUNT; k++)
-                add_potential(h, of, k, P, side.prim.p, side.la + side.lb + 1, V);
+                add_potential(h, op, k, P, side.prim.p, side.la + side.lb + 1, V);
             fmo_gradient_pair_density(&h->tables, &side, h->D, h->basis->function_num,
                                       2.0 * weight * side.prim.k, block);
             fmo_gradient_in_potential(&h->tables, &side, block, V, 1, sum);
@@ -150,7 +152,7 @@ static void coulomb_gradient(const host_gradient *h, fmo_operator of, double wei
 }
 
 /* Both parts against mode cpu. */
-static void check(const char *name, const test_system *s, fmo_operator of)
+static void check(const char *name, const test_system *s, fmo_operator op)
 {
     fmo_basis *const basis = system_basis(s);
     const size_t n = (size_t)basis->function_num;
@@ -169,12 +171,12 @@ static void check(const char *name, const test_system *s, fmo_operator of)
     CHECK(fmo_gradient_make_lists(basis, 0.0, 2, 1, &h.lists, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
     for (int part = 0; part < 2 && plan; part++) {
-        const fmo_gradient_term term = {density, part == 0, part == 1, of, of};
+        const fmo_gradient_term term = {density, part == 0, part == 1, op, op};
         double want[COMPONENTS_MAX], got[COMPONENTS_MAX] = {0.0}, largest = 0.0;
         CHECK(fmo_fock_gradient(plan, &term, 1, want, &err) == FMO_OK, "%s", err.message);
         for (int x = 0; x < num; x++) largest = fmax(largest, fabs(want[x]));
         (part ? exchange_gradient : coulomb_gradient)(
-            &h, of.full == 0.0 && of.long_range == 0.0 ? (fmo_operator){1.0, 0.0, 0.0} : of, 1.0,
+            &h, op.full == 0.0 && op.long_range == 0.0 ? (fmo_operator){1.0, 0.0, 0.0} : op, 1.0,
             got);
         const double worst = check_close(name, got, want, (size_t)num, 3, 1e-12 * largest, 0.0);
         printf("%s, %s: largest component %.3g, difference %.1e\n", name, part ? "K" : "J", largest,
@@ -187,6 +189,7 @@ static void check(const char *name, const test_system *s, fmo_operator of)
     fmo_basis_destroy(basis);
 }
 
+/* Compares the arithmetic of the GPU's gradients, run on the host, with mode cpu. */
 int main(void)
 {
     static test_system s, sp, d, pure;

@@ -5,9 +5,10 @@
     arrows.py --self-test    checks that wrong includes are found
 
 A row is a folder; its last cell names, in backticks, the folders that its files may include from, or
-single headers. Rooms, rows below another one, may include what that one may, too, and what stands in
-it beside them (accumulate/fock.h); and a .c file beside rooms (driver/main.c) what is in them. Folders draw no circles; single headers may, for these the page
-has a reason. What is allowed and not used is an error, too. Python 3.9 or newer and nothing else.
+single headers. A subfolder with a row of its own may also include what the row of its folder allows, and
+headers beside it (accumulate/fock.h); a .c file beside subfolders (driver/main.c) may include what is in
+them. Folders must not form cycles; the page gives reasons for single headers that do. What is allowed and
+not used is an error, too. Python 3.9 or newer and nothing else.
 """
 import pathlib
 import posixpath
@@ -57,7 +58,7 @@ def headers(root):
     return found
 
 
-def room_of(path, allowed):
+def folder_of(path, allowed):
     """The folder with a row that a file belongs to: the longest."""
     parts = path.split("/")[:-1]
     while parts and "/".join(parts) not in allowed:
@@ -76,26 +77,26 @@ def arrows(root, allowed):
             text = path.read_text(encoding="utf-8")
             for found in INCLUDE.finditer(text):
                 target = posixpath.normpath(found[1] or public.get(found[2], ""))
-                if target.split("/")[0] in FOLDERS and room_of(target, allowed) != room_of(name, allowed):
+                if target.split("/")[0] in FOLDERS and folder_of(target, allowed) != folder_of(name, allowed):
                     yield name, text.count("\n", 0, found.start()) + 1, target
 
 
 def covers(entry, target, allowed):
     """True if an entry of a cell allows a file. A folder includes its subfolders."""
-    capacity = room_of(target, allowed)
-    return entry == target or entry == capacity or capacity.startswith(entry + "/")
+    folder = folder_of(target, allowed)
+    return entry == target or entry == folder or folder.startswith(entry + "/")
 
 
-def circles(allowed):
+def cycles(allowed):
     """Folders that can reach themselves."""
     def reach(start):
         seen, todo = set(), [start]
         while todo:
             for entry in allowed.get(todo.pop(), ()):
-                for capacity in allowed:
-                    if (capacity == entry or capacity.startswith(entry + "/")) and capacity not in seen:
-                        seen.add(capacity)
-                        todo.append(capacity)
+                for inner in allowed:
+                    if (inner == entry or inner.startswith(entry + "/")) and inner not in seen:
+                        seen.add(inner)
+                        todo.append(inner)
         return seen
     return [folder for folder in allowed if folder in reach(folder)]
 
@@ -105,23 +106,23 @@ def check(root):
     allowed = read_tables(root)
     messages, used = [], set()
     for name, number, target in arrows(root, allowed):
-        capacity = room_of(name, allowed)
-        outer = capacity.split("/")[0]
-        entries = [(r, e) for r in (capacity, outer) for e in allowed.get(r, ())
+        folder = folder_of(name, allowed)
+        outer = folder.split("/")[0]
+        entries = [(r, e) for r in (folder, outer) for e in allowed.get(r, ())
                    if covers(e, target, allowed)]
         used.update(entries)
-        below = capacity == outer and name.endswith(".c") and target.startswith(outer + "/")
-        if not entries and not below and room_of(target, allowed) != outer:
-            messages.append(f"{name}:{number}: {capacity or name} may not include {target} ({PAGE})")
-    for capacity, entries in allowed.items():
-        messages += [f"{PAGE}: {capacity} may include {e}, and does not" for e in sorted(entries)
-                     if (capacity, e) not in used]
-    return messages + [f"{PAGE}: a circle of folders through {f}" for f in circles(allowed)]
+        below = folder == outer and name.endswith(".c") and target.startswith(outer + "/")
+        if not entries and not below and folder_of(target, allowed) != outer:
+            messages.append(f"{name}:{number}: {folder or name} may not include {target} ({PAGE})")
+    for folder, entries in allowed.items():
+        messages += [f"{PAGE}: {folder} may include {e}, and does not" for e in sorted(entries)
+                     if (folder, e) not in used]
+    return messages + [f"{PAGE}: a cycle of folders through {f}" for f in cycles(allowed)]
 
 
 PLANTED = {
     PAGE: "| folder | job | may include |\n|---|---|---|\n| `integrals/` | x | nothing |\n"
-          "| `io/` | `x` | `integrals`, `io/b/odd.h` |\n| `accumulate/` | x | `integrals` |\n\n| capacity of `accumulate/` | job | may include |\n"
+          "| `io/` | `x` | `integrals`, `io/b/odd.h` |\n| `accumulate/` | x | `integrals` |\n\n| folder of `accumulate/` | job | may include |\n"
           "|---|---|---|\n| `plan/` | x | `cpu`, `work` |\n| `cpu/` | x | `plan` |\n"
           "| `work/` | x | nothing |\n\n`accumulate/work` | `plan` |\n",
     "integrals/CMakeLists.txt": "fmo_public_headers(basis.h) # fmo_public_headers(no.h)\n",
@@ -142,8 +143,8 @@ FOUND = ["io/b/b.h:1: io may not include accumulate/work/w.h",
          "io/a.c:5: io may not include accumulate/work/w.h",
          f"{PAGE}: io may include io/b/odd.h, and does not",
          f"{PAGE}: accumulate/plan may include accumulate/work, and does not",
-         f"{PAGE}: a circle of folders through accumulate/plan",
-         f"{PAGE}: a circle of folders through accumulate/cpu"]
+         f"{PAGE}: a cycle of folders through accumulate/plan",
+         f"{PAGE}: a cycle of folders through accumulate/cpu"]
 
 
 def self_test():
@@ -152,8 +153,8 @@ def self_test():
         root = pathlib.Path(scratch)
         for folder in FOLDERS:
             (root / folder).mkdir()
-        for capacity in ("plan", "cpu", "work"):
-            (root / "accumulate" / capacity).mkdir()
+        for folder in ("plan", "cpu", "work"):
+            (root / "accumulate" / folder).mkdir()
         for name, text in PLANTED.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, encoding="utf-8")
@@ -171,11 +172,11 @@ def main():
         allowed = read_tables(ROOT)
         seen = {}
         for name, _, target in arrows(ROOT, allowed):
-            rooms = seen.setdefault(room_of(name, allowed), {})
-            rooms.setdefault(room_of(target, allowed), set()).add(target.split("/")[-1])
-        for capacity in sorted(seen):
-            for other in sorted(seen[capacity]):
-                print(f"{capacity} -> {other}: {' '.join(sorted(seen[capacity][other]))}")
+            included = seen.setdefault(folder_of(name, allowed), {})
+            included.setdefault(folder_of(target, allowed), set()).add(target.split("/")[-1])
+        for folder in sorted(seen):
+            for other in sorted(seen[folder]):
+                print(f"{folder} -> {other}: {' '.join(sorted(seen[folder][other]))}")
         return 0
     messages = check(ROOT)
     for message in messages:

@@ -310,6 +310,7 @@ static int show(const char *path, const char *field)
     return check_failures != 0;
 }
 
+/* Runs the command that the first argument names; wrong numbers of arguments are refused. */
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";

@@ -473,22 +473,13 @@ static void check_f(void)
     if (!small) compare_system("shuffled functions with f", &s);
 }
 
-/* Runs the comparison on numbers of shells around warps, blocks and screening rounds, on special
- * geometries and on data sets. */
-int main(int argc, char **argv)
+/* Quartets of one class, in numbers around those of warps, blocks and rounds of screening. */
+static void check_classes(void)
 {
     static test_system s;
     char name[64];
-    int code = 0;
-    if (!system_has_gpu(&code)) return code;
-    small = getenv("FMO_TEST_SMALL") != NULL;
-    check_d();
-    if (argc > 1 && strcmp(argv[1], "d") == 0) return check_summary();
-    check_f();
-    if (argc > 1 && strcmp(argv[1], "f") == 0) return check_summary();
-
-    /* quartets of one class: n(n+1)/2 pairs; 15 s shells have 7260 quartets, 5 have 120, and
-     * single shells one: around warps of 32, blocks of 128, screening rounds of 256 and 1024 */
+    /* n(n+1)/2 pairs: 15 s shells have 7260 quartets, 5 have 120, and single shells one: around
+     * warps of 32, blocks of 128, screening rounds of 256 and 1024 */
     static const int counts[] = {1, 2, 3, 4, 5, 7, 8, 11, 16, 22, 23, 32, 33, 45, 46};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         const int shells = counts[k];
@@ -503,6 +494,53 @@ int main(int argc, char **argv)
         snprintf(name, sizeof name, "%d s and p", shells);
         if (shells < 8) compare_system(name, &s);
     }
+}
+
+/* Coincident atoms, nearly dependent functions, atoms far from each other. */
+static void check_geometries(void)
+{
+    static test_system s;
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 3; a++) {
+        system_add_atom(&s, 0.1, 0.2, a == 2 ? 2.0 : 0.3);
+        system_add_shell(&s, 0, small ? 1 : 3, &seed);
+        system_add_shell(&s, 1, small ? 1 : 2, &seed);
+    }
+    compare_system("coincident atoms", &s);
+    if (!small) check_cancelling();
+
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 4; a++) {
+        unsigned long long same = 5;
+        system_add_atom(&s, 1e-7 * (a % 2), 0.0, a / 2 * 2.0);
+        system_add_shell(&s, 0, small ? 1 : 2, &same);
+        system_add_shell(&s, 1, small ? 1 : 2, &same);
+    }
+    compare_system("near-linear dependence", &s);
+
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 6; a++) {
+        system_add_atom(&s, 60.0 * a, -35.0 * a, 0.0);
+        system_add_shell(&s, 0, small ? 1 : 3, &seed);
+        system_add_shell(&s, 1, small ? 1 : 2, &seed);
+    }
+    compare_system("far apart", &s);
+}
+
+/* Runs the comparison on numbers of shells around warps, blocks and screening rounds, on special
+ * geometries and on data sets. */
+int main(int argc, char **argv)
+{
+    static test_system s;
+    int code = 0;
+    if (!system_has_gpu(&code)) return code;
+    small = getenv("FMO_TEST_SMALL") != NULL;
+    check_d();
+    if (argc > 1 && strcmp(argv[1], "d") == 0) return check_summary();
+    check_f();
+    if (argc > 1 && strcmp(argv[1], "f") == 0) return check_summary();
+
+    check_classes();
     system_random(&s, 4, small ? 3 : 9, small ? 2 : 7, 6, 5.0, &seed);
     compare_system("deep contractions", &s);
     check_fixed(&s);
@@ -533,32 +571,7 @@ int main(int argc, char **argv)
     system_shuffle_functions(&s, &seed);
     compare_system("shuffled functions", &s);
 
-    memset(&s, 0, sizeof s);
-    for (int a = 0; a < 3; a++) {
-        system_add_atom(&s, 0.1, 0.2, a == 2 ? 2.0 : 0.3);
-        system_add_shell(&s, 0, small ? 1 : 3, &seed);
-        system_add_shell(&s, 1, small ? 1 : 2, &seed);
-    }
-    compare_system("coincident atoms", &s);
-    if (!small) check_cancelling();
-
-    memset(&s, 0, sizeof s);
-    for (int a = 0; a < 4; a++) {
-        unsigned long long same = 5;
-        system_add_atom(&s, 1e-7 * (a % 2), 0.0, a / 2 * 2.0);
-        system_add_shell(&s, 0, small ? 1 : 2, &same);
-        system_add_shell(&s, 1, small ? 1 : 2, &same);
-    }
-    compare_system("near-linear dependence", &s);
-
-    memset(&s, 0, sizeof s);
-    for (int a = 0; a < 6; a++) {
-        system_add_atom(&s, 60.0 * a, -35.0 * a, 0.0);
-        system_add_shell(&s, 0, small ? 1 : 3, &seed);
-        system_add_shell(&s, 1, small ? 1 : 2, &seed);
-    }
-    compare_system("far apart", &s);
-
+    check_geometries();
     static const char *const names[] = {"he_sto-3g",      "h4_sto-3g",     "h2o_sto-3g",
                                         "h2o_6-31g",      "h2s_hcl_6-31g", "ch3oh_6-31g_shuffled",
                                         "ch2o_6-31g_sph", "h2o8_sto-3g",   "h2o8_6-31g"};

@@ -52,13 +52,13 @@ static fmo_fock_plan *plan_of(const fmo_basis *basis, fmo_mode mode, double cuto
     return plan;
 }
 
-static void gradient_of(fmo_fock_plan *plan, const case_of_terms *of, int num, double *gradient)
+static void gradient_of(fmo_fock_plan *plan, const case_of_terms *test, int num, double *gradient)
 {
     fmo_error err = {FMO_OK, ""};
     memset(gradient, 0xff, (size_t)num * sizeof *gradient);
     if (!plan) return;
-    CHECK(fmo_fock_gradient(plan, of->term, of->num, gradient, &err) == FMO_OK, "%s: %s", of->name,
-          err.message);
+    CHECK(fmo_fock_gradient(plan, test->term, test->num, gradient, &err) == FMO_OK, "%s: %s",
+          test->name, err.message);
 }
 
 static double largest_of(const double *x, int num)
@@ -77,14 +77,14 @@ static void check_case(const char *name, const test_system *s, const case_of_ter
     fmo_basis *const basis = system_basis(s);
     fmo_fock_plan *const cpu = plan_of(basis, FMO_MODE_CPU, 1e-3 * cutoff, FMO_SCATTER_AUTO);
     fmo_fock_plan *const gpu = plan_of(basis, FMO_MODE_FUSED, cutoff, FMO_SCATTER_AUTO);
-    case_of_terms of = *from;
+    case_of_terms test = *from;
     char label[160];
-    for (int t = 0; t < of.num; t++) of.term[t].density = random_density(s->aos, 1.0, &seed);
-    gradient_of(cpu, &of, num, want);
-    gradient_of(gpu, &of, num, got);
-    gradient_of(gpu, &of, num, again);
+    for (int t = 0; t < test.num; t++) test.term[t].density = random_density(s->aos, 1.0, &seed);
+    gradient_of(cpu, &test, num, want);
+    gradient_of(gpu, &test, num, got);
+    gradient_of(gpu, &test, num, again);
     const double largest = 1.0 + largest_of(want, num);
-    (void)snprintf(label, sizeof label, "%s, %s, cutoff %g", name, of.name, cutoff);
+    (void)snprintf(label, sizeof label, "%s, %s, cutoff %g", name, test.name, cutoff);
     const double worst = check_close(label, got, want, (size_t)num, 3, tolerance * largest, 0.0);
     printf("%s: largest component %.3g, difference %.1e\n", label, largest - 1.0, worst);
     CHECK(memcmp(got, again, (size_t)num * sizeof *got) == 0, "%s: other bits in a second call",
@@ -94,7 +94,7 @@ static void check_case(const char *name, const test_system *s, const case_of_ter
         for (int a = 0; a < s->nuclei; a++) sum += got[3 * a + x];
         CHECK(fabs(sum) <= 1e-10 * largest, "%s: axis %d: sum of forces %g", label, x, sum);
     }
-    for (int t = 0; t < of.num; t++) free((void *)of.term[t].density);
+    for (int t = 0; t < test.num; t++) free((void *)test.term[t].density);
     fmo_fock_plan_destroy(cpu);
     fmo_fock_plan_destroy(gpu);
     fmo_basis_destroy(basis);
@@ -120,18 +120,18 @@ static void check_plans(const test_system *s)
     fmo_fock_plan *const cpu = plan_of(basis, FMO_MODE_CPU, 1e-13, FMO_SCATTER_AUTO);
     const size_t size = (size_t)s->aos * (size_t)s->aos;
     double *const D = random_density(s->aos, 1.0, &seed), *const J = malloc(2 * size * sizeof *J);
-    case_of_terms of = cases[0];
+    case_of_terms test = cases[0];
     fmo_error err = {FMO_OK, ""};
-    of.term[0].density = D;
-    gradient_of(first, &of, num, want);
-    gradient_of(fixed, &of, num, got);
+    test.term[0].density = D;
+    gradient_of(first, &test, num, want);
+    gradient_of(fixed, &test, num, got);
     CHECK(memcmp(got, want, (size_t)num * sizeof *got) == 0, "other bits with strategy fixed");
     CHECK(fmo_fock_build(first, D, J, J + size, &err) == FMO_OK, "%s", err.message);
-    gradient_of(first, &of, num, got);
+    gradient_of(first, &test, num, got);
     CHECK(memcmp(got, want, (size_t)num * sizeof *got) == 0, "other bits after a build");
     for (size_t k = 0; k < size; k++) D[k] *= 20.0;
-    gradient_of(first, &of, num, got);
-    gradient_of(cpu, &of, num, want);
+    gradient_of(first, &test, num, got);
+    gradient_of(cpu, &test, num, want);
     check_close("large density", got, want, (size_t)num, 3, 1e-9 * largest_of(want, num), 0.0);
     CHECK(fmo_fock_build(first, D, J, J + size, &err) == FMO_OK, "%s", err.message);
     free(D);
@@ -155,6 +155,7 @@ static void chain(test_system *s, int atoms)
     }
 }
 
+/* Compares gradients of mode fused with those of mode cpu for molecules of each kind of shell. */
 int main(void)
 {
     static test_system s;

@@ -29,15 +29,27 @@ template <class T> static T *down(const T *from, size_t num)
     return to;
 }
 
-/* A segment of a pair as make_list of gpu/pairs/stage.cu would have it. */
+/* Copies of a list of the GPU's on the host; the number of primitives that differ in bits. */
+typedef struct copied_list {
+    int4 *at;
+    fmo_gpu_screen_data *data;
+    double *center;
+    double2 *record, *prim;
+    unsigned *record_at, *prim_at;
+    size_t other_bits;
+} copied_list;
+
+/* A segment of a pair, number n of the list, as make_list of gpu/pairs/stage.cu would have it. */
 static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list, int pair_class,
-                            const host_share *segment, int n, int stride, const int4 *at,
-                            const fmo_gpu_screen_data *data, const double *center,
-                            const double2 *record, const unsigned *record_at, const double2 *prim,
-                            const unsigned *prim_at, size_t *other_bits)
+                            const host_share *segment, int n, int stride, copied_list *copied)
 {
     const fmo_gpu_functions *const f = &plan->gpu->functions;
     const fmo_basis *const b = plan->basis;
+    const int4 *const at = copied->at;
+    const fmo_gpu_screen_data *const data = copied->data;
+    const double *const center = copied->center;
+    const double2 *const record = copied->record, *const prim = copied->prim;
+    const unsigned *const record_at = copied->record_at, *const prim_at = copied->prim_at;
     const int i = list->i[segment->pair], j = list->j[segment->pair], prims = segment->rank.prims;
     const int num = plan->gpu->pairs[pair_class].num;
     const int shift = fmo_pair_functions(pair_class, 0, 1) - fmo_pair_functions(pair_class, 0, 0);
@@ -74,10 +86,10 @@ static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list
         memcpy(got, record + ((size_t)record_at[n] + m) * FMO_GPU_PAIR_TWOS, sizeof got);
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++) {
             const double2 two = prim[prim_at[n] + (size_t)(m * FMO_GPU_PAIR_TWOS + t) * stride];
-            CHECK(memcmp(&two, &got[2 * t], sizeof two) == 0, "segment %d: primitive %d apart", n,
-                  m);
+            CHECK(memcmp(&two, &got[2 * t], sizeof two) == 0, "segment %d: primitive %d elsewhere",
+                  n, m);
         }
-        *other_bits += memcmp(want, got, sizeof got) != 0;
+        copied->other_bits += memcmp(want, got, sizeof got) != 0;
         for (int t = 0; t < FMO_GPU_PAIR_BOUND; t++)
             CHECK(fabs(got[t] - want[t]) <= 1e-15 * fabs(want[t]),
                   "segment %d, primitive %d, field %d: %.17g, expected %.17g", n, m, t, got[t],
@@ -125,33 +137,31 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
         free(segment);
         return;
     }
-    int4 *const at = down(pairs->first, num);
-    fmo_gpu_screen_data *const data = down(pairs->screen, num);
-    double *const center = down(pairs->center, 6 * num);
-    double2 *const record = down(pairs->record, twos), *const prim = down(pairs->prim, twos);
-    unsigned *const record_at = down(pairs->record_at, num);
-    unsigned *const prim_at = down(pairs->prim_at, num);
+    copied_list copied = {down(pairs->first, num),      down(pairs->screen, num),
+                          down(pairs->center, 6 * num), down(pairs->record, twos),
+                          down(pairs->prim, twos),      down(pairs->record_at, num),
+                          down(pairs->prim_at, num),    0};
     float *const tile = down(pairs->tile_bound, tiles);
     for (int first = 0, end; first < n; first = end) {
         for (end = first; end < n && segment[end].rank.prims == segment[first].rank.prims;) end++;
         for (int k = first; k < end; k++)
-            compare_segment(plan, list, pair_class, &segment[k], k, end - first, at, data, center,
-                            record, record_at, prim, prim_at, other_bits);
+            compare_segment(plan, list, pair_class, &segment[k], k, end - first, &copied);
     }
     for (size_t t = 0; t < tiles; t++) {
         float largest = 0.0f;
         for (size_t k = t * FMO_GPU_TILE_PAIRS; k < (t + 1) * FMO_GPU_TILE_PAIRS && k < num; k++)
-            largest = fmaxf(largest, data[k].bound);
+            largest = fmaxf(largest, copied.data[k].bound);
         CHECK(tile[t] == largest, "tile %zu: %g, expected %g", t, tile[t], largest);
     }
     free(segment);
-    free(at);
-    free(data);
-    free(center);
-    free(record);
-    free(prim);
-    free(record_at);
-    free(prim_at);
+    *other_bits += copied.other_bits;
+    free(copied.at);
+    free(copied.data);
+    free(copied.center);
+    free(copied.record);
+    free(copied.prim);
+    free(copied.record_at);
+    free(copied.prim_at);
     free(tile);
 }
 

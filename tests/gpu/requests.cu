@@ -18,7 +18,7 @@ static void fill_density(double *D, int n, fmo_symmetry symmetry)
 /* Builds a job for each symmetry, and J alone and K alone of the last. */
 enum { JOBS = FMO_SYMMETRY_COUNT + 2 };
 
-static void set_jobs(fmo_fock_job *jobs, fmo_fock_plan *plan, fmo_operator of, const double *D,
+static void set_jobs(fmo_fock_job *jobs, fmo_fock_plan *plan, fmo_operator op, const double *D,
                      double *out, int n)
 {
     const size_t size = (size_t)n * n;
@@ -27,7 +27,7 @@ static void set_jobs(fmo_fock_job *jobs, fmo_fock_plan *plan, fmo_operator of, c
         jobs[k].plan = plan;
         jobs[k].symmetry = (fmo_symmetry)(k < FMO_SYMMETRY_COUNT ? k : FMO_GENERAL);
         jobs[k].density = D + (size_t)k * size;
-        jobs[k].exchange_operator = of;
+        jobs[k].exchange_operator = op;
         if (k != FMO_SYMMETRY_COUNT) jobs[k].coulomb = out + 2 * (size_t)k * size;
         if (k != FMO_SYMMETRY_COUNT + 1) jobs[k].exchange = out + (2 * (size_t)k + 1) * size;
     }
@@ -62,7 +62,7 @@ static void compare(const char *label, const double *got, const double *want, in
 /* Compares builds of random densities with these options with mode reference, from the host and
  * from GPU memory, and repeats them, since the first builds capture graphs. */
 static void check(const char *label, const test_system *s, const fmo_fock_options *options,
-                  fmo_operator of, double within)
+                  fmo_operator op, double within)
 {
     fmo_basis *const basis = system_basis(s);
     const int n = s->aos;
@@ -80,12 +80,12 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
                      (fmo_symmetry)(k < FMO_SYMMETRY_COUNT ? k : FMO_GENERAL));
     fmo_fock_plan *const reference = make_plan(basis, &exact), *const plan =
                                                                    make_plan(basis, options);
-    set_jobs(jobs, reference, of, D, want, n);
+    set_jobs(jobs, reference, op, D, want, n);
     if (reference && plan)
         CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s", err.message);
     for (int again = 0; again < 2 && reference && plan; again++) {
         memset(got, 0xff, 2 * bytes);
-        set_jobs(jobs, plan, of, D, got, n);
+        set_jobs(jobs, plan, op, D, got, n);
         CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s: %s", label, err.message);
         compare(label, got, want, n, within);
     }
@@ -94,7 +94,7 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
         CUDA(cudaMalloc((void **)&out, 2 * bytes));
         CUDA(cudaMemcpy(in, D, bytes, cudaMemcpyHostToDevice));
         CUDA(cudaMemset(out, 0xff, 2 * bytes));
-        set_jobs(jobs, plan, of, in, out, n);
+        set_jobs(jobs, plan, op, in, out, n);
         CHECK(fmo_fock_build_batch_device(jobs, JOBS, &err) == FMO_OK, "%s: %s", label,
               err.message);
         CUDA(cudaDeviceSynchronize());

@@ -153,6 +153,26 @@ static void fill_densities(const test_case *c, double factor)
     CUDA(cudaMemcpy(c->device_D, D, DENSITIES * c->size * sizeof(double), cudaMemcpyHostToDevice));
 }
 
+/* Builds densities for which a new plan makes its pairs, and its matrices, again; alone they find
+ * these. */
+static void check_large(test_case *c, const fmo_basis *basis, const fmo_fock_options *options)
+{
+    const requests *const r = &all_requests[0];
+    fmo_fock_job jobs[JOBS_MAX];
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_plan_destroy(c->plan);
+    c->plan = make_plan(basis, options);
+    for (size_t x = 0; x < DENSITIES * c->size; x++) c->D[x] *= 100.0;
+    set_jobs(c, r, c->plan, c->D, c->got, jobs);
+    if (!c->plan) return;
+    CHECK(fmo_fock_build_batch(jobs, (size_t)r->num, &err) == FMO_OK, "%s: %s", c->label,
+          err.message);
+    set_jobs(c, r, c->plan, c->D, c->single, jobs);
+    for (int k = 0; k < r->num; k++)
+        CHECK(fmo_fock_build_batch(&jobs[k], 1, &err) == FMO_OK, "%s: %s", c->label, err.message);
+    compare(c, r, "large", c->single, 1e3 * c->within, false);
+}
+
 /* Checks all requests of a system, for strategy auto with alpha and beta alike, different, and of
  * different size. */
 static void check(const char *label, const test_system *s, const fmo_fock_options *options,
@@ -187,6 +207,7 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
         check_close("K of equal densities", c.got + 3 * c.size, c.got + 5 * c.size, c.size,
                     (size_t)c.n, 1e-13, 1e-13);
     }
+    if (one_pass && c.plan) check_large(&c, basis, options);
     CUDA(cudaFree(c.device_D));
     CUDA(cudaFree(c.device_out));
     free(c.D);

@@ -62,6 +62,9 @@ static void refused(const char *function, const char *argument, fmo_status statu
             CHECK(holds, "%s: %s = NULL", #function, argument); \
     } while (0)
 
+#include "tests/headers/arguments_files.h"
+#include "tests/headers/arguments_ranks.h"
+
 static unsigned long long seed = 33;
 static test_system molecule;
 
@@ -77,8 +80,7 @@ static int gradient_without(const fmo_basis *basis, const double *density)
     return good;
 }
 
-/* Functions of bases, one-electron integrals and integral matrices, with each pointer NULL in its
- * turn. */
+/* Functions of bases, with each pointer NULL in its turn. */
 static void check_basis(const fmo_basis *basis)
 {
     const int n = fmo_basis_ao_num(basis);
@@ -122,6 +124,21 @@ static void check_basis(const fmo_basis *basis)
     FINE(fmo_basis_ao_norm, "basis", fmo_basis_ao_norm(NULL) == NULL);
     REFUSED(fmo_basis_normalised, "basis", NULL, &made, &err);
     REFUSED(fmo_basis_normalised, "normalised", basis, NULL, &err);
+    if (!listing) {
+        fmo_error err = {FMO_OK, ""};
+        CHECK(fmo_basis_atom(basis, 0, &made, (int *)S, S, &err) == FMO_ERR_ARGUMENT &&
+                  strstr(err.message, "ao and factor overlap") && !made,
+              "%s", err.message);
+    }
+    free(S);
+    free(ao);
+}
+
+/* One-electron integrals and matrices of integrals, with each pointer NULL in its turn. */
+static void check_integrals(const fmo_basis *basis)
+{
+    const int n = fmo_basis_ao_num(basis);
+    double *const S = calloc((size_t)n * (size_t)n, sizeof *S);
     REFUSED(fmo_overlap, "basis", NULL, S, &err);
     REFUSED(fmo_overlap, "S", basis, NULL, &err);
     REFUSED(fmo_kinetic, "basis", NULL, S, &err);
@@ -166,14 +183,7 @@ static void check_basis(const fmo_basis *basis)
     REFUSED(fmo_charge_attraction_gradient, "coord", basis, S, 1, point, NULL, S, S, &err);
     REFUSED(fmo_charge_attraction_gradient, "gradient", basis, S, 1, point, point, NULL, S, &err);
     FINE(fmo_charge_attraction_gradient, "charge_gradient", gradient_without(basis, S));
-    if (!listing) {
-        fmo_error err = {FMO_OK, ""};
-        CHECK(fmo_basis_atom(basis, 0, &made, (int *)S, S, &err) == FMO_ERR_ARGUMENT &&
-                  strstr(err.message, "ao and factor overlap") && !made,
-              "%s", err.message);
-    }
     free(S);
-    free(ao);
 }
 
 static int refuses_mode(fmo_fock_plan *plan, const double *D, double *J, double *K)
@@ -432,250 +442,6 @@ static void check_scf(const fmo_basis *basis)
     free(D);
 }
 
-/* Checkpoints of batches, with each pointer NULL in its turn. */
-static void check_checkpoints(const fmo_molecule_result *keyless, const fmo_dataset *dataset)
-{
-    char key[65], path[] = "/tmp/fmo-arguments-XXXXXX";
-    const int file = mkstemp(path);
-    fmo_checkpoint *checkpoint = NULL, *none = NULL;
-    fmo_molecule_result found = {.key = NULL}, mute = {.key = "x"};
-    CHECK(file >= 0 && fmo_checkpoint_open(path, "a=b\n", 0, &checkpoint, NULL) == FMO_OK, "open");
-    close(file);
-    REFUSED(fmo_molecule_key, "dataset", NULL, 2, key, &err);
-    REFUSED(fmo_molecule_key, "key", dataset, 2, NULL, &err);
-    REFUSED(fmo_checkpoint_open, "path", NULL, "a=b\n", 0, &none, &err);
-    REFUSED(fmo_checkpoint_open, "settings", path, NULL, 0, &none, &err);
-    REFUSED(fmo_checkpoint_open, "checkpoint", path, "a=b\n", 0, NULL, &err);
-    REFUSED(fmo_checkpoint_import, "checkpoint", NULL, "/nowhere/x.h5", &err);
-    REFUSED(fmo_checkpoint_import, "path", checkpoint, NULL, &err);
-    REFUSED(fmo_checkpoint_add, "checkpoint", NULL, keyless, &err);
-    REFUSED(fmo_checkpoint_add, "molecule", checkpoint, NULL, &err);
-    REFUSED(fmo_checkpoint_add, "molecule->key", checkpoint, keyless, &err);
-    REFUSED(fmo_checkpoint_add, "molecule->status", checkpoint, &mute, &err);
-    REFUSED(fmo_checkpoint_find, "checkpoint", NULL, "x", &found, &err);
-    REFUSED(fmo_checkpoint_find, "key", checkpoint, NULL, &found, &err);
-    REFUSED(fmo_checkpoint_find, "molecule", checkpoint, "x", NULL, &err);
-    FINE(fmo_checkpoint_num, "checkpoint", fmo_checkpoint_num(NULL) == 0);
-    FINE(fmo_checkpoint_close, "checkpoint", (fmo_checkpoint_close(NULL, 0), 1));
-    fmo_checkpoint_close(checkpoint, 1);
-}
-
-/* Readers and writers of data sets, molecules, basis sets and results, with each pointer NULL in
- * its turn. */
-static void check_io(void)
-{
-    static char text[80] = "as it was";
-    fmo_dataset *dataset = NULL;
-    fmo_basis_set *set = NULL;
-    fmo_molecule *read = NULL;
-    int number[1] = {2};
-    double coord[3] = {0.0, 0.0, 0.0}, one[1] = {1.0};
-    fmo_molecule helium = {.nucleus_num = 1, .number = number, .coord = coord};
-    REFUSED(fmo_dataset_read, "path", NULL, &dataset, &err);
-    REFUSED(fmo_dataset_read, "dataset", "x.h5", NULL, &err);
-    REFUSED(fmo_dataset_read_basis, "path", NULL, &dataset, &err);
-    REFUSED(fmo_dataset_read_basis, "dataset", "x.h5", NULL, &err);
-    FINE(fmo_dataset_destroy, "dataset", (fmo_dataset_destroy(NULL), 1));
-    FINE(fmo_dataset_path, "dataset", !fmo_dataset_path(NULL));
-    FINE(fmo_dataset_sha256, "dataset", !fmo_dataset_sha256(NULL));
-    FINE(fmo_dataset_basis, "dataset", !fmo_dataset_basis(NULL));
-    FINE(fmo_dataset_basis_input, "dataset", !fmo_dataset_basis_input(NULL));
-    FINE(fmo_dataset_nucleus_number, "dataset", fmo_dataset_nucleus_number(NULL, 0) == 0);
-    FINE(fmo_dataset_density, "dataset", !fmo_dataset_density(NULL));
-    FINE(fmo_dataset_density_source, "dataset", !fmo_dataset_density_source(NULL));
-    FINE(fmo_dataset_notice, "dataset", !fmo_dataset_notice(NULL, 0));
-    FINE(fmo_dataset_is_doubtful, "dataset", !fmo_dataset_is_doubtful(NULL, 0));
-    FINE(fmo_dataset_core_hamiltonian, "dataset", !fmo_dataset_core_hamiltonian(NULL));
-    FINE(fmo_dataset_core_hamiltonian_source, "dataset",
-         !fmo_dataset_core_hamiltonian_source(NULL));
-    FINE(fmo_dataset_nuclear_repulsion, "dataset", isnan(fmo_dataset_nuclear_repulsion(NULL)));
-    FINE(fmo_dataset_electron_num, "dataset", fmo_dataset_electron_num(NULL) == -1);
-    FINE(fmo_dataset_multiplicity, "dataset", fmo_dataset_multiplicity(NULL) == 0);
-    FINE(fmo_dataset_spin_density, "dataset", !fmo_dataset_spin_density(NULL));
-    FINE(fmo_dataset_reference_coulomb, "dataset", !fmo_dataset_reference_coulomb(NULL));
-    FINE(fmo_dataset_reference_exchange, "dataset", !fmo_dataset_reference_exchange(NULL));
-    FINE(fmo_dataset_reference_fock_2e, "dataset", !fmo_dataset_reference_fock_2e(NULL));
-    FINE(fmo_dataset_reference_energy, "dataset", isnan(fmo_dataset_reference_energy(NULL)));
-    FINE(fmo_dataset_basis_name, "dataset", !fmo_dataset_basis_name(NULL));
-    FINE(fmo_dataset_formula, "dataset", !fmo_dataset_formula(NULL));
-    FINE(fmo_dataset_ao_label, "text", (fmo_dataset_ao_label(NULL, 0, NULL, 10), 1));
-    FINE(fmo_dataset_ao_label, "dataset",
-         (fmo_dataset_ao_label(NULL, 0, text, sizeof text), !strcmp(text, "?")));
-
-    REFUSED(fmo_molecule_read_xyz, "path", NULL, &read, &err);
-    REFUSED(fmo_molecule_read_xyz, "molecule", "x.xyz", NULL, &err);
-    FINE(fmo_molecule_destroy, "molecule", (fmo_molecule_destroy(NULL), 1));
-    fmo_xyz *xyz = NULL;
-    REFUSED(fmo_molecule_read_xyz_in, "path", NULL, FMO_UNIT_BOHR, &read, &err);
-    REFUSED(fmo_molecule_read_xyz_in, "molecule", "x.xyz", FMO_UNIT_BOHR, NULL, &err);
-    REFUSED(fmo_xyz_open_in, "path", NULL, FMO_UNIT_BOHR, &xyz, &err);
-    REFUSED(fmo_xyz_open_in, "xyz", "x.xyz", FMO_UNIT_BOHR, NULL, &err);
-    REFUSED(fmo_xyz_open, "path", NULL, &xyz, &err);
-    REFUSED(fmo_xyz_open, "xyz", "x.xyz", NULL, &err);
-    REFUSED(fmo_xyz_next, "xyz", NULL, &read, &err);
-    FINE(fmo_xyz_next, "molecule", fmo_xyz_next(NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
-    FINE(fmo_xyz_close, "xyz", (fmo_xyz_close(NULL), 1));
-    REFUSED(fmo_basis_set_read, "name_or_path", NULL, &set, &err);
-    REFUSED(fmo_basis_set_read, "set", "sto-3g", NULL, &err);
-    FINE(fmo_basis_set_destroy, "set", (fmo_basis_set_destroy(NULL), 1));
-    FINE(fmo_basis_set_name, "set", !fmo_basis_set_name(NULL));
-    FINE(fmo_basis_set_path, "set", !fmo_basis_set_path(NULL));
-    FINE(fmo_basis_set_choose_functions, "set",
-         (fmo_basis_set_choose_functions(NULL, FMO_FUNCTIONS_CARTESIAN), 1));
-    FINE(fmo_basis_set_shell_num, "set", fmo_basis_set_shell_num(NULL, 1) == 0);
-    FINE(fmo_basis_set_list, "text", (fmo_basis_set_list(NULL, 10), 1));
-
-    CHECK(fmo_basis_set_read("sto-3g", &set, NULL) == FMO_OK, "sto-3g");
-    REFUSED(fmo_dataset_create, "molecule", NULL, set, 0, &dataset, &err);
-    REFUSED(fmo_dataset_create, "set", &helium, NULL, 0, &dataset, &err);
-    REFUSED(fmo_dataset_create, "dataset", &helium, set, 0, NULL, &err);
-    REFUSED(fmo_dataset_create_with, "molecule", NULL, set, FMO_FUNCTIONS_SET, 0, &dataset, &err);
-    REFUSED(fmo_dataset_create_with, "set", &helium, NULL, FMO_FUNCTIONS_SET, 0, &dataset, &err);
-    REFUSED(fmo_dataset_create_with, "dataset", &helium, set, FMO_FUNCTIONS_SET, 0, NULL, &err);
-    CHECK(fmo_dataset_create_with(&helium, set, FMO_FUNCTIONS_COUNT, 0, &dataset, NULL) ==
-              FMO_ERR_ARGUMENT,
-          "functions that are none");
-    helium.coord = NULL;
-    REFUSED(fmo_dataset_create, "molecule->coord", &helium, set, 0, &dataset, &err);
-    helium.coord = coord;
-    CHECK(!dataset, "a data set of NULL");
-    CHECK(fmo_dataset_create(&helium, set, 0, &dataset, NULL) == FMO_OK, "helium");
-    fmo_basis_set_destroy(set);
-
-    const fmo_result result = {.nao = 1};
-    const fmo_wavefunction wave = {
-        .mo_num = 1, .coefficient = one, .energy = one, .occupation = one, .total_energy = NAN};
-    fmo_wavefunction without = wave;
-    without.energy = NULL;
-    FINE(fmo_file_kind_of, "path", fmo_file_kind_of(NULL) == FMO_FILE_OTHER);
-    REFUSED(fmo_file_write, "path", NULL, "x", 1, &err);
-    REFUSED(fmo_file_write, "bytes", "/nowhere/x", NULL, 1, &err);
-    REFUSED(fmo_result_write, "path", NULL, dataset, &result, &err);
-    REFUSED(fmo_result_write, "result", "/nowhere/x.h5", dataset, NULL, &err);
-    FINE(fmo_result_write, "dataset",
-         fmo_result_write("/nowhere/x.h5", NULL, &result, NULL) == FMO_ERR_OUTPUT);
-    fmo_molecules_file *many = NULL;
-    const fmo_molecule_result molecule_result = {.input = "x", .status = "converged"};
-    const fmo_molecule_result nameless = {.status = "converged"}, mute = {.input = "x"};
-    REFUSED(fmo_molecules_file_create, "mode", NULL, 0.0, &many, &err);
-    REFUSED(fmo_molecules_file_create, "file", "cpu", 0.0, NULL, &err);
-    CHECK(fmo_molecules_file_create("cpu", 0.0, &many, NULL) == FMO_OK, "a file of molecules");
-    REFUSED(fmo_molecules_file_add, "file", NULL, NULL, &molecule_result, &err);
-    REFUSED(fmo_molecules_file_add, "molecule", many, NULL, NULL, &err);
-    REFUSED(fmo_molecules_file_add, "molecule->input", many, NULL, &nameless, &err);
-    REFUSED(fmo_molecules_file_add, "molecule->status", many, NULL, &mute, &err);
-    FINE(fmo_molecules_file_add, "dataset",
-         fmo_molecules_file_add(many, NULL, &molecule_result, NULL) == FMO_OK);
-    REFUSED(fmo_molecules_file_write, "file", NULL, "/nowhere/x.h5", &err);
-    REFUSED(fmo_molecules_file_write, "path", many, NULL, &err);
-    CHECK(fmo_molecules_file_write(many, "/nowhere/x.h5", NULL) == FMO_ERR_OUTPUT, "nowhere");
-    REFUSED(fmo_molecules_file_create_extxyz, "file", NULL, &err);
-    REFUSED(fmo_molecules_file_set_settings, "file", NULL, "a=b\n", &err);
-    REFUSED(fmo_molecules_file_set_settings, "settings", many, NULL, &err);
-    FINE(fmo_molecules_file_destroy, "file", (fmo_molecules_file_destroy(NULL), 1));
-    fmo_molecules_file_destroy(many);
-    check_checkpoints(&molecule_result, dataset);
-    REFUSED(fmo_wavefunction_write_trexio, "path", NULL, dataset, &wave, &err);
-    REFUSED(fmo_wavefunction_write_trexio, "dataset", "/nowhere/x", NULL, &wave, &err);
-    REFUSED(fmo_wavefunction_write_trexio, "wavefunction", "/nowhere/x", dataset, NULL, &err);
-    REFUSED(fmo_wavefunction_write_trexio, "wavefunction->energy", "/nowhere/x", dataset, &without,
-            &err);
-    REFUSED(fmo_wavefunction_write_molden, "path", NULL, dataset, &wave, &err);
-    REFUSED(fmo_wavefunction_write_molden, "dataset", "/nowhere/x", NULL, &wave, &err);
-    REFUSED(fmo_wavefunction_write_molden, "wavefunction", "/nowhere/x", dataset, NULL, &err);
-    fmo_dataset_destroy(dataset);
-}
-
-/* Functions of a network that only agrees with itself. */
-static int first_is_own(void *user, int mine, void *data, size_t bytes, int *who)
-{
-    (void)data, (void)bytes;
-    *who = mine ? ((const ranks_local *)user)->rank : -1;
-    return 0;
-}
-static int send_nothing(void *user, const void *data, size_t bytes)
-{
-    (void)user, (void)data, (void)bytes;
-    return 0;
-}
-static int receive_nothing(void *user, int rank, void *data, size_t bytes)
-{
-    (void)user, (void)rank;
-    memset(data, 0, bytes);
-    return 0;
-}
-
-#if FMO_EXPERIMENTS
-/* No communicator is made here, so that other arguments are NULL first. */
-static void check_comm(void)
-{
-    fmo_gmpi_options o;
-    fmo_gmpi *group = NULL;
-    fmo_gmpi_options_init(&o);
-    FINE(fmo_gmpi_options_init, "options", (fmo_gmpi_options_init(NULL), 1));
-    REFUSED(fmo_gmpi_create, "options", NULL, &group, &err);
-    REFUSED(fmo_gmpi_create, "group", &o, NULL, &err);
-    const fmo_gmpi_net net = {.size = 1};
-    REFUSED(fmo_gmpi_create_over, "options", NULL, &net, &group, &err);
-    REFUSED(fmo_gmpi_create_over, "net", &o, NULL, &group, &err);
-    REFUSED(fmo_gmpi_create_over, "group", &o, &net, NULL, &err);
-    FINE(fmo_gmpi_destroy, "group", (fmo_gmpi_destroy(NULL), 1));
-    FINE(fmo_gmpi_size, "group", fmo_gmpi_size(NULL) == 0);
-    FINE(fmo_gmpi_first, "group", fmo_gmpi_first(NULL) == 0);
-    FINE(fmo_gmpi_here, "group", fmo_gmpi_here(NULL) == 0);
-    FINE(fmo_gmpi_device, "group", fmo_gmpi_device(NULL, 0) == -1);
-    FINE(fmo_gmpi_bufs, "group", fmo_gmpi_bufs(NULL, 0) == NULL);
-    FINE(fmo_gmpi_address, "group", fmo_gmpi_address(NULL, 0, 0) == NULL);
-    FINE(fmo_gmpi_abort, "group", (fmo_gmpi_abort(NULL), 1));
-    size_t offset;
-    int channel;
-    REFUSED(fmo_gmpi_alloc, "group", NULL, 8, &offset, &err);
-    REFUSED(fmo_gmpi_channel_create, "group", NULL, 0, 1, 8, &channel, &err);
-    FINE(fmo_gmpi_alloc, "offset", fmo_gmpi_alloc(NULL, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
-    FINE(fmo_gmpi_channel_create, "channel",
-         fmo_gmpi_channel_create(NULL, 0, 1, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
-    REFUSED(fmo_gmpi_check, "group", NULL, &err);
-#ifdef FMO_TEST_MPI
-    REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
-    REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
-    REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
-#endif
-}
-#endif
-
-/* Functions of ranks, with each pointer NULL in its turn. */
-static void check_ranks(void)
-{
-    ranks_local_world world = {.size = 2};
-    ranks_local user;
-    fmo_ranks ranks = ranks_local_end(&user, &world, 0);
-    ranks.first = first_is_own;
-    ranks.send = send_nothing;
-    ranks.receive = receive_nothing;
-    REFUSED(fmo_ranks_agree, "ranks", NULL, FMO_OK, &err);
-    REFUSED(fmo_ranks_broadcast, "ranks", NULL, NULL, 0, &err);
-    REFUSED(fmo_ranks_broadcast, "data", &ranks, NULL, 8, &err);
-    REFUSED(fmo_ranks_collect, "ranks", NULL, FMO_OK, NULL, 0, NULL, NULL, &err);
-    /* of a rank, which is named in the message */
-    FINE(fmo_ranks_collect, "take",
-         fmo_ranks_collect(&ranks, FMO_OK, NULL, 0, NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
-    FINE(fmo_ranks_collect, "user",
-         fmo_ranks_collect(&ranks, FMO_OK, NULL, 0, NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
-    ranks.rank = 1;
-    FINE(fmo_ranks_collect, "data",
-         fmo_ranks_collect(&ranks, FMO_OK, NULL, 8, NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
-    ranks.rank = 0;
-    int device;
-    REFUSED(fmo_ranks_gpu, "ranks", NULL, &device, &err);
-    REFUSED(fmo_ranks_gpu, "device", &ranks, NULL, &err);
-    REFUSED(fmo_fock_serve, "ranks", NULL, NULL, &err);
-    FINE(fmo_fock_serve, "own", fmo_fock_serve(&ranks, NULL, NULL) == FMO_ERR_ARGUMENT);
-    FINE(fmo_fock_dismiss, "ranks", (fmo_fock_dismiss(NULL), 1));
-#ifdef FMO_TEST_MPI
-    REFUSED(fmo_ranks_mpi, "ranks", NULL, &err);
-#endif
-}
-
 /* Functions of fragments, with each pointer NULL in its turn. */
 static void check_fragments(void)
 {
@@ -759,6 +525,7 @@ int main(int argc, char **argv)
     fmo_basis *basis = system_basis(&molecule);
     if (!basis) return check_summary();
     check_basis(basis);
+    check_integrals(basis);
     check_potential(basis);
     check_fock(basis);
     check_scf(basis);

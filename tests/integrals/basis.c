@@ -71,9 +71,9 @@ static void refused(const molecule *m, fmo_status want, const char *words)
 #define BAD_ARRAY(field) \
     REFUSED(m.in.field = NULL, FMO_ERR_ARGUMENT, "fmo_basis_create: input->" #field " is NULL")
 
-/* Every kind of wrong input is refused with a message that names the field, the value and what is
- * expected; the first error is kept. */
-static void check_refusals(void)
+/* NULL and wrong sizes are refused with a message that names the field, the value and what is
+ * expected. */
+static void check_refused_sizes(void)
 {
     molecule good;
     fmo_error err = {FMO_OK, ""};
@@ -103,7 +103,13 @@ static void check_refusals(void)
     BAD_ARRAY(ao_shell);
     BAD_ARRAY(ao_component);
     BAD_ARRAY(ao_factor);
+}
 
+/* The same for every kind of wrong element of an array; the first error is kept. */
+static void check_refusals(void)
+{
+    molecule good;
+    fmo_basis *basis = NULL;
     BAD_INPUT(m.charge[1] = NAN, "nucleus/charge[1] = nan: not finite");
     BAD_INPUT(m.charge[0] = INFINITY, "nucleus/charge[0] = inf: not finite");
     BAD_INPUT(m.coord[3] = NAN, "nucleus/coord[1][0] = nan");
@@ -395,6 +401,7 @@ static void check_status(void)
 int main(void)
 {
     check_status();
+    check_refused_sizes();
     check_refusals();
     check_queries();
     check_repulsion();

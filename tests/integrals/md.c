@@ -2,7 +2,7 @@
  * shells (eri_slice.h), applied to s and p shells as well, where it can be compared with other
  * code: quartets, bounds of primitive pairs, counts of terms. */
 #include "integrals/eri/eri.h"
-#define FMO_SLICE_ANG_MOM_MAX FMO_SHELL_F
+#define FMO_SLICE_ANG_MOM_MAX FMO_SLICE_ANG_MOM_LIMIT
 #include "integrals/eri/eri_slice.h"
 #include "integrals/pairs/prim_bound.h"
 

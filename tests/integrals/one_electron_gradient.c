@@ -248,6 +248,7 @@ static void check_errors(void)
     free(D);
 }
 
+/* Checks derivatives of random molecules with all kinds of shells, with and without charges. */
 int main(void)
 {
     static test_system s;

@@ -77,7 +77,7 @@ static void print_builds(void)
     OFFSET(fmo_fock_options, ranks);
 }
 
-/* Prints sizes and offsets of the structs of SCFs. */
+/* Prints sizes and offsets of the structs that describe SCFs. */
 static void print_scfs(void)
 {
     SIZE(fmo_scf_input);
@@ -125,6 +125,11 @@ static void print_scfs(void)
     OFFSET(fmo_scf_job, result);
     OFFSET(fmo_scf_job, status);
     OFFSET(fmo_scf_job, err);
+}
+
+/* Prints offsets of the results of SCFs. */
+static void print_scf_results(void)
+{
     OFFSET(fmo_scf_result, nao);
     OFFSET(fmo_scf_result, mo_num);
     OFFSET(fmo_scf_result, occupied_num);
@@ -263,6 +268,7 @@ int main(void)
 {
     print_builds();
     print_scfs();
+    print_scf_results();
     print_molecules();
     print_fragments();
     FMO_STATUS_TABLE(STATUS)

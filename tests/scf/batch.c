@@ -472,6 +472,27 @@ static void test_projector(void)
     fmo_dataset_destroy(dataset);
 }
 
+/* Adds projectors to P, low and mixed, [n][n] each: 1e6 and 1e3 on two orbitals, each a mixture of
+ * the two lowest and the lowest empty one; 1e6 on one of them and -1 on the other. */
+static void add_projectors(const fmo_scf_result *whole, double *P, double *low, double *mixed)
+{
+    const size_t n = (size_t)whole->nao;
+    const double mixture[2][3] = {{0.9, 0.3, 0.2}, {0.4, -0.8, 0.3}};
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < n * n; i++) {
+            double phi[2] = {0.0, 0.0};
+            for (int end = 0; end < 2; end++)
+                for (size_t j = 0; j < n; j++)
+                    for (int c = 0; c < 3; c++) /* the two lowest, and the lowest empty one */
+                        phi[end] +=
+                            whole->overlap[(end ? i % n : i / n) * n + j] * mixture[k][c] *
+                            whole->coefficient[(c < 2 ? c : whole->occupied_num) * (int)n + (int)j];
+            P[i] += 1e6 * phi[0] * phi[1];
+            low[i] += 1e3 * phi[0] * phi[1];
+            mixed[i] += (k ? -1.0 : 1e6) * phi[0] * phi[1];
+        }
+}
+
 /* Two orbitals that overlap and mix with occupied ones, projected out by B: purification, which
  * takes them out, and diagonalisation of the whole; without orbitals; and with a B too small for
  * that. */
@@ -485,24 +506,11 @@ static void test_purified(void)
     if (!dataset) return;
     fmo_scf_input input = input_of(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(input.basis);
-    const double mixture[2][3] = {{0.9, 0.3, 0.2}, {0.4, -0.8, 0.3}};
     double *P = calloc(n * n, sizeof *P), *low = calloc(n * n, sizeof *low);
-    double *mixed = calloc(n * n, sizeof *mixed); /* 1e6 on one orbital, -1 on another */
+    double *mixed = calloc(n * n, sizeof *mixed);
     const double *const other[] = {low, mixed};
     CHECK(fmo_scf_run(&input, &options, &whole, &err) == FMO_OK, "%s", err.message);
-    for (int k = 0; k < 2 && whole; k++)
-        for (size_t i = 0; i < n * n; i++) {
-            double phi[2] = {0.0, 0.0};
-            for (int end = 0; end < 2; end++)
-                for (size_t j = 0; j < n; j++)
-                    for (int c = 0; c < 3; c++) /* the two lowest, and the lowest empty one */
-                        phi[end] +=
-                            whole->overlap[(end ? i % n : i / n) * n + j] * mixture[k][c] *
-                            whole->coefficient[(c < 2 ? c : whole->occupied_num) * (int)n + (int)j];
-            P[i] += 1e6 * phi[0] * phi[1];
-            low[i] += 1e3 * phi[0] * phi[1];
-            mixed[i] += (k ? -1.0 : 1e6) * phi[0] * phi[1];
-        }
+    if (whole) add_projectors(whole, P, low, mixed);
     input.electron_num -= 4;
     input.projector = P;
     options.gradient_convergence = 1e-7;

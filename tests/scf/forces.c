@@ -211,6 +211,7 @@ static void check_refused(const movable *m)
     fmo_basis_destroy(basis);
 }
 
+/* Checks forces of water and its cation; with the argument fused on a GPU. */
 int main(int argc, char **argv)
 {
     int code = 0;

@@ -27,6 +27,8 @@ static void check_builds(void)
     }
 }
 
+/* Compares SCFs over scaled functions with those over the basis set's own: RHF, RHF with strategy
+ * fixed and stability, and ROHF. */
 static void check_scf(const char *xyz, const char *set)
 {
     fmo_dataset *const dataset = molecule_dataset(xyz, set);

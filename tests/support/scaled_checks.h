@@ -110,8 +110,8 @@ static inline fmo_basis *scaled_basis(const fmo_dataset *dataset, const double *
     return basis;
 }
 
-/* An SCF of a scaled basis in a field, with a projector, against the one that is not scaled: the
- * same energy and cycles, and matrices that follow. `guess_read`: it begins with want's density. */
+/* Compares an SCF over functions that are scaled by f with the one over the basis set's own: energy
+ * and cycles are the same, and matrices follow the functions. */
 static inline void check_scaled_result(const char *label, const fmo_scf_result *want,
                                        const fmo_scf_result *got, const double *f)
 {

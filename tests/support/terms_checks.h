@@ -165,6 +165,36 @@ static inline void terms_join(const test_system *a, const test_system *b, test_s
     }
 }
 
+/* Requests with a source that are refused: K, a source of another mode, matrices in GPU memory. */
+static inline void terms_check_refused_sources(const terms_case *A, const terms_case *B,
+                                               const terms_case *AB)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_job job;
+    memset(&job, 0, sizeof job);
+    job.plan = A->plan;
+    job.source = B->plan;
+    job.density = B->D[0];
+    job.coulomb = A->out_J;
+    job.exchange = A->out_K;
+    memset(&err, 0, sizeof err);
+    CHECK(fmo_fock_build_batch(&job, 1, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "exchange must be NULL"),
+          "K of a source: %s", err.message);
+    job.exchange = NULL;
+    job.source = AB->plan;
+    job.density = AB->D[0];
+    memset(&err, 0, sizeof err);
+    CHECK(fmo_fock_build_batch(&job, 1, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "same mode"),
+          "a source of another mode: %s", err.message);
+    job.plan = AB->plan;
+    memset(&err, 0, sizeof err);
+    CHECK(fmo_fock_build_batch_device(&job, 1, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "source"),
+          "a source on the device: %s", err.message);
+}
+
 /* J of b's density in a's functions is a's block of J of both together, by mode reference; and the
  * interaction of two densities is the same seen from either side. */
 static inline void terms_check_source(const test_system *a, const test_system *b,
@@ -219,31 +249,7 @@ static inline void terms_check_source(const test_system *a, const test_system *b
         CHECK(fmo_fock_build_batch(job, 1, &err) == FMO_OK, "%s", err.message);
         check_close("J of itself", A.out_J, A.J[d], A.size, na, tolerance, 0.0);
     }
-    if (made) {
-        fmo_fock_job job;
-        memset(&job, 0, sizeof job);
-        job.plan = A.plan;
-        job.source = B.plan;
-        job.density = B.D[0];
-        job.coulomb = A.out_J;
-        job.exchange = A.out_K;
-        memset(&err, 0, sizeof err);
-        CHECK(fmo_fock_build_batch(&job, 1, &err) == FMO_ERR_ARGUMENT &&
-                  strstr(err.message, "exchange must be NULL"),
-              "K of a source: %s", err.message);
-        job.exchange = NULL;
-        job.source = AB.plan;
-        job.density = AB.D[0];
-        memset(&err, 0, sizeof err);
-        CHECK(fmo_fock_build_batch(&job, 1, &err) == FMO_ERR_ARGUMENT &&
-                  strstr(err.message, "same mode"),
-              "a source of another mode: %s", err.message);
-        job.plan = AB.plan;
-        memset(&err, 0, sizeof err);
-        CHECK(fmo_fock_build_batch_device(&job, 1, &err) == FMO_ERR_ARGUMENT &&
-                  strstr(err.message, "source"),
-              "a source on the device: %s", err.message);
-    }
+    if (made) terms_check_refused_sources(&A, &B, &AB);
     terms_end(&A);
     terms_end(&B);
     terms_end(&AB);

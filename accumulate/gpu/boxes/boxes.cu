@@ -101,11 +101,12 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     add_array(a, items, &v->item, &a->item);
     add_array(a, leaves, &v->of_leaf, &a->of_leaf);
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
-        fmo_gpu_box_pairs *const of = &v->of[c];
-        of->tiles = (g->pairs[c].num + FMO_GPU_TILE_PAIRS - 1) / FMO_GPU_TILE_PAIRS;
-        of->words = (of->tiles + 31) / 32;
-        add_array(a, (size_t)g->pairs[c].num, &of->leaf, &a->leaf[c]);
-        add_array(a, (size_t)of->tiles * FMO_GPU_TILE_PAIRS, &of->tile_leaf, &a->tile_leaf[c]);
+        fmo_gpu_box_pairs *const box_pairs = &v->of[c];
+        box_pairs->tiles = (g->pairs[c].num + FMO_GPU_TILE_PAIRS - 1) / FMO_GPU_TILE_PAIRS;
+        box_pairs->words = (box_pairs->tiles + 31) / 32;
+        add_array(a, (size_t)g->pairs[c].num, &box_pairs->leaf, &a->leaf[c]);
+        add_array(a, (size_t)box_pairs->tiles * FMO_GPU_TILE_PAIRS, &box_pairs->tile_leaf,
+                  &a->tile_leaf[c]);
     }
     v->leaves = b->tree.leaf_num;
     v->words = (b->tree.leaf_num + 31) / 32;
@@ -120,10 +121,10 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     add_array<int>(a, (size_t)v->open_chunks, &v->next_open, NULL);
     add_array<int>(a, 1, &v->open_num, NULL);
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
-        fmo_gpu_box_pairs *const of = &v->of[c];
-        add_array<unsigned>(a, leaves * (size_t)of->words, &of->tile_near, NULL);
-        add_array<float>(a, (size_t)g->functions.sets * (size_t)of->tiles, &of->tile_exchange,
-                         NULL);
+        fmo_gpu_box_pairs *const box_pairs = &v->of[c];
+        add_array<unsigned>(a, leaves * (size_t)box_pairs->words, &box_pairs->tile_near, NULL);
+        add_array<float>(a, (size_t)g->functions.sets * (size_t)box_pairs->tiles,
+                         &box_pairs->tile_exchange, NULL);
     }
 }
 
@@ -253,7 +254,7 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes");
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         b->view.first[c + 1] = b->view.first[c] + g->pairs[c].num;
-    b->view.rule = {log(o->cutoff), FMO_GPU_BOX_ORDER, fmo_tuning_gpu_box_worth};
+    b->view.criterion = {log(o->cutoff), FMO_GPU_BOX_ORDER, fmo_tuning_gpu_box_worth};
     g->boxes = b;
     staged from = {};
     fmo_error failure = {FMO_OK, ""};
@@ -314,13 +315,13 @@ cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t strea
     const fmo_gpu_box_view *v = &g->boxes->view;
     const size_t leaves = (size_t)v->leaves, sets = (size_t)g->functions.sets;
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
-        const fmo_gpu_box_pairs *of = &v->of[c];
+        const fmo_gpu_box_pairs *box_pairs = &v->of[c];
         if (g->wanted & FMO_TERMS_K)
-            FMO_GPU_TRY(fmo_gpu_box_exchange(of, &g->pairs[c], g->arrays.density_max,
+            FMO_GPU_TRY(fmo_gpu_box_exchange(box_pairs, &g->pairs[c], g->arrays.density_max,
                                              g->functions.sets, stream));
-        else if (of->tiles)
-            FMO_GPU_TRY(cudaMemsetAsync(of->tile_exchange, 0,
-                                        sets * (size_t)of->tiles * sizeof(float), stream));
+        else if (box_pairs->tiles)
+            FMO_GPU_TRY(cudaMemsetAsync(box_pairs->tile_exchange, 0,
+                                        sets * (size_t)box_pairs->tiles * sizeof(float), stream));
     }
     if (g->wanted & FMO_TERMS_J) {
         const fmo_gpu_box_leaves_args args = leaves_args(plan, false);
@@ -347,5 +348,5 @@ cudaError_t fmo_gpu_box_potentials(const fmo_fock_plan *plan, bool fixed, cudaSt
     FMO_GPU_TRY(fmo_gpu_box_up(v, &g->boxes->tree, stream));
     FMO_GPU_TRY(fmo_gpu_box_interact(v, g->boxes->tree.num, stream));
     FMO_GPU_TRY(fmo_gpu_box_down(v, &g->boxes->tree, stream));
-    return fmo_gpu_box_give(&args, stream);
+    return fmo_gpu_box_contract(&args, stream);
 }

@@ -55,7 +55,7 @@ typedef struct fmo_gpu_box_view {
     int open_chunks;
     int words, leaves, first[FMO_PAIR_LOW_L_COUNT + 1];
     fmo_gpu_box_pairs of[FMO_PAIR_LOW_L_COUNT];
-    fmo_box_rule rule;
+    fmo_box_criterion criterion;
 } fmo_gpu_box_view;
 
 typedef struct fmo_gpu_boxes {

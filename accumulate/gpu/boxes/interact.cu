@@ -1,16 +1,13 @@
-/* Multipoles of all cells from those of the leaves (upwards), near leaves, interactions of far
- * cells, and potentials of all cells (downwards); equations: docs/explanation/far-field.md, "Boxes
- * of far pairs". A block handles one cell and descends the tree to find those that it interacts
- * with: lists of interactions would take too much memory. The order of all sums depends on geometry
- * and density alone. Next: boxes.cu, which launches these kernels, and leaves.cu. */
-#include "accumulate/gpu/boxes/interact.h"
-#include "accumulate/tuning.h"
+/* Multipoles of all cells from those of the leaves (upwards), interactions of far cells, and
+ * potentials of all cells (downwards); equations: docs/explanation/far-field.md, "Boxes of far
+ * pairs". A block handles one cell and descends the tree (descend.cuh) to find those that it
+ * interacts with: lists of interactions would take too much memory. The order of all sums depends
+ * on geometry and density alone. Next: boxes.cu, which launches these kernels, and leaves.cu. */
+#include "accumulate/gpu/boxes/descend.cuh"
 
 namespace {
 
 enum {
-    WARPS = fmo_tuning_gpu_box_warps,
-    THREADS = 32 * WARPS,
     ORDER = FMO_GPU_BOX_ORDER,
     TERMS = FMO_GPU_BOX_TERMS,
     FULL = FMO_GPU_BOX_FULL,
@@ -65,244 +62,6 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
     fmo_potential_row(ORDER, (const double *)L, (const double *)R, lm.x, lm.y, sum);
     double2 *const to = &v.potential[(size_t)b * TERMS + t];
     *to = make_double2(to->x + sum[0], to->y + sum[1]);
-}
-
-/* ---- descending the tree to one cell --------------------------------------------------------- */
-
-/* The state of a block's descent to its target cell. `open` is a stack of undecided pairs: a cell
- * on the path from the root to the target, stored as its level, and any other cell. The threads of
- * the block examine the top entries, one each, so that the stack stays small; when it is nearly
- * full they examine fewer at a time, in the end one by one, which needs no more than two entries
- * for each level (RESERVE). The descent begins with the pairs that the lowest ancestor at a
- * STEPS-th level has left to its children, if they are stored, or else with the root and the root.
- * path: the cells from the root to the target. pushed, met: number of entries that each warp
- * pushes, and that it finds. */
-enum {
-    STEPS = fmo_tuning_gpu_box_levels,
-    DEPTH_BITS = 6,
-    BOX_BITS = 32 - DEPTH_BITS,
-    DEPTH_MAX = 1 << DEPTH_BITS,
-    OPEN = fmo_tuning_gpu_box_stack,
-    RESERVE = 2 * DEPTH_MAX + 2
-};
-static_assert((int)DEPTH_MAX >= (int)FMO_GPU_BOX_LEVELS_MAX, "levels");
-static_assert((unsigned)FMO_GPU_BOXES_MAX == 1u << BOX_BITS, "boxes");
-
-typedef struct way {
-    unsigned open[OPEN];
-    int path[DEPTH_MAX];
-    int pushed[WARPS], met[WARPS];
-} way;
-
-/* The decision for a cell of the path and another cell. LEFT: an ancestor of the target interacts
- * with it, nothing remains to be done; INTERACT: the target interacts with it; NEAR: both are
- * leaves and near; OPENED: undecided, left to the target's children; CUT_OWN, CUT_OTHER: undecided,
- * the cell of the path or the other one is replaced by its children. */
-enum { LEFT, INTERACT, NEAR, OPENED, CUT_OWN, CUT_OTHER };
-
-/* Decides on `own`, a cell of the path to `target`, and `other`. Far cells interact, and order[0]
- * becomes the order of the potential in `own`; else the larger is divided, but never the target. */
-__device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int other, int target,
-                                      int order[2])
-{
-    if (fmo_boxes_far(&v.box[own], &v.log_load[own], &v.box[other], &v.log_load[other], &v.rule,
-                      order))
-        return own == target ? INTERACT : LEFT;
-    const bool own_leaf = v.box[own].leaf >= 0, other_leaf = v.box[other].leaf >= 0;
-    if (own_leaf && other_leaf) return NEAR;
-    if (!other_leaf && (own_leaf || fmo_box_larger(v.box, other, own))) return CUT_OTHER;
-    return own == target ? OPENED : CUT_OWN;
-}
-
-/* Descends the tree to the target. In each round every thread of the block calls found(what, other,
- * order) for the pair that it has examined (LEFT if it has none); then all call done(value that
- * found returned, whether this is the last round). */
-template <class Found, class Done>
-__device__ __forceinline__ void go_to(const fmo_gpu_box_view &v, int target, way *w,
-                                      const Found &found, const Done &done)
-{
-    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-    int depth = 0, top = 0, chunk = -1, given = 1, at_depth = 0;
-    for (int b = target; v.box[b].parent >= 0; b = v.box[b].parent) depth++;
-    if (thread == 0)
-        for (int b = target, d = depth; d >= 0; b = v.box[b].parent, d--) w->path[d] = b;
-    __syncthreads();
-    for (int d = (depth - 1) / STEPS * STEPS; d > 0; d -= STEPS) {
-        const int2 opened = v.opened[w->path[d]];
-        if (opened.y < 0) continue; /* not stored */
-        chunk = opened.x;
-        given = opened.y;
-        at_depth = d + 1;
-        break;
-    }
-    while (top || given) {
-        if (!top) { /* reads the next stored entries, or starts with the pair of two roots */
-            top = given < THREADS ? given : (int)THREADS;
-            if (thread < top)
-                w->open[thread] = (unsigned)at_depth << BOX_BITS |
-                                  (chunk < 0 ? 0u : v.open[(size_t)chunk * THREADS + thread]);
-            given -= top;
-            if (given) chunk = v.next_open[chunk];
-            __syncthreads();
-        }
-        const int capacity = OPEN - RESERVE - top;
-        int num = top < THREADS ? top : THREADS;
-        if (num > capacity) num = capacity > 1 ? capacity : 1;
-        unsigned entry = 0, push[2] = {0, 0};
-        int what = LEFT, order[2] = {0, 0}, pushes = 0;
-        if (thread < num) {
-            entry = w->open[top - num + thread];
-            const int at = (int)(entry >> BOX_BITS);
-            const unsigned other = entry & (FMO_GPU_BOXES_MAX - 1u);
-            what = decide(v, w->path[at], (int)other, target, order);
-            if (what == CUT_OWN) {
-                push[0] = (unsigned)(at + 1) << BOX_BITS | other;
-                pushes = 1;
-            }
-            if (what == CUT_OTHER) {
-                const unsigned child = (unsigned)v.box[other].child;
-                push[0] = (unsigned)at << BOX_BITS | child;
-                push[1] = push[0] + 1u;
-                pushes = 2;
-            }
-        }
-        const unsigned below = (1u << lane) - 1u;
-        const unsigned some = __ballot_sync(0xffffffffu, pushes > 0);
-        const unsigned two = __ballot_sync(0xffffffffu, pushes > 1);
-        if (lane == 0) w->pushed[warp] = __popc(some) + __popc(two);
-        const auto what_found = found(what, (int)(entry & (FMO_GPU_BOXES_MAX - 1u)), order[0]);
-        __syncthreads();
-        int to = top - num + __popc(some & below) + __popc(two & below);
-        top -= num;
-        for (int k = 0; k < WARPS; k++) {
-            if (k < warp) to += w->pushed[k];
-            top += w->pushed[k];
-        }
-        for (int k = 0; k < pushes; k++) w->open[to + k] = push[k];
-        done(what_found, !top && !given);
-        __syncthreads();
-    }
-}
-static_assert((int)THREADS == (int)FMO_GPU_BOX_CHUNK, "a thread for each of a chunk");
-
-/* Stores the pairs that cells of one level leave to their children; one block for each cell. */
-__global__ void __launch_bounds__(THREADS)
-    keep_open(const __grid_constant__ fmo_gpu_box_view v, int begin)
-{
-    __shared__ way w;
-    __shared__ int chunk[2];
-    const int b = begin + blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int num = 0, first = -1;
-    bool full = false; /* the chunks do not suffice */
-    if (v.box[b].leaf >= 0) return;
-    go_to(
-        v, b, &w,
-        [&](int what, int other, int) {
-            const unsigned those = __ballot_sync(0xffffffffu, what == OPENED);
-            if (lane == 0) w.met[warp] = __popc(those);
-            if (!(those >> lane & 1u)) return make_int2(0, -1);
-            return make_int2(other, __popc(those & ((1u << lane) - 1u)));
-        },
-        [&](int2 found, bool) {
-            int to = num + found.y, after = num;
-            for (int k = 0; k < WARPS; k++) {
-                if (k < warp) to += w.met[k];
-                after += w.met[k];
-            }
-            /* chunk[0] holds the last entry so far, chunk[1] follows it */
-            const int chunks = (num + THREADS - 1) / THREADS;
-            const bool more = (after + THREADS - 1) / THREADS > chunks;
-            if (more) {
-                if (threadIdx.x == 0) {
-                    chunk[1] = atomicAdd(v.open_num, 1);
-                    if (chunk[1] < v.open_chunks && num && !full) v.next_open[chunk[0]] = chunk[1];
-                }
-                __syncthreads();
-                full |= chunk[1] >= v.open_chunks;
-                if (!num) first = chunk[1];
-            }
-            if (found.y >= 0 && !full)
-                v.open[(size_t)chunk[to / THREADS >= chunks ? 1 : 0] * THREADS + to % THREADS] =
-                    (unsigned)found.x;
-            num = after;
-            if (!more) return;
-            __syncthreads();
-            if (threadIdx.x == 0) chunk[0] = chunk[1];
-        });
-    if (threadIdx.x == 0) v.opened[b] = make_int2(first, full ? -1 : num);
-}
-
-/* If the chunks did not suffice for a level, which of its lists are complete depends on the order
- * of execution. None is used then: whether they suffice does not depend on that order. */
-__global__ void drop_open(const __grid_constant__ fmo_gpu_box_view v, int begin, int num)
-{
-    const int b = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (b<num && * v.open_num> v.open_chunks) v.opened[begin + b] = make_int2(-1, -1);
-}
-
-/* Marks the leaves that are near to a leaf; one block for each leaf. */
-__global__ void __launch_bounds__(THREADS) find_near(const __grid_constant__ fmo_gpu_box_view v)
-{
-    __shared__ way w;
-    const int leaf = blockIdx.x;
-    unsigned *const row = v.near + (size_t)leaf * v.words;
-    go_to(
-        v, v.of_leaf[leaf], &w,
-        [&](int what, int other, int) {
-            if (what != NEAR) return 0;
-            const int near = v.box[other].leaf;
-            atomicOr(&row[near / 32], 1u << near % 32);
-            return 0;
-        },
-        [](int, bool) {});
-}
-
-/* Marks the tiles with a pair that is near to a leaf: a block for each leaf, a lane for each
- * tile. */
-__global__ void __launch_bounds__(THREADS)
-    find_near_tiles(const __grid_constant__ fmo_gpu_box_view v)
-{
-    const unsigned *const row = v.near + (size_t)blockIdx.x * v.words;
-    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
-        const fmo_gpu_box_pairs &of = v.of[c];
-        unsigned *const to = of.tile_near + (size_t)blockIdx.x * of.words;
-        for (int tile = threadIdx.x; tile / 32 < of.words; tile += THREADS) {
-            unsigned any = 0;
-            for (int k = 0; k < FMO_GPU_TILE_PAIRS && tile < of.tiles; k++) {
-                const int leaf = of.tile_leaf[(size_t)k * of.tiles + tile];
-                if (leaf >= 0) any |= row[leaf / 32] >> leaf % 32 & 1u;
-            }
-            const unsigned word = __ballot_sync(0xffffffffu, any != 0);
-            if (tile % 32 == 0) to[tile / 32] = word;
-        }
-    }
-}
-
-/* Computes the exchange bounds of a tile (one block) with each padded SP shell (one thread).
- * block_max: [sets][sets]. */
-typedef struct exchange_args {
-    fmo_gpu_box_pairs of;
-    const fmo_gpu_screen_data *screen;
-    const float *block_max;
-    int num, sets;
-} exchange_args;
-
-__global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__ exchange_args a)
-{
-    __shared__ fmo_gpu_screen_data data[FMO_GPU_TILE_PAIRS];
-    const int tile = blockIdx.x, begin = tile * FMO_GPU_TILE_PAIRS;
-    const int num = min((int)FMO_GPU_TILE_PAIRS, a.num - begin);
-    if ((int)threadIdx.x < num) data[threadIdx.x] = a.screen[begin + threadIdx.x];
-    __syncthreads();
-    for (int s = threadIdx.x; s < a.sets; s += THREADS) {
-        float most = 0.0f;
-        for (int k = 0; k < num; k++) {
-            const float x = a.block_max[(size_t)data[k].set.x * a.sets + s];
-            const float y = a.block_max[(size_t)data[k].set.y * a.sets + s];
-            most = fmaxf(most, data[k].bound * fmaxf(x, y));
-        }
-        a.of.tile_exchange[(size_t)s * a.of.tiles + tile] = most * (1.0f + 5e-7f);
-    }
 }
 
 /* ---- multipole interactions ------------------------------------------------------------------ */
@@ -441,7 +200,7 @@ __device__ __forceinline__ void put_pair(double2 (*sum)[2], int lanes, int l, in
 }
 
 typedef struct interact_shared {
-    way on;
+    descent on;
     interaction list[LIST];
     double charge[WARPS];
     interact_warp of[WARPS];
@@ -461,9 +220,9 @@ __device__ __forceinline__ double interact_charge(const fmo_gpu_box_view &v, con
 __device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int target,
                                             interaction *with)
 {
-    with->order =
-        fmo_box_fewer(with->order, &v.box[target], v.log_load[target].moment, &v.box[with->box],
-                      v.strength + (size_t)with->box * FMO_GPU_BOX_STRENGTHS, v.rule.log_cutoff);
+    with->order = fmo_box_fewer(
+        with->order, &v.box[target], v.log_load[target].moment, &v.box[with->box],
+        v.strength + (size_t)with->box * FMO_GPU_BOX_STRENGTHS, v.criterion.log_cutoff);
     return with->order;
 }
 
@@ -494,21 +253,21 @@ __global__ void __launch_bounds__(THREADS) interact(const __grid_constant__ fmo_
     for (int r = 0; r < ROUNDS; r++) find_pair(32 * r + lane, &t.l[r], &t.m[r]);
     find_pair(lane % 16, &t.half_l, &t.half_m);
     find_pair(lane % 8, &t.quarter_l, &t.quarter_m);
-    go_to(
+    descend(
         v, target, &s.on,
         [&](int what, int other, int order) {
             const bool interacts = what == INTERACT;
             if (interacts && !order) charge += interact_charge(v, own, other);
             const unsigned those = __ballot_sync(0xffffffffu, interacts && order);
-            if (lane == 0) s.on.met[warp] = __popc(those);
+            if (lane == 0) s.on.found[warp] = __popc(those);
             if (!(those >> lane & 1u)) return make_int3(0, 0, -1);
             return make_int3(other, order, __popc(those & ((1u << lane) - 1u)));
         },
         [&](int3 found, bool last) {
             int to = listed + found.z;
             for (int k = 0; k < WARPS; k++) {
-                if (k < warp) to += s.on.met[k];
-                listed += s.on.met[k];
+                if (k < warp) to += s.on.found[k];
+                listed += s.on.found[k];
             }
             if (found.z >= 0) s.list[to] = {found.x, found.y};
             if (listed + THREADS <= LIST && !last) return;
@@ -551,33 +310,6 @@ cudaError_t fmo_gpu_box_up(const fmo_gpu_box_view *v, const fmo_boxes *tree, cud
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;
-}
-
-cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *v, const fmo_boxes *tree, cudaStream_t stream)
-{
-    FMO_GPU_TRY(
-        cudaMemsetAsync(v->near, 0, (size_t)v->leaves * v->words * sizeof *v->near, stream));
-    FMO_GPU_TRY(cudaMemsetAsync(v->open_num, 0, sizeof *v->open_num, stream));
-    for (int level = STEPS; level < tree->level_num; level += STEPS) {
-        const int begin = tree->level[level], num = tree->level[level + 1] - begin;
-        keep_open<<<num, THREADS, 0, stream>>>(*v, begin);
-        FMO_GPU_TRY(cudaGetLastError());
-        drop_open<<<(num + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*v, begin, num);
-        FMO_GPU_TRY(cudaGetLastError());
-    }
-    find_near<<<v->leaves, THREADS, 0, stream>>>(*v);
-    FMO_GPU_TRY(cudaGetLastError());
-    find_near_tiles<<<v->leaves, THREADS, 0, stream>>>(*v);
-    return cudaGetLastError();
-}
-
-cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pairs *pairs,
-                                 const float *block_max, int sets, cudaStream_t stream)
-{
-    const exchange_args args = {*of, pairs->screen, block_max, pairs->num, sets};
-    if (!pairs->num) return cudaSuccess;
-    find_exchange<<<of->tiles, THREADS, 0, stream>>>(args);
-    return cudaGetLastError();
 }
 
 cudaError_t fmo_gpu_box_interact(const fmo_gpu_box_view *v, int boxes, cudaStream_t stream)

@@ -1,4 +1,4 @@
-/* Launches of the kernels over cells of the tree (interact.cu), for boxes.cu. C++ only. */
+/* Launches of the kernels over cells of the tree (near.cu, interact.cu), for boxes.cu. C++ only. */
 #ifndef FMO_GPU_BOX_INTERACT_H
 #define FMO_GPU_BOX_INTERACT_H
 
@@ -15,7 +15,7 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *view, const fmo_boxes *tree
                              cudaStream_t stream);
 /* Computes the exchange bounds of the tiles of a class of pairs, fmo_gpu_box_pairs.tile_exchange.
  * block_max: [sets][sets] the largest |D| of each shell block. */
-cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pairs *pairs,
+cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *box_pairs, const fmo_gpu_pairs *pairs,
                                  const float *block_max, int sets, cudaStream_t stream);
 /* fmo_gpu_box_interact computes the potential in each cell of the cells that it interacts with;
  * fmo_gpu_box_down then adds to it, level by level, the potential of the parent cell. */

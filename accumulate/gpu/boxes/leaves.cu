@@ -401,7 +401,7 @@ cudaError_t fmo_gpu_box_collect(const fmo_gpu_box_leaves_args *args, cudaStream_
     return cudaGetLastError();
 }
 
-cudaError_t fmo_gpu_box_give(const fmo_gpu_box_leaves_args *args, cudaStream_t stream)
+cudaError_t fmo_gpu_box_contract(const fmo_gpu_box_leaves_args *args, cudaStream_t stream)
 {
     give_leaves<<<args->view.leaves, THREADS, 0, stream>>>(*args);
     return cudaGetLastError();

@@ -13,11 +13,12 @@ enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
 typedef struct coulomb_args {
     fmo_gradient_pairs bra, ket;
     const double *boys;
-    fmo_operator of;
+    fmo_operator op;
     float cutoff;
 } coulomb_args;
 
-/* The estimate of the derivatives of two points, from bounds and slopes times densities. */
+/* The estimate of the derivatives of two points, from bounds and derivative bounds times densities.
+ */
 __device__ __forceinline__ float estimate(float2 bra, float2 ket)
 {
     return 4.0f * fmaxf(bra.x * ket.y, bra.y * ket.x);
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ co
                 PQ[x] = P[x] - a.ket.place[x * to + ket];
                 R2 += PQ[x] * PQ[x];
             }
-            fmo_gradient_start(a.boys, a.of, L, p * q * (rs * rs), R2, rs, start);
+            fmo_gradient_start(a.boys, a.op, L, p * q * (rs * rs), R2, rs, start);
             fmo_gradient_integrals(L, start, PQ, r);
             FMO_UNROLL
             for (int k = 0; k < FMO_HERMITE_COUNT(NK); k++) {
@@ -80,16 +81,16 @@ __global__ void __launch_bounds__(THREADS)
 {
     const fmo_gradient_pairs &pairs = h.pairs[CLASS];
     const int n = blockIdx.x * THREADS + threadIdx.x;
-    const int record = n < pairs.points ? pairs.point[n] : -1;
-    if (record < 0) return;
-    const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[record]];
+    const int prim = n < pairs.points ? pairs.point[n] : -1;
+    if (prim < 0) return;
+    const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[prim]];
     const fmo_gradient_side side = {CLASS,
                                     fmo_pair_ang_mom(CLASS, 0),
                                     fmo_pair_ang_mom(CLASS, 1),
                                     {pair.AB[0], pair.AB[1], pair.AB[2]},
                                     pair.functions[0],
                                     pair.functions[1],
-                                    pairs.record[record]};
+                                    pairs.prim[prim]};
     double block[FMO_GRADIENT_SPLITS_MAX], sum[6] = {};
     fmo_gradient_pair_density(h.tables, &side, D, h.nao, 2.0 * weight * side.prim.k, block);
     fmo_gradient_in_potential(h.tables, &side, block, pairs.potential + n, pairs.points, sum);
@@ -131,7 +132,7 @@ cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
                                     pass->stream));
         for (int k = FMO_PAIR_UNROLLED_COUNT - 1; k >= 0; k--) {
             if (!h.pairs[k].points) continue;
-            const coulomb_args args = {bra, h.pairs[k], pass->boys, pass->of, pass->prim_cutoff};
+            const coulomb_args args = {bra, h.pairs[k], pass->boys, pass->op, pass->prim_cutoff};
             potentials_of[fmo_pair_order(b)][fmo_pair_order(
                 k)]<<<(unsigned)((bra.points + WARPS - 1) / WARPS), THREADS, 0, pass->stream>>>(
                 args);

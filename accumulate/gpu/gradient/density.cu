@@ -67,25 +67,25 @@ __global__ void __launch_bounds__(THREADS)
     constexpr int terms = FMO_HERMITE_COUNT(fmo_pair_order(CLASS));
     const fmo_gradient_pairs &pairs = h.pairs[CLASS];
     const int n = blockIdx.x * THREADS + threadIdx.x;
-    const int record = n < pairs.points ? pairs.point[n] : -1;
+    const int prim = n < pairs.points ? pairs.point[n] : -1;
     float2 strength = make_float2(0.0f, 0.0f);
     double H[terms];
     for (int q = 0; q < terms; q++) H[q] = 0.0;
-    if (record >= 0) {
-        const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[record]];
+    if (prim >= 0) {
+        const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[prim]];
         const fmo_gradient_side side = {CLASS,
                                         fmo_pair_ang_mom(CLASS, 0),
                                         fmo_pair_ang_mom(CLASS, 1),
                                         {pair.AB[0], pair.AB[1], pair.AB[2]},
                                         pair.functions[0],
                                         pair.functions[1],
-                                        pairs.record[record]};
+                                        pairs.prim[prim]};
         double block[FMO_GRADIENT_SPLITS_MAX];
         fmo_gradient_pair_density(h.tables, &side, D, h.nao, 2.0 * side.prim.k, block);
         fmo_gradient_hermite(h.tables, &side, block, H);
         const float d =
             (float)weight * largest_of(D, h.nao, h.set[pair.set[0]], h.set[pair.set[1]]);
-        strength = make_float2(d * side.prim.bound, d * side.prim.slope);
+        strength = make_float2(d * side.prim.bound, d * side.prim.derivative_bound);
     }
     if (n < pairs.points) {
         for (int q = 0; q < terms; q++)

@@ -20,7 +20,7 @@ typedef struct exchange_args {
     int tiles, chunks; /* tiles of kets of an item; items of a bra */
     const fmo_gradient_tables *tables;
     const double *boys;
-    fmo_operator of;
+    fmo_operator op;
     const fmo_gradient_density *term;
     int term_num, nao, sets;
     const float *block_max, *row_max;
@@ -30,9 +30,9 @@ typedef struct exchange_args {
     bool sums_shared;
 } exchange_args;
 
-__device__ __forceinline__ float estimate(float bound, float slope, float2 ket)
+__device__ __forceinline__ float estimate(float bound, float derivative_bound, float2 ket)
 {
-    return fmaxf(bound * ket.y, slope * ket.x);
+    return fmaxf(bound * ket.y, derivative_bound * ket.x);
 }
 
 __device__ __forceinline__ double sum_lanes(double x)
@@ -58,7 +58,9 @@ __device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradien
     const bool alone =
         bra.nucleus[1] == nucleus && ket.nucleus[0] == nucleus && ket.nucleus[1] == nucleus;
     return !alone &&
-           estimate(bra.bound, bra.slope, make_float2(ket.bound, ket.slope)) * density >= a.cutoff;
+           estimate(bra.bound, bra.derivative_bound, make_float2(ket.bound, ket.derivative_bound)) *
+                   density >=
+               a.cutoff;
 }
 
 /* The classes whose quartets are computed by a thread each, in registers; the others are by
@@ -113,7 +115,7 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
     fmo_gradient_quartet z = {};
     z.tables = t;
     z.boys = a.boys;
-    z.of = a.of;
+    z.op = a.op;
     z.term = a.term;
     z.term_num = a.term_num;
     z.nao = a.nao;
@@ -129,13 +131,13 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
     }
 #pragma unroll 1
     for (int m = bra.begin; m < bra.begin + bra.num; m++) {
-        z.bra.prim = a.bra.record[m];
+        z.bra.prim = a.bra.prim[m];
         if (half) z.bra.prim.k *= 0.5;
 #pragma unroll 1
         for (int n = ket.begin; n < ket.begin + ket.num; n++) {
-            z.ket.prim = a.ket.record[n];
-            if (estimate(z.bra.prim.bound, z.bra.prim.slope,
-                         make_float2(z.ket.prim.bound, z.ket.prim.slope)) *
+            z.ket.prim = a.ket.prim[n];
+            if (estimate(z.bra.prim.bound, z.bra.prim.derivative_bound,
+                         make_float2(z.ket.prim.bound, z.ket.prim.derivative_bound)) *
                     density <
                 a.prim_cutoff)
                 continue;
@@ -243,7 +245,7 @@ __device__ __forceinline__ void add_item(const exchange_args &a, const warp_memo
     int queued = 0;
     bool any = false;
     for (int tile = first; tile < end && tile * TILE < kets; tile++) {
-        if (estimate(bra.bound, bra.slope, a.ket.tile[tile]) * most < a.cutoff) continue;
+        if (estimate(bra.bound, bra.derivative_bound, a.ket.tile[tile]) * most < a.cutoff) continue;
         const int mine = tile * TILE + lane;
         float density = 0.0f;
         bool stays = false;
@@ -344,7 +346,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
                                 (all + tiles - 1) / tiles,
                                 h.tables,
                                 pass->boys,
-                                pass->of,
+                                pass->op,
                                 pass->exchange,
                                 pass->term_num,
                                 h.nao,

@@ -14,19 +14,19 @@
 #include "accumulate/gpu/gradient/lists.h"
 #include "accumulate/gpu/plan.h"
 
-/* The pairs of a class, in GPU memory (lists.h). A point is a record as J sees it; points are
- * sorted by their bounds, and their number is a multiple of the tile size. */
+/* The pairs of a class, in GPU memory (lists.h). A point is a primitive pair as J sees it; points
+ * are sorted by their bounds, and their number is a multiple of the tile size. */
 typedef struct fmo_gradient_pairs {
-    int num, record_num, points;
+    int num, prim_num, points;
     const fmo_gradient_pair *pair;
-    const fmo_gradient_record *record;
-    const int *pair_of;  /* [records] */
-    const int *point;    /* [points] records; -1: padding */
+    const fmo_gradient_prim *prim;
+    const int *pair_of;  /* [primitive pairs] */
+    const int *point;    /* [points] primitive pairs; -1: padding */
     const double *place; /* [4][points] P, exponent */
-    const float2 *tile;  /* [tiles of pairs] the largest bound and slope */
-    /* computed in every call: bound and slope of each point times its density, with the weight of
-     * J in screening, and the largest of a tile; Hermite densities with prefactors and (-1)^q;
-     * potentials */
+    const float2 *tile;  /* [tiles of pairs] the largest bound and derivative bound */
+    /* computed in every call: bound and derivative bound of each point times its density, with the
+     * weight of J in screening, and the largest of a tile; Hermite densities with prefactors and
+     * (-1)^q; potentials */
     float2 *strength, *tile_strength;
     double *density;   /* [FMO_HERMITE_COUNT(order)][points] */
     double *potential; /* [FMO_HERMITE_COUNT(order + 1)][points] */
@@ -64,7 +64,7 @@ typedef struct fmo_gpu_gradient {
 typedef struct fmo_gradient_pass {
     const fmo_gpu_gradient *h;
     const double *boys;
-    fmo_operator of;
+    fmo_operator op;
     fmo_gradient_density coulomb;         /* of J */
     const fmo_gradient_density *exchange; /* of K: in GPU memory */
     int term_num;
@@ -77,10 +77,10 @@ typedef struct fmo_gradient_pass {
 
 /* Adds a value to component `at`; `sum` is of->sum or a copy in shared memory. */
 static __device__ __forceinline__ void
-fmo_gradient_add(const fmo_gradient_sums &of, unsigned long long *sum, int at, double value)
+fmo_gradient_add(const fmo_gradient_sums &sums, unsigned long long *sum, int at, double value)
 {
-    const double scaled = value * of.scale;
-    if (!(fabs(scaled) < 0x1p56)) *of.too_large = 1;
+    const double scaled = value * sums.scale;
+    if (!(fabs(scaled) < 0x1p56)) *sums.too_large = 1;
     atomicAdd(&sum[at], (unsigned long long)__double2ll_rn(scaled));
 }
 

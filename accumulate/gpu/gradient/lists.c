@@ -39,11 +39,11 @@ static int make_sets(const fmo_basis *basis, fmo_gradient_lists *lists)
 
 /* ---- one pair ------------------------------------------------------------------------------- */
 
-/* Pairs of one thread, by class, with their records. */
+/* Pairs of one thread, by class, with their primitive pairs. */
 typedef struct growing_list {
     fmo_gradient_pair *pair;
-    fmo_gradient_record *record;
-    size_t pairs, records, pair_room, record_room;
+    fmo_gradient_prim *prim;
+    size_t pairs, prims, pair_capacity, prim_capacity;
 } growing_list;
 
 /* The bound of a primitive pair of shells of angular momenta l and m. */
@@ -94,10 +94,10 @@ static float rounded_up(double x)
     return nextafterf((float)x, INFINITY);
 }
 
-/* Makes the record of primitives k and l. Returns 0 if it is negligible. */
-static int make_record(const fmo_basis *b, const fmo_gradient_set *i, const fmo_gradient_set *j,
-                       const int *k, double threshold, const double *AB, double r2,
-                       fmo_gradient_record *to)
+/* Makes the primitive pair of primitives k and l. Returns 0 if it is negligible. */
+static int make_prim(const fmo_basis *b, const fmo_gradient_set *i, const fmo_gradient_set *j,
+                     const int *k, double threshold, const double *AB, double r2,
+                     fmo_gradient_prim *to)
 {
     const int at[2] = {b->shell[i->shell].prim_begin + k[0], b->shell[j->shell].prim_begin + k[1]};
     const double a = b->exponent[at[0]], c = b->exponent[at[1]], p = a + c;
@@ -106,28 +106,28 @@ static int make_record(const fmo_basis *b, const fmo_gradient_set *i, const fmo_
     double prim[FMO_PAIR_FIELDS];
     if (decay < -FMO_PAIR_DECAY_MOST && threshold > 0.0) return 0;
     fmo_prim_pair_make(a, c, b->coefficient[at[0]], b->coefficient[at[1]], exp(decay), AB, prim);
-    *to = (fmo_gradient_record){p,
-                                prim[FMO_PAIR_K],
-                                {prim[FMO_PAIR_X], prim[FMO_PAIR_Y], prim[FMO_PAIR_Z]},
-                                c / p,
-                                {ratio_of(b, i, k[0]), ratio_of(b, j, k[1])},
-                                0.0f,
-                                0.0f};
+    *to = (fmo_gradient_prim){p,
+                              prim[FMO_PAIR_K],
+                              {prim[FMO_PAIR_X], prim[FMO_PAIR_Y], prim[FMO_PAIR_Z]},
+                              c / p,
+                              {ratio_of(b, i, k[0]), ratio_of(b, j, k[1])},
+                              0.0f,
+                              0.0f};
     const double bound = largest_bound(i, j, to->ratio, AB, prim);
     if (bound < threshold) return 0;
     to->bound = rounded_up(bound);
-    to->slope = rounded_up(
+    to->derivative_bound = rounded_up(
         bound * ((2 * order + 1) / sqrt(2 * order + 3.0) * sqrt(p) + 2.0 * a * c / p * sqrt(r2)));
     return 1;
 }
 
 /* Makes room for n more elements; returns NULL if memory is exhausted. */
-static void *grown(void *at, size_t used, size_t *room, size_t n, size_t size)
+static void *grown(void *at, size_t used, size_t *capacity, size_t n, size_t size)
 {
-    if (used + n <= *room) return at;
-    const size_t more = 2 * *room + n + 256;
+    if (used + n <= *capacity) return at;
+    const size_t more = 2 * *capacity + n + 256;
     void *const larger = realloc(at, more * size);
-    if (larger) *room = more;
+    if (larger) *capacity = more;
     return larger;
 }
 
@@ -139,9 +139,10 @@ typedef struct pair_source {
     int depth;
 } pair_source;
 
-/* Makes the records of a pair of sets, in descending order of bounds; returns their number. */
-static int make_records(const pair_source *from, const int *set, const double *AB,
-                        fmo_gradient_record *own)
+/* Makes the primitive pairs of a pair of sets, in descending order of bounds; returns their number.
+ */
+static int make_prims(const pair_source *from, const int *set, const double *AB,
+                      fmo_gradient_prim *own)
 {
     const fmo_gradient_set *const i = &from->lists->set[set[0]], *const j =
                                                                      &from->lists->set[set[1]];
@@ -150,9 +151,9 @@ static int make_records(const pair_source *from, const int *set, const double *A
     const double r2 = AB[0] * AB[0] + AB[1] * AB[1] + AB[2] * AB[2];
     int num = 0;
     for (int n = 0; n < ni * nj; n++) {
-        fmo_gradient_record next;
-        if (!make_record(from->basis, i, j, (const int[2]){n / nj, n % nj}, from->threshold, AB, r2,
-                         &next))
+        fmo_gradient_prim next;
+        if (!make_prim(from->basis, i, j, (const int[2]){n / nj, n % nj}, from->threshold, AB, r2,
+                       &next))
             continue;
         if (set[0] == set[1]) next.k *= 0.5;
         int at = num++; /* insertion in descending order */
@@ -182,27 +183,27 @@ static int add_pair(const pair_source *from, const int *set, growing_list *list)
         pair.A[x] = i->centre[x];
         pair.AB[x] = i->centre[x] - j->centre[x];
     }
-    fmo_gradient_record *const records =
-        grown(list->record, list->records, &list->record_room, most, sizeof *records);
-    if (!records) return 0;
-    list->record = records;
-    int left = make_records(from, set, pair.AB, records + list->records);
+    fmo_gradient_prim *const prims =
+        grown(list->prim, list->prims, &list->prim_capacity, most, sizeof *prims);
+    if (!prims) return 0;
+    list->prim = prims;
+    int left = make_prims(from, set, pair.AB, prims + list->prims);
     for (int segments = (left + from->depth - 1) / from->depth; segments; segments--) {
-        double bound = 0.0, slope = 0.0;
-        pair.begin = (int)list->records;
+        double bound = 0.0, derivative_bound = 0.0;
+        pair.begin = (int)list->prims;
         pair.num = left / segments;
         for (int n = pair.begin; n < pair.begin + pair.num; n++) {
-            bound += records[n].bound;
-            slope += records[n].slope;
+            bound += prims[n].bound;
+            derivative_bound += prims[n].derivative_bound;
         }
         pair.bound = rounded_up(bound);
-        pair.slope = rounded_up(slope);
+        pair.derivative_bound = rounded_up(derivative_bound);
         fmo_gradient_pair *const pairs =
-            grown(list->pair, list->pairs, &list->pair_room, 1, sizeof *pairs);
+            grown(list->pair, list->pairs, &list->pair_capacity, 1, sizeof *pairs);
         if (!pairs) return 0;
         list->pair = pairs;
         pairs[list->pairs++] = pair;
-        list->records += (size_t)pair.num;
+        list->prims += (size_t)pair.num;
         left -= pair.num;
     }
     return 1;
@@ -211,12 +212,12 @@ static int add_pair(const pair_source *from, const int *set, growing_list *list)
 /* ---- all pairs ------------------------------------------------------------------------------ */
 
 /* Sorts n elements: order[] by descending octets of bounds, within them as before. */
-static int sort_points(const fmo_gradient_record *record, size_t n, int *point)
+static int sort_points(const fmo_gradient_prim *prim, size_t n, int *point)
 {
     uint64_t *const key = malloc((n + 1) * sizeof *key);
     const int done = key != NULL;
     for (size_t k = 0; k < n && done; k++)
-        key[k] = (uint64_t)(fmo_pair_octet(record[k].bound) + (1 << 16));
+        key[k] = (uint64_t)(fmo_pair_octet(prim[k].bound) + (1 << 16));
     const int sorted = done && fmo_sort_keys(key, n, (uint32_t *)point);
     free(key);
     return sorted;
@@ -225,20 +226,20 @@ static int sort_points(const fmo_gradient_record *record, size_t n, int *point)
 /* Joins the lists of all threads, sorted; returns 0 if memory is exhausted. */
 static int join_lists(const growing_list *from, size_t stride, int threads, fmo_gradient_list *to)
 {
-    size_t pairs = 0, records = 0, n = 0;
+    size_t pairs = 0, prims = 0, n = 0;
     for (int t = 0; t < threads; t++) {
         pairs += from[(size_t)t * stride].pairs;
-        records += from[(size_t)t * stride].records;
+        prims += from[(size_t)t * stride].prims;
     }
     const fmo_gradient_pair **const pair = malloc((pairs + 1) * sizeof *pair);
-    const fmo_gradient_record **const record = malloc((pairs + 1) * sizeof *record);
+    const fmo_gradient_prim **const prim = malloc((pairs + 1) * sizeof *prim);
     uint64_t *const key = malloc((pairs + 1) * sizeof *key);
     uint32_t *const order = malloc((pairs + 1) * sizeof *order);
     to->pair = malloc((pairs + 1) * sizeof *to->pair);
-    to->record = malloc((records + 1) * sizeof *to->record);
-    to->pair_of = malloc((records + 1) * sizeof *to->pair_of);
-    to->point = malloc((records + 1) * sizeof *to->point);
-    int good = pair && record && key && order && to->pair && to->record && to->pair_of && to->point;
+    to->prim = malloc((prims + 1) * sizeof *to->prim);
+    to->pair_of = malloc((prims + 1) * sizeof *to->pair_of);
+    to->point = malloc((prims + 1) * sizeof *to->point);
+    int good = pair && prim && key && order && to->pair && to->prim && to->pair_of && to->point;
     for (int t = 0; t < threads && good; t++) {
         const growing_list *const own = &from[(size_t)t * stride];
         for (size_t k = 0; k < own->pairs; k++, n++) {
@@ -246,7 +247,7 @@ static int join_lists(const growing_list *from, size_t stride, int threads, fmo_
             const fmo_pair_rank rank = {p->num < 63 ? p->num : 63, fmo_pair_octet(p->bound),
                                         p->set[0], p->set[1], 0};
             pair[n] = p;
-            record[n] = own->record + p->begin;
+            prim[n] = own->prim + p->begin;
             key[n] = fmo_pair_rank_key(&rank);
         }
     }
@@ -254,15 +255,15 @@ static int join_lists(const growing_list *from, size_t stride, int threads, fmo_
     for (n = 0; n < pairs && good; n++) {
         fmo_gradient_pair *const own = &to->pair[to->num];
         *own = *pair[order[n]];
-        own->begin = to->record_num;
-        memcpy(to->record + own->begin, record[order[n]], (size_t)own->num * sizeof **record);
+        own->begin = to->prim_num;
+        memcpy(to->prim + own->begin, prim[order[n]], (size_t)own->num * sizeof **prim);
         for (int k = 0; k < own->num; k++) to->pair_of[own->begin + k] = to->num;
-        to->record_num += own->num;
+        to->prim_num += own->num;
         to->num++;
     }
-    good = good && sort_points(to->record, records, to->point);
+    good = good && sort_points(to->prim, prims, to->point);
     free(pair);
-    free(record);
+    free(prim);
     free(key);
     free(order);
     return good;
@@ -302,7 +303,7 @@ fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int
         good = join_lists(lists_of + c, CLASSES, threads, &lists->of[c]);
     for (int n = 0; n < threads * CLASSES && lists_of; n++) {
         free(lists_of[n].pair);
-        free(lists_of[n].record);
+        free(lists_of[n].prim);
     }
     free(lists_of);
     if (good) return FMO_OK;
@@ -314,7 +315,7 @@ void fmo_gradient_free_lists(fmo_gradient_lists *lists)
 {
     for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
         free(lists->of[c].pair);
-        free(lists->of[c].record);
+        free(lists->of[c].prim);
         free(lists->of[c].pair_of);
         free(lists->of[c].point);
     }

@@ -18,24 +18,26 @@ typedef struct fmo_gradient_set {
     double centre[3];
 } fmo_gradient_set;
 
-/* A pair of sets, or a segment of its records that is treated as a pair of its own: records [begin,
- * begin + num), which descend in bound. The bounds are sums over these records. */
+/* A pair of sets, or a segment of its primitive pairs that is treated as a pair of its own:
+ * primitive pairs [begin, begin + num), which descend in bound. The bounds are sums over these
+ * primitive pairs. */
 typedef struct fmo_gradient_pair {
     int set[2], nucleus[2];
     fmo_gradient_functions functions[2];
     int begin, num;
-    float bound, slope; /* rounded up */
+    float bound, derivative_bound; /* rounded up */
     double A[3], AB[3];
 } fmo_gradient_pair;
 
-/* The pairs of a class, by number of records and bound in descending order (rules/pair_order.h).
- * Prefactors of a pair of one set are halved, so that every pair stands for both its orders. */
+/* The pairs of a class, by number of primitive pairs and bound in descending order
+ * (rules/pair_order.h). Prefactors of a pair of one set are halved, so that every pair stands for
+ * both its orders. */
 typedef struct fmo_gradient_list {
-    int num, record_num;
+    int num, prim_num;
     fmo_gradient_pair *pair;
-    fmo_gradient_record *record;
-    int *pair_of; /* [record_num] */
-    int *point;   /* [record_num] records by descending bound */
+    fmo_gradient_prim *prim;
+    int *pair_of; /* [prim_num] */
+    int *point;   /* [prim_num] primitive pairs by descending bound */
 } fmo_gradient_list;
 
 typedef struct fmo_gradient_lists {
@@ -44,8 +46,8 @@ typedef struct fmo_gradient_lists {
     fmo_gradient_list of[FMO_PAIR_UNROLLED_COUNT];
 } fmo_gradient_lists;
 
-/* Makes the lists, with at most `depth` records in a segment. Records with bounds below `threshold`
- * are left out. */
+/* Makes the lists, with at most `depth` primitive pairs in a segment. Primitive pairs with bounds
+ * below `threshold` are left out. */
 fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int depth, int threads,
                                    fmo_gradient_lists *lists, fmo_error *err);
 void fmo_gradient_free_lists(fmo_gradient_lists *lists);

@@ -22,7 +22,7 @@ enum { CLASSES = FMO_PAIR_UNROLLED_COUNT, TILE = FMO_GPU_TILE_PAIRS };
 /* Host copies of the arrays of one class. */
 typedef struct staged_pairs {
     fmo_gradient_pair *pair;
-    fmo_gradient_record *record;
+    fmo_gradient_prim *prim;
     int *pair_of, *point;
     double *place;
     float2 *tile;
@@ -38,20 +38,20 @@ void fill_pairs(const fmo_gradient_list *list, int points, const staged_pairs *t
 {
     const size_t stride = (size_t)points;
     memcpy(to->pair, list->pair, (size_t)list->num * sizeof *to->pair);
-    memcpy(to->record, list->record, (size_t)list->record_num * sizeof *to->record);
-    memcpy(to->pair_of, list->pair_of, (size_t)list->record_num * sizeof *to->pair_of);
+    memcpy(to->prim, list->prim, (size_t)list->prim_num * sizeof *to->prim);
+    memcpy(to->pair_of, list->pair_of, (size_t)list->prim_num * sizeof *to->pair_of);
     for (int n = 0; n < list->num; n++) {
         float2 *const tile = &to->tile[n / TILE];
         tile->x = fmaxf(tile->x, list->pair[n].bound);
-        tile->y = fmaxf(tile->y, list->pair[n].slope);
+        tile->y = fmaxf(tile->y, list->pair[n].derivative_bound);
     }
     for (int n = 0; n < points; n++) {
-        const int record = n < list->record_num ? list->point[n] : -1;
-        to->point[n] = record;
-        to->place[3 * stride + n] = record < 0 ? 1.0 : list->record[record].p;
-        for (int x = 0; x < 3 && record >= 0; x++)
+        const int prim = n < list->prim_num ? list->point[n] : -1;
+        to->point[n] = prim;
+        to->place[3 * stride + n] = prim < 0 ? 1.0 : list->prim[prim].p;
+        for (int x = 0; x < 3 && prim >= 0; x++)
             to->place[x * stride + n] =
-                list->pair[list->pair_of[record]].A[x] + list->record[record].PA[x];
+                list->pair[list->pair_of[prim]].A[x] + list->prim[prim].PA[x];
     }
 }
 
@@ -90,14 +90,14 @@ fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo
     for (int c = 0; c < CLASSES; c++) {
         const fmo_gradient_list *const from = &lists->of[c];
         fmo_gradient_pairs *const p = &h->pairs[c];
-        const size_t pairs = (size_t)from->num, records = (size_t)from->record_num;
+        const size_t pairs = (size_t)from->num, prims = (size_t)from->prim_num;
         p->num = from->num;
-        p->record_num = from->record_num;
-        p->points = (int)(tiles_of(from->record_num) * TILE);
+        p->prim_num = from->prim_num;
+        p->points = (int)(tiles_of(from->prim_num) * TILE);
         const size_t points = (size_t)p->points;
         arrays[num++] = {pairs * sizeof *p->pair, (void **)&p->pair, (void **)&to[c].pair};
-        arrays[num++] = {records * sizeof *p->record, (void **)&p->record, (void **)&to[c].record};
-        arrays[num++] = {records * sizeof(int), (void **)&p->pair_of, (void **)&to[c].pair_of};
+        arrays[num++] = {prims * sizeof *p->prim, (void **)&p->prim, (void **)&to[c].prim};
+        arrays[num++] = {prims * sizeof(int), (void **)&p->pair_of, (void **)&to[c].pair_of};
         arrays[num++] = {points * sizeof(int), (void **)&p->point, (void **)&to[c].point};
         arrays[num++] = {4 * points * sizeof(double), (void **)&p->place, (void **)&to[c].place};
         arrays[num++] = {tiles_of(from->num) * sizeof(float2), (void **)&p->tile,
@@ -193,9 +193,9 @@ typedef struct call_densities {
 } call_densities;
 
 /* True if a term's K has this operator and no earlier term's does, or the term itself does. */
-bool has_operator(const fmo_gradient_term *term, fmo_operator of)
+bool has_operator(const fmo_gradient_term *term, fmo_operator op)
 {
-    return term->exchange_weight != 0.0 && fmo_operator_same(term->exchange_operator, of);
+    return term->exchange_weight != 0.0 && fmo_operator_same(term->exchange_operator, op);
 }
 
 /* Copies the densities to the GPU, and converts them to internal functions there. */
@@ -236,10 +236,10 @@ double scale_of(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int t
 }
 
 /* Sets the operator of a pass, and its cutoffs. */
-void set_operator(const fmo_fock_plan *plan, fmo_operator of, fmo_gradient_pass *pass)
+void set_operator(const fmo_fock_plan *plan, fmo_operator op, fmo_gradient_pass *pass)
 {
-    const double share = FMO_GRADIENT_CUTOFF_SHARE / fmo_operator_bound(of);
-    pass->of = fmo_operator_given(of);
+    const double share = FMO_GRADIENT_CUTOFF_SHARE / fmo_operator_bound(op);
+    pass->op = fmo_operator_given(op);
     pass->cutoff = (float)(share * plan->cutoff);
     pass->prim_cutoff = (float)(share * fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE));
 }
@@ -275,20 +275,20 @@ cudaError_t queue_exchange(const fmo_fock_plan *plan, const fmo_gradient_term *t
 {
     int used = 0;
     for (int t = 0; t < term_num; t++) {
-        const fmo_operator of = terms[t].exchange_operator;
-        bool first = has_operator(&terms[t], of);
-        for (int s = 0; s < t; s++) first = first && !has_operator(&terms[s], of);
+        const fmo_operator op = terms[t].exchange_operator;
+        bool first = has_operator(&terms[t], op);
+        for (int s = 0; s < t; s++) first = first && !has_operator(&terms[s], op);
         if (!first) continue;
         pass->exchange = d->term + used;
         pass->term_num = 0;
         for (int s = t; s < term_num; s++) {
-            if (!has_operator(&terms[s], of)) continue;
+            if (!has_operator(&terms[s], op)) continue;
             const fmo_gradient_density own = {d->D + (size_t)s * d->matrix,
                                               -terms[s].exchange_weight};
             FMO_GPU_TRY(fmo_gpu_send(d->term + used++, &own, sizeof own, pass->stream));
             pass->term_num++;
         }
-        set_operator(plan, of, pass);
+        set_operator(plan, op, pass);
         FMO_GPU_TRY(join_exchange(pass)); /* of another operator */
         FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0,
                                     FMO_ERI_UNROLLED_COUNT * sizeof *pass->h->item, pass->stream));

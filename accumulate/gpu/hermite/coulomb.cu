@@ -257,7 +257,8 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     return dim3((unsigned)((bras + at_once - 1) / at_once), (unsigned)a->chunks);
 }
 
-/* Whether a build of the group has points of both classes. */
+/* True if a build of the group has points of pair class bra, and of pair class ket: its own, or
+ * those of `from` unless it is NULL. */
 bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra, int ket)
 {
     for (int k = 0; k < group->num; k++) {
@@ -269,6 +270,7 @@ bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra
 
 } // namespace
 
+/* Launches one kernel for each class of ket pairs. Classes of s and p shells alone have none. */
 cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra)
 {
     const fmo_gpu_range range("J of d shells");

@@ -196,11 +196,11 @@ __global__ void __launch_bounds__(THREADS)
         for (int q = 0; q < terms; q++) sum[q] = 0.0;
         for (int e = a.pairs.entry_begin[n]; e < a.pairs.entry_begin[n + 1]; e++) {
             const int2 entry = a.pairs.entry[e];
-            const records_view &of = a.of[entry.x];
-            coulomb_estimate = __fadd_ru(coulomb_estimate, of.coulomb_estimate[entry.y]);
+            const records_view &view = a.of[entry.x];
+            coulomb_estimate = __fadd_ru(coulomb_estimate, view.coulomb_estimate[entry.y]);
             FMO_UNROLL
             for (int q = 0; q < terms; q++)
-                if (q < of.terms) sum[q] += of.density[(size_t)q * of.records + entry.y];
+                if (q < view.terms) sum[q] += view.density[(size_t)q * view.records + entry.y];
         }
         a.pairs.coulomb_estimate[n] = coulomb_estimate;
         FMO_UNROLL

@@ -7,8 +7,9 @@
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
-#define FMO_SLICE_ANG_MOM_MAX \
-    (FMO_PART > FMO_HERMITE_MATRIX_PART ? (int)FMO_SHELL_F : (int)FMO_UNROLLED_ANG_MOM_MAX)
+#define FMO_SLICE_ANG_MOM_MAX                                          \
+    (FMO_PART > FMO_HERMITE_MATRIX_PART ? (int)FMO_SLICE_ANG_MOM_LIMIT \
+                                        : (int)FMO_UNROLLED_ANG_MOM_MAX)
 #include "accumulate/gpu/hermite/matrix.cuh"
 #include "integrals/eri/eri_slice.h"
 

@@ -66,13 +66,13 @@ __global__ void __launch_bounds__(THREADS)
         const double2 pk = record[0], xy = record[1], zh = record[2];
         const double PA[3] = {xy.x, xy.y, zh.x};
         const int2 point = a.pairs.point_of[r];
-        const potential_view &of = a.of[point.x];
+        const potential_view &view = a.of[point.x];
         double V[terms];
         FMO_UNROLL
         for (int p = 0; p < terms; p++) {
             V[p] = 0.0;
-            for (int c = 0; c < of.chunks; c++)
-                V[p] += of.potential[((size_t)c * of.terms + p) * of.points + point.y];
+            for (int c = 0; c < view.chunks; c++)
+                V[p] += view.potential[((size_t)c * view.terms + p) * view.points + point.y];
         }
         fmo_slice_potential(LA, LB, PA, AB, zh.y, one_shell ? 2.0 * pk.y : pk.y, V, sum);
     }
@@ -110,17 +110,17 @@ __global__ void __launch_bounds__(THREADS)
         const double2 pk = record[0], xy = record[1], zh = record[2];
         const double PA[3] = {xy.x, xy.y, zh.x}, K = one_shell ? 2.0 * pk.y : pk.y;
         const int2 point = a.pairs.point_of[r];
-        const potential_view &of = a.of[point.x];
+        const potential_view &view = a.of[point.x];
         fmo_hermite_shape E[3];
         for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], zh.y, E[x].E);
-        for (int c = 0; c < of.chunks; c++) {
-            const double *const V = of.potential + (size_t)c * of.terms * of.points + point.y;
+        for (int c = 0; c < view.chunks; c++) {
+            const double *const V = view.potential + (size_t)c * view.terms * view.points + point.y;
             for (int k = 0; k < own; k++) {
                 const int ab = threadIdx.x % ANY_LANES + ANY_LANES * k;
                 if (ab >= all) break;
                 double value = 0.0;
                 fmo_hermite_terms_of(la, lb, ab, E, [&](int p, int, double e) {
-                    value += e * V[(size_t)p * of.points];
+                    value += e * V[(size_t)p * view.points];
                 });
                 sum[k] += K * value;
             }
@@ -352,14 +352,17 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 /* ---- variants ------------------------------------------------------------------------------- */
 
 /* X(segment, further arguments) for each segment of exchange.cu. */
-#define PARTS(X, ...)                                                                         \
-    X(0, __VA_ARGS__)                                                                         \
-    X(1, __VA_ARGS__)                                                                         \
-    X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) \
-        X(7, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__)              \
-            X(11, __VA_ARGS__) X(12, __VA_ARGS__) X(13, __VA_ARGS__) X(14, __VA_ARGS__)       \
-                X(15, __VA_ARGS__) X(16, __VA_ARGS__) X(17, __VA_ARGS__) X(18, __VA_ARGS__)   \
-                    X(19, __VA_ARGS__) X(20, __VA_ARGS__) X(21, __VA_ARGS__)
+#define FOUR(X, a, b, c, d, ...) \
+    X(a, __VA_ARGS__) X(b, __VA_ARGS__) X(c, __VA_ARGS__) X(d, __VA_ARGS__)
+#define LOW_PARTS(X, ...)            \
+    FOUR(X, 0, 1, 2, 3, __VA_ARGS__) \
+    FOUR(X, 4, 5, 6, 7, __VA_ARGS__) \
+    FOUR(X, 8, 9, 10, 11, __VA_ARGS__)
+#define PARTS(X, ...)                    \
+    LOW_PARTS(X, __VA_ARGS__)            \
+    FOUR(X, 12, 13, 14, 15, __VA_ARGS__) \
+    FOUR(X, 16, 17, 18, 19, __VA_ARGS__) \
+    X(20, __VA_ARGS__) X(21, __VA_ARGS__)
 #define COUNT(segment, ...) +1
 static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 
@@ -382,15 +385,6 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
-
-const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pass, int eri_class)
-{
-    const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-    if (!(build->plan->gpu->wanted & FMO_TERMS_K)) return NULL;
-    for (int t = 0; t < h->tasks; t++)
-        if (h->task[t].pass == pass && h->task[t].eri_class == eri_class) return &h->task[t];
-    return NULL;
-}
 
 cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h)
 {

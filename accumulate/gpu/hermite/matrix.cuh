@@ -33,6 +33,8 @@ typedef struct fmo_matrix_sizes {
 enum { FMO_MATRIX_AXIS = 128, FMO_MATRIX_EXPANSION = 3 * FMO_MATRIX_AXIS };
 FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3 && FMO_PAIR_ORDER_MAX <= 7, "matrix.cuh: expansions")
 
+/* Returns the sizes for quartets of the shells la to ld, with at most `most` tiles of rows at a
+ * time. */
 static __host__ __device__ constexpr fmo_matrix_sizes
 fmo_matrix_sizes_of(int la, int lb, int lc, int ld, int most, int densities)
 {

@@ -122,16 +122,26 @@ static int chunks_for(const fmo_gpu_device *device, size_t bras)
     return (int)(chunks < most ? chunks : most);
 }
 
-/* Fills in the arrays of the sorted points of[num] of one class, pads them to whole tiles and
- * copies them to the GPU. Sets point_of of the points' records, which may be of any class. */
+/* The sorted points of a class, and the keys that they refer to. */
+typedef struct sorted_points {
+    const point_key *key;
+    const point *point;
+    size_t num;
+} sorted_points;
+
+/* Fills in the arrays of the points of one class, pads them to whole tiles and copies them to the
+ * GPU. Sets point_of of the points' records, which may be of any class. */
 static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain,
-                               int pair_class, const point_key *key, const point *of, size_t num,
-                               int2 *const *point_of, fmo_hermite_pairs *pairs, fmo_error *err)
+                               int pair_class, const sorted_points *sorted, int2 *const *point_of,
+                               fmo_hermite_pairs *pairs, fmo_error *err)
 {
+    const point_key *const key = sorted->key;
+    const point *const own = sorted->point;
+    const size_t num = sorted->num;
     fmo_gpu_device *const device = &plan->gpu->device;
     const size_t points = fmo_hermite_tiles(num) * FMO_GPU_TILE_PAIRS;
     size_t entries = 0;
-    for (size_t n = 0; n < num; n++) entries += (size_t)(of[n].end - of[n].begin);
+    for (size_t n = 0; n < num; n++) entries += (size_t)(own[n].end - own[n].begin);
     int *entry_begin = NULL;
     int2 *entry = NULL;
     double *place = NULL;
@@ -150,18 +160,18 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
     void *const staged = fmo_gpu_stage(arrays, all);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", points);
     for (size_t n = 0; n < points; n++)
-        entry_begin[n + 1] = entry_begin[n] + (n < num ? of[n].end - of[n].begin : 0);
+        entry_begin[n + 1] = entry_begin[n] + (n < num ? own[n].end - own[n].begin : 0);
 #pragma omp parallel for num_threads(plan->options.threads) if (plan->options.threads > 1)
     for (size_t n = 0; n < num; n++) {
-        const point_key *const first = &key[of[n].begin];
+        const point_key *const first = &key[own[n].begin];
         const fmo_pair_list *const list = &plain->list[first->pair_class];
         const double *const prim = list->prim + (size_t)first->record * FMO_PAIR_FIELDS;
         for (int x = 0; x < 3; x++)
             place[x * points + n] =
                 plan->basis->shell[list->i[first->pair]].center[x] + prim[FMO_PAIR_X + x];
         place[3 * points + n] = prim[FMO_PAIR_P];
-        bound[n] = nextafterf((float)of[n].bound, INFINITY);
-        for (int k = of[n].begin, at = entry_begin[n]; k < of[n].end; k++) {
+        bound[n] = nextafterf((float)own[n].bound, INFINITY);
+        for (int k = own[n].begin, at = entry_begin[n]; k < own[n].end; k++) {
             entry[at++] = make_int2(key[k].pair_class, key[k].record);
             point_of[key[k].pair_class][key[k].record] = make_int2(pair_class, (int)n);
         }
@@ -186,9 +196,9 @@ static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *
     for (int c = begin; c < end; c++) records += (size_t)plain->list[c].prim_num;
     point_key *const found = (point_key *)malloc((records + 1) * sizeof *found);
     point_key *const key = (point_key *)malloc((records + 1) * sizeof *key);
-    point *const of = (point *)malloc((records + 1) * sizeof *of);
+    point *const unsorted = (point *)malloc((records + 1) * sizeof *unsorted);
     point *const sorted = (point *)malloc((records + 1) * sizeof *sorted);
-    if (!found || !key || !of || !sorted) {
+    if (!found || !key || !unsorted || !sorted) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", records);
         goto done;
     }
@@ -219,20 +229,21 @@ static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *
                  next++)
                 bound = fmax(bound, key[next].bound);
             if (key[n].pair_class != c) continue;
-            of[points].rank = {1, fmo_pair_octet(bound), key[n].low, key[n].high, 0};
-            of[points].begin = (int)n;
-            of[points].end = (int)next;
-            of[points++].bound = bound;
+            unsorted[points].rank = {1, fmo_pair_octet(bound), key[n].low, key[n].high, 0};
+            unsorted[points].begin = (int)n;
+            unsorted[points].end = (int)next;
+            unsorted[points++].bound = bound;
         }
-        if (!sort_by_key(of, points, key_of_point, sorted))
+        if (!sort_by_key(unsorted, points, key_of_point, sorted))
             status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", points);
-        else
-            status = stage_points(plan, plain, c, key, sorted, points, point_of, &h->pairs[c], err);
+        if (status != FMO_OK) continue;
+        const sorted_points own = {key, sorted, points};
+        status = stage_points(plan, plain, c, &own, point_of, &h->pairs[c], err);
     }
 done:
     free(found);
     free(key);
-    free(of);
+    free(unsorted);
     free(sorted);
     return status;
 }

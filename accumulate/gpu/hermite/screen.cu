@@ -164,6 +164,15 @@ screen_pairs pairs_to_screen(const fmo_hermite_pairs &from)
 
 } // namespace
 
+const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pass, int eri_class)
+{
+    const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+    if (!(build->plan->gpu->wanted & FMO_TERMS_K)) return NULL;
+    for (int t = 0; t < h->tasks; t++)
+        if (h->task[t].pass == pass && h->task[t].eri_class == eri_class) return &h->task[t];
+    return NULL;
+}
+
 /* Launches `screen` for the builds of a group that have a task of class c in the pass. */
 cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
 {

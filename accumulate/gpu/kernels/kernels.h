@@ -1,5 +1,5 @@
 /* The table of fused kernels. kernels/instance.cu fills it once for each variant (strategy and form
- * of update) of accumulate/scatter/variants.h; fused.cu and group.cu choose from it. */
+ * of update) of accumulate/scatter/variants.h; queue.cu and group.cu choose from it. */
 #ifndef FMO_GPU_KERNELS_H
 #define FMO_GPU_KERNELS_H
 

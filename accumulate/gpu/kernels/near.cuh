@@ -278,7 +278,7 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
     }
 }
 
-/* Digests a list of quartets of which some or all count in K. integrals(quartet, eri) computes the
+/* Digests a list of quartets; COULOMB: which are added to J. integrals(quartet, eri) computes the
  * integrals of a quartet and returns the positions of its shells. Returns the number of atomics
  * issued. */
 template <class C, fmo_gpu_in_coulomb COULOMB, int DENSITIES, class S, class Integrals>

@@ -81,7 +81,7 @@ void put_molecule(making *m, int k, int *partner)
     const fmo_basis *const b = plan->basis;
     const fmo_gpu_functions *const f = &plan->gpu->functions;
     const int shells = low_l_shells(b), s_num = b->shell_num_l[0];
-    molecule *const of = &m->of[k];
+    molecule *const mol = &m->of[k];
     gpu_shell *shell, *shell_at;
     double *exponent, *exponent_at, *coefficient, *coefficient_at;
     int *order, *order_at;
@@ -116,12 +116,12 @@ void put_molecule(making *m, int k, int *partner)
     }
     for (int p = 0, s = f->s_sets; p < shells - s_num; p++)
         if (partner[p_order[p]] >= 0) order[s++] = partner[p_order[p]];
-    of->shell = shell_at;
-    of->exponent = exponent_at;
-    of->coefficient = coefficient_at;
-    of->order[0] = order_at;
-    of->order[1] = order_at + s_num;
-    of->threshold = fmo_shell_pairs_threshold(&plan->pairs);
+    mol->shell = shell_at;
+    mol->exponent = exponent_at;
+    mol->coefficient = coefficient_at;
+    mol->order[0] = order_at;
+    mol->order[1] = order_at + s_num;
+    mol->threshold = fmo_shell_pairs_threshold(&plan->pairs);
 }
 static_assert(FMO_SHELL_LOW_L_COUNT == 2, "s shells, then p shells");
 

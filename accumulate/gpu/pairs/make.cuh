@@ -127,10 +127,10 @@ typedef struct found_pair {
 /* Sets *pair to shells i and j; returns false if the class has no such pair in this order or it is
  * negligible. */
 template <int pair_class>
-__device__ bool find_pair(const molecule &of, int i, int j, found_pair *pair)
+__device__ bool find_pair(const molecule &mol, int i, int j, found_pair *pair)
 {
     constexpr int li = fmo_pair_ang_mom(pair_class, 0), lj = fmo_pair_ang_mom(pair_class, 1);
-    const gpu_shell *const A = &of.shell[i], *const B = &of.shell[j];
+    const gpu_shell *const A = &mol.shell[i], *const B = &mol.shell[j];
     if (li == lj && li == 0 && j > i) return false;
     if (li == lj && li > 0 && i != j &&
         !(i > j ? A->largest >= B->largest : A->largest > B->largest))
@@ -144,8 +144,8 @@ __device__ bool find_pair(const molecule &of, int i, int j, found_pair *pair)
     }
     pair->carried = -1;
     if (fmo_pair_partner(pair_class) != FMO_PAIR_NONE && A->partner >= 0 && B->partner <= i)
-        pair->carried = of.shell[A->partner].prim_begin;
-    if (of.threshold > 0.0) {
+        pair->carried = mol.shell[A->partner].prim_begin;
+    if (mol.threshold > 0.0) {
         const double a = A->smallest, b = B->smallest;
         if (a * b / (a + b) * pair->r2 > FMO_PAIR_DECAY_MOST) return false;
     }
@@ -171,20 +171,20 @@ __device__ double decayed(double x)
 /* Makes the primitive pair of primitives k and l of a pair and its bound; returns whether it is
  * kept. */
 template <int pair_class>
-__device__ __noinline__ bool make_primitive(const molecule &of, const found_pair &pair, int k,
+__device__ __noinline__ bool make_primitive(const molecule &mol, const found_pair &pair, int k,
                                             int l, double *prim, double *ratio, double *bound)
 {
     constexpr int partner = fmo_pair_partner(pair_class);
     const int at_a = pair.A->prim_begin + k, at_b = pair.B->prim_begin + l;
-    const double a = of.exponent[at_a], b = of.exponent[at_b], c_a = of.coefficient[at_a];
-    fmo_prim_pair_make(a, b, c_a, of.coefficient[at_b], decayed(fmo_prim_pair_decay(a, b, pair.r2)),
-                       pair.AB, prim);
-    *ratio = pair.carried >= 0 ? of.coefficient[pair.carried + k] / c_a : 0.0;
-    if (of.threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < FMO_PAIR_TINY) return false;
+    const double a = mol.exponent[at_a], b = mol.exponent[at_b], c_a = mol.coefficient[at_a];
+    fmo_prim_pair_make(a, b, c_a, mol.coefficient[at_b],
+                       decayed(fmo_prim_pair_decay(a, b, pair.r2)), pair.AB, prim);
+    *ratio = pair.carried >= 0 ? mol.coefficient[pair.carried + k] / c_a : 0.0;
+    if (mol.threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < FMO_PAIR_TINY) return false;
     *bound = prim_bound<pair_class>(pair.AB, prim);
     if (partner != FMO_PAIR_NONE)
         *bound = fmax(*bound, fabs(*ratio) * prim_bound<partner>(pair.AB, prim));
-    return !(*bound < of.threshold);
+    return !(*bound < mol.threshold);
 }
 
 /* Number of segments of a pair with `prims` primitives, at most `depth` in each. */
@@ -216,13 +216,13 @@ __device__ lanes find_lanes(const gpu_shell &shell, int lane)
 
 /* Returns the number of this lane's primitives of a pair that are kept. */
 template <int pair_class>
-__device__ int count_primitives(const molecule &of, const found_pair &pair, const lanes &own)
+__device__ int count_primitives(const molecule &mol, const found_pair &pair, const lanes &own)
 {
     int kept = 0;
     for (int k = own.first; k < own.end; k++)
         for (int l = 0; l < pair.B->prim_num; l++) {
             double prim[FMO_PAIR_FIELDS], ratio, bound;
-            kept += make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound);
+            kept += make_primitive<pair_class>(mol, pair, k, l, prim, &ratio, &bound);
         }
     return kept;
 }
@@ -242,26 +242,26 @@ __device__ int pair_sum(int value, const lanes &own, int *before)
 
 /* Finds this lane's pair among the row's pairs from `begin` on; returns false if it has none. */
 template <int pair_class>
-__device__ bool next_pair(const molecule &of, const row &row, const lanes &own, int begin,
+__device__ bool next_pair(const molecule &mol, const row &row, const lanes &own, int begin,
                           found_pair *pair)
 {
     const int at = begin + own.pair;
     return own.pair < own.pairs && at < row.end &&
-           find_pair<pair_class>(of, row.shell, of.order[fmo_pair_ang_mom(pair_class, 1)][at],
+           find_pair<pair_class>(mol, row.shell, mol.order[fmo_pair_ang_mom(pair_class, 1)][at],
                                  pair);
 }
 
 /* First pass: counts the primitives and segments of a row. */
 template <int pair_class>
-__device__ void count_row(const molecule &of, const row &row, int lane, row_size *size)
+__device__ void count_row(const molecule &mol, const row &row, int lane, row_size *size)
 {
-    const lanes own = find_lanes(of.shell[row.shell], lane);
+    const lanes own = find_lanes(mol.shell[row.shell], lane);
     unsigned records = 0, segments[DEPTHS] = {0};
     for (int begin = row.begin; begin < row.end; begin += own.pairs) {
         found_pair pair;
         int earlier, kept = 0;
-        if (next_pair<pair_class>(of, row, own, begin, &pair))
-            kept = count_primitives<pair_class>(of, pair, own);
+        if (next_pair<pair_class>(mol, row, own, begin, &pair))
+            kept = count_primitives<pair_class>(mol, pair, own);
         kept = pair_sum(kept, own, &earlier);
         if (own.first || own.pair >= own.pairs) kept = 0; /* one lane of a pair counts it */
         records += (unsigned)kept;
@@ -293,27 +293,27 @@ __device__ unsigned before(unsigned value, int lane, unsigned *total)
 /* Writes the bounds of this lane's primitives that are kept, in the order in which they are
  * found. */
 template <int pair_class>
-__device__ void write_bounds(const molecule &of, const found_pair &pair, const lanes &own,
+__device__ void write_bounds(const molecule &mol, const found_pair &pair, const lanes &own,
                              double *to)
 {
     double prim[FMO_PAIR_FIELDS], ratio, bound;
     for (int k = own.first; k < own.end; k++)
         for (int l = 0; l < pair.B->prim_num; l++)
-            if (make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound)) *to++ = bound;
+            if (make_primitive<pair_class>(mol, pair, k, l, prim, &ratio, &bound)) *to++ = bound;
 }
 
 /* Writes this lane's primitives among the `kept` ones of its pair, whose bounds have been written,
  * to their places in descending order of bounds; equal ones stay in the order in which they are
  * found. own_at: number of the lane's first. */
 template <int pair_class>
-__device__ void write_primitives(const arguments &a, const molecule &of, const found_pair &pair,
+__device__ void write_primitives(const arguments &a, const molecule &mol, const found_pair &pair,
                                  const lanes &own, unsigned record, int kept, int own_at)
 {
     const double *const bounds = a.bound + record;
     double prim[FMO_PAIR_FIELDS], ratio, bound;
     for (int k = own.first; k < own.end; k++)
         for (int l = 0; l < pair.B->prim_num; l++) {
-            if (!make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound)) continue;
+            if (!make_primitive<pair_class>(mol, pair, k, l, prim, &ratio, &bound)) continue;
             int rank = 0;
             for (int n = 0; n < kept; n++)
                 rank += bounds[n] > bound || (bounds[n] == bound && n < own_at);
@@ -328,28 +328,28 @@ __device__ void write_primitives(const arguments &a, const molecule &of, const f
 
 /* Second pass: writes the primitives and segments of a row. */
 template <int pair_class>
-__device__ void fill_row(const arguments &a, const molecule &of, const row &row, int lane)
+__device__ void fill_row(const arguments &a, const molecule &mol, const row &row, int lane)
 {
-    const lanes own = find_lanes(of.shell[row.shell], lane);
+    const lanes own = find_lanes(mol.shell[row.shell], lane);
     const int depth = a.depth[row.molecule];
     unsigned records = row.record, segments = row.segment;
     for (int begin = row.begin; begin < row.end; begin += own.pairs) {
         found_pair pair;
         int own_at = 0, some = 0;
-        const bool has = next_pair<pair_class>(of, row, own, begin, &pair);
-        if (has) some = count_primitives<pair_class>(of, pair, own);
+        const bool has = next_pair<pair_class>(mol, row, own, begin, &pair);
+        if (has) some = count_primitives<pair_class>(mol, pair, own);
         const int kept = pair_sum(some, own, &own_at);
         const bool leads = has && own.first == 0;
         const int num = leads ? (int)segments_of(kept, depth) : 0;
         unsigned record = before(leads ? (unsigned)kept : 0u, lane, &records);
         const unsigned first = before((unsigned)num, lane, &segments);
         record = __shfl_sync(~0u, record, (own.pair * own.width) & 31);
-        if (some) write_bounds<pair_class>(of, pair, own, a.bound + record + own_at);
+        if (some) write_bounds<pair_class>(mol, pair, own, a.bound + record + own_at);
         __syncwarp();
-        if (some) write_primitives<pair_class>(a, of, pair, own, record, kept, own_at);
+        if (some) write_primitives<pair_class>(a, mol, pair, own, record, kept, own_at);
         for (int p = 0, from = 0; p < num; p++) {
             const int prims = (kept - from) / (num - p);
-            const int j = of.order[fmo_pair_ang_mom(pair_class, 1)][begin + own.pair];
+            const int j = mol.order[fmo_pair_ang_mom(pair_class, 1)][begin + own.pair];
             const segment one = {row.shell, j, record, from, prims, kept};
             a.segments[first + p] = one;
             from += prims;
@@ -364,13 +364,13 @@ __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constan
     const int n = blockIdx.x * ROW_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (n >= a.row_num) return;
     const row own = a.rows[n];
-    const molecule &of = a.of[own.molecule];
-#define ROW(P, name, li, lj, partner)                            \
-    if (own.pair_class == FMO_PAIR_##P) {                        \
-        if constexpr (fill)                                      \
-            fill_row<FMO_PAIR_##P>(a, of, own, lane);            \
-        else                                                     \
-            count_row<FMO_PAIR_##P>(of, own, lane, &a.sizes[n]); \
+    const molecule &mol = a.of[own.molecule];
+#define ROW(P, name, li, lj, partner)                             \
+    if (own.pair_class == FMO_PAIR_##P) {                         \
+        if constexpr (fill)                                       \
+            fill_row<FMO_PAIR_##P>(a, mol, own, lane);            \
+        else                                                      \
+            count_row<FMO_PAIR_##P>(mol, own, lane, &a.sizes[n]); \
     }
     FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
@@ -471,8 +471,8 @@ __device__ unsigned octet_of(double bound)
 template <int pair_class> __device__ void bound_segment(const arguments &a, int plan, unsigned at)
 {
     const segment own = a.segments[at];
-    const molecule &of = a.of[plan];
-    const gpu_shell &A = of.shell[own.i], &B = of.shell[own.j];
+    const molecule &mol = a.of[plan];
+    const gpu_shell &A = mol.shell[own.i], &B = mol.shell[own.j];
     const double2 *const record = a.record + (size_t)own.record * FMO_GPU_PAIR_TWOS;
     unsigned long long *const shell_bound = a.to[plan * CLASSES + pair_class].shell_bound;
     double AB[3];
@@ -523,8 +523,8 @@ __device__ float lay_out_segment(const arguments &a, const target &to, const uns
 {
     const unsigned at = a.order[to.segment + n];
     const segment own = a.segments[at];
-    const molecule &of = a.of[plan];
-    const gpu_shell &A = of.shell[own.i], &B = of.shell[own.j];
+    const molecule &mol = a.of[plan];
+    const gpu_shell &A = mol.shell[own.i], &B = mol.shell[own.j];
     const double2 *const from = a.record + ((size_t)own.record + own.begin) * FMO_GPU_PAIR_TWOS;
     unsigned first = 0; /* first segment of this length */
     size_t records = 0;

@@ -53,37 +53,39 @@ void return_stage(double *stage)
 
 /* Copies arrays that fit into the buffer together: to their places there, arrays that are
  * contiguous on the GPU in one copy, and from there to their destinations. */
-cudaError_t bring_some(const fmo_gpu_returned *of, size_t num, double *stage, cudaStream_t stream)
+cudaError_t bring_some(const fmo_gpu_returned *returned, size_t num, double *stage,
+                       cudaStream_t stream)
 {
     for (size_t k = 0; k < num;) {
-        const fmo_gpu_returned *const first = &of[k];
+        const fmo_gpu_returned *const first = &returned[k];
         size_t numbers = 0;
-        while (k < num && of[k].from == first->from + numbers) numbers += of[k++].num;
+        while (k < num && returned[k].from == first->from + numbers) numbers += returned[k++].num;
         FMO_GPU_TRY(cudaMemcpyAsync(stage + first->place, first->from, numbers * sizeof *stage,
                                     cudaMemcpyDeviceToHost, stream));
     }
     FMO_GPU_TRY(cudaStreamSynchronize(stream));
 #pragma omp parallel for schedule(static) if (num > PARALLEL)
     for (size_t k = 0; k < num; k++)
-        memcpy(of[k].to, stage + of[k].place, of[k].num * sizeof *stage);
+        memcpy(returned[k].to, stage + returned[k].place, returned[k].num * sizeof *stage);
     return cudaSuccess;
 }
 
 } // namespace
 
 /* Fills the buffer with as many arrays as fit, again and again. */
-cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t stream)
+cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *returned, size_t num, cudaStream_t stream)
 {
     double *const stage = num > 1 ? take_stage() : NULL;
     cudaError_t code = cudaSuccess;
     for (size_t k = 0; k < num && code == cudaSuccess;) {
         size_t some = 0, used = 0;
-        while (stage && k + some < num && used + of[k + some].num <= stage_num) {
-            of[k + some].place = used;
-            used += of[k + some++].num;
+        while (stage && k + some < num && used + returned[k + some].num <= stage_num) {
+            returned[k + some].place = used;
+            used += returned[k + some++].num;
         }
-        code = some ? bring_some(of + k, some, stage, stream)
-                    : fmo_gpu_bring(of[k].to, of[k].from, of[k].num * sizeof *of[k].to, stream);
+        code = some ? bring_some(returned + k, some, stage, stream)
+                    : fmo_gpu_bring(returned[k].to, returned[k].from,
+                                    returned[k].num * sizeof *returned[k].to, stream);
         k += some ? some : 1; /* one that is too large, or there is no buffer */
     }
     /* no copy into the buffer may be pending when another call takes it */

@@ -38,9 +38,9 @@ typedef struct maker {
 
 /* Computes the block of D over the functions of two centres, both triangles added; for a centre
  * with itself, their mean. One warp for each pair of centres. */
-__global__ void __launch_bounds__(THREADS) make_blocks(const maker *of)
+__global__ void __launch_bounds__(THREADS) make_blocks(const maker *from)
 {
-    const maker &m = of[blockIdx.y];
+    const maker &m = from[blockIdx.y];
     const fmo_gpu_products &p = *m.products;
     const int c = (int)(blockIdx.x * WARPS + threadIdx.x / 32);
     if (c >= p.pair_num) return;
@@ -85,10 +85,10 @@ template <int N> __device__ __forceinline__ void expand_product(const maker &m, 
 }
 
 /* Computes the Hermite density of a point of order N, and its norm; one thread for each point. */
-template <int N> __global__ void __launch_bounds__(THREADS) expand(const maker *of)
+template <int N> __global__ void __launch_bounds__(THREADS) expand(const maker *from)
 {
     constexpr int terms = FMO_HERMITE_COUNT(N);
-    const maker &m = of[blockIdx.y];
+    const maker &m = from[blockIdx.y];
     const fmo_gpu_products &p = *m.products;
     const int n = (int)(blockIdx.x * THREADS + threadIdx.x), first = p.begin[N];
     const int num = p.begin[N + 1] - first;
@@ -144,7 +144,8 @@ __device__ void put_point(const maker &m, int N, int n, int place, double norm,
     ((double *)to.norm)[at] = norm;
 }
 
-/* Copies point charge c to the list; its norm is infinite. */
+/* Copies point charge c to the list. Its norm is infinite, so that screening never leaves it out.
+ */
 __device__ void put_charge(const maker &m, int c, const fmo_gpu_point_list &to)
 {
     const size_t capacity = (size_t)to.num;
@@ -157,11 +158,11 @@ __device__ void put_charge(const maker &m, int c, const fmo_gpu_point_list &to)
 
 /* Makes the list of one order of one distribution by one block: point charges first, then the
  * points, sorted by steps of norms (a stable counting sort). */
-__global__ void __launch_bounds__(STEPS_THREADS) make_lists(const maker *of)
+__global__ void __launch_bounds__(STEPS_THREADS) make_lists(const maker *from)
 {
     __shared__ int place[STEPS], of_warp[STEPS_WARPS][STEPS];
     static_assert((int)STEPS == (int)STEPS_THREADS, "lists.cu: a thread for each step");
-    const maker &m = of[blockIdx.x];
+    const maker &m = from[blockIdx.x];
     const int N = (int)blockIdx.y, t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
     const int first = m.products->begin[N], num = m.products->begin[N + 1] - first;
     const int charges = N ? 0 : m.charges;

@@ -1,8 +1,8 @@
 /* Charge distributions and products of primitives on a GPU (potential/points.h; equations:
  * docs/explanation/one-electron.md, "Potentials of distributions"): what the files of this folder
- * share. lists.cu makes lists of points from densities, potentials.cu computes potentials at
- * points, matrices.cu converts these to matrices, cached.cu keeps data on the GPU from call to
- * call. C++ only. */
+ * share. lists.cu makes lists of points from densities, gather.cu those that a call needs,
+ * potentials.cu computes potentials at points, matrices.cu converts these to matrices, cached.cu
+ * keeps data on the GPU from call to call. C++ only. */
 #ifndef FMO_GPU_POTENTIAL_LISTS_H
 #define FMO_GPU_POTENTIAL_LISTS_H
 
@@ -131,6 +131,30 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
 fmo_status fmo_gpu_products_need(const fmo_products **of, size_t num, fmo_gpu_device *device,
                                  fmo_error *err);
 
+/* ---- gather.cu ------------------------------------------------------------------------------- */
+
+/* The distributions that a call needs, without duplicates: those whose lists are cached on the GPU,
+ * and those with lists on the host, which are copied with the call. */
+typedef struct fmo_gpu_gathered {
+    const fmo_distribution **of; /* [num] by ascending address */
+    size_t num, size;            /* doubles of the lists that are copied */
+    fmo_gpu_points *lists;       /* [num] on the host: their layout */
+    double *memory;              /* on the host: their data */
+    const fmo_gpu_points *view_lists;
+    double *view_memory;
+    int has[FMO_GPU_POINT_ORDERS]; /* whether any distribution has points of an order */
+    int device;
+} fmo_gpu_gathered;
+
+/* Collects the distributions of a call and makes missing lists. of: [num], may contain duplicates;
+ * is reordered and must outlive g. */
+fmo_status fmo_gpu_gather(const fmo_distribution **of, size_t num, fmo_gpu_gathered *g,
+                          fmo_gpu_device *device, fmo_error *err);
+/* Fills in the host copies of the lists that are copied with the call. */
+void fmo_gpu_fill_gathered(const fmo_gpu_gathered *g);
+/* Returns the lists of a distribution of the call in GPU memory. */
+const fmo_gpu_points *fmo_gpu_gathered_lists(const fmo_gpu_gathered *g, const fmo_distribution *d);
+
 /* ---- matrices.cu ----------------------------------------------------------------------------- */
 
 /* Potentials V at the points of products, laid out as by fmo_point_values, and the matrix that is
@@ -149,7 +173,7 @@ enum { FMO_GPU_MATRIX_SHARED = 48 << 10 };
 
 /* Computes the matrices. of: [num] in GPU memory; pairs, shared: the largest number of pairs of
  * centres, and of bytes of shared memory, of any of them. */
-cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *of, size_t num, int pairs,
+cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *matrix, size_t num, int pairs,
                                    size_t shared, cudaStream_t stream);
 
 /* ---- back.cu --------------------------------------------------------------------------------- */
@@ -164,6 +188,6 @@ typedef struct fmo_gpu_returned {
 
 /* Copies all arrays to the host after the work queued on the stream, and waits. Fast if arrays that
  * follow each other in the list are contiguous in GPU memory. */
-cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t stream);
+cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *returned, size_t num, cudaStream_t stream);
 
 #endif

@@ -94,10 +94,10 @@ __device__ void write_block(const fmo_gpu_potential_matrix &m, const fmo_point_p
 
 /* Computes the matrix block of a pair of centres: each lane expands one product at a time into
  * shared memory, then the lanes sum the elements of the block. */
-__global__ void __launch_bounds__(LANES) write_matrices(const fmo_gpu_potential_matrix *of)
+__global__ void __launch_bounds__(LANES) write_matrices(const fmo_gpu_potential_matrix *matrix)
 {
     extern __shared__ double shared[];
-    const fmo_gpu_potential_matrix &m = of[blockIdx.y];
+    const fmo_gpu_potential_matrix &m = matrix[blockIdx.y];
     const fmo_gpu_products &p = *m.products;
     if ((int)blockIdx.x >= p.pair_num) return;
     const fmo_point_pair pair = p.pair[blockIdx.x];
@@ -131,10 +131,10 @@ size_t fmo_gpu_matrix_shared(const fmo_products *products)
     return (size_t)(LANES * blocks_stride(ang_mom, ang_mom) + largest * largest) * sizeof(double);
 }
 
-cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *of, size_t num, int pairs,
+cudaError_t fmo_gpu_write_matrices(const fmo_gpu_potential_matrix *matrix, size_t num, int pairs,
                                    size_t shared, cudaStream_t stream)
 {
     if (!num || !pairs) return cudaSuccess;
-    write_matrices<<<dim3((unsigned)pairs, (unsigned)num), LANES, shared, stream>>>(of);
+    write_matrices<<<dim3((unsigned)pairs, (unsigned)num), LANES, shared, stream>>>(matrix);
     return cudaGetLastError();
 }

@@ -75,27 +75,27 @@ typedef struct target {
 } target;
 
 /* A source of a job: the lists of a distribution, and its weight. */
-typedef struct seen {
+typedef struct weighted_lists {
     const fmo_gpu_points *lists;
     double weight;
-} seen;
+} weighted_lists;
 
 typedef struct potential_args {
     const target *of; /* [jobs] points of one order */
     int jobs, points; /* points of all jobs together */
-    const seen *source;
+    const weighted_lists *source;
     const int *begin; /* [jobs + 1] first source of each job */
     const double *boys;
     double least;
 } potential_args;
 
 /* Returns the job of point n: the last one whose first point is not after it. */
-__device__ __forceinline__ int job_of(const target *of, int jobs, int n)
+__device__ __forceinline__ int job_of(const target *to, int jobs, int n)
 {
     int low = 0, high = jobs;
     while (low + 1 < high) {
         const int middle = (low + high) / 2;
-        if (of[middle].first <= n)
+        if (to[middle].first <= n)
             low = middle;
         else
             high = middle;
@@ -195,81 +195,11 @@ const double *boys_row(const fmo_boys_table *boys, int order)
     return boys->row[order][0];
 }
 
-/* ---- distributions of a call ---------------------------------------------------------------- */
-
-/* The distributions that a call needs, without duplicates: those whose lists are cached on the GPU,
- * and those with lists on the host, which are copied with the call. */
-typedef struct gathered {
-    const fmo_distribution **of; /* [num] by ascending address */
-    size_t num, size;            /* doubles of the lists that are copied */
-    fmo_gpu_points *lists;       /* [num] on the host: their layout */
-    double *memory;              /* on the host: their data */
-    const fmo_gpu_points *view_lists;
-    double *view_memory;
-    int has[FMO_GPU_POINT_ORDERS]; /* whether any distribution has points of an order */
-    int device;
-} gathered;
-
-/* Collects the distributions of a call and makes missing lists. of: [num], may contain duplicates;
- * is reordered and must outlive g. */
-fmo_status gather(const fmo_distribution **of, size_t num, gathered *g, fmo_gpu_device *device,
-                  fmo_error *err)
-{
-    g->of = of;
-    g->num = fmo_gpu_each_once((const void **)of, num);
-    g->device = device->number;
-    fmo_error why = {FMO_OK, ""};
-    fmo_status status = fmo_gpu_lists_need(of, g->num, device, &why);
-    if (status == FMO_ERR_MEMORY) status = FMO_OK; /* missing lists are copied */
-    if (status != FMO_OK) return fmo_error_set(err, status, "%s", why.message);
-    for (size_t k = 0; k < g->num && status == FMO_OK; k++) {
-        const fmo_distribution *const d = of[k];
-        const fmo_products *const p = d->origin.products;
-        if (p && fmo_gpu_lists_of(d, g->device)) {
-            for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
-                g->has[N] |= p->begin[N + 1] > p->begin[N];
-            g->has[0] |= d->origin.charge_num > 0;
-            continue;
-        }
-        status = fmo_distribution_ready(d, err);
-        g->size += fmo_distribution_size(d);
-        for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) g->has[N] |= d->list[N].used > 0;
-    }
-    return status;
-}
-
-/* Fills in the host copies of the lists that are copied with the call. */
-void fill_lists(const gathered *g)
-{
-    size_t at = 0;
-    for (size_t k = 0; k < g->num; k++) {
-        const fmo_distribution *const d = g->of[k];
-        const size_t size = fmo_distribution_size(d);
-        int num[FMO_GPU_POINT_ORDERS];
-        if (fmo_gpu_lists_of(d, g->device)) continue;
-        for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) num[N] = d->list[N].num;
-        g->lists[k] = fmo_gpu_lay_lists(num, g->view_memory + at);
-        for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) g->lists[k].of[N].used = d->list[N].used;
-        if (size) memcpy(g->memory + at, d->memory, size * sizeof *d->memory);
-        at += size;
-    }
-}
-
-/* Returns the lists of a distribution of the call in GPU memory. */
-const fmo_gpu_points *lists_of(const gathered *g, const fmo_distribution *d)
-{
-    const fmo_gpu_points *const kept = fmo_gpu_lists_of(d, g->device);
-    if (kept) return kept;
-    const fmo_distribution **const found =
-        (const fmo_distribution **)bsearch(&d, g->of, g->num, sizeof *g->of, fmo_gpu_by_address);
-    return g->view_lists + (found - g->of);
-}
-
 /* ---- potentials of a call ------------------------------------------------------------------- */
 
 typedef struct call_arrays {
     target *of[FMO_GPU_POINT_ORDERS]; /* [jobs] */
-    seen *source;
+    weighted_lists *source;
     int *begin;     /* [jobs + 1] */
     double *points; /* points of jobs without cached products */
     double *V;      /* potentials of all jobs; first those that are copied to the host */
@@ -279,25 +209,25 @@ typedef struct call_arrays {
 
 /* Where the data of a job begin in the arrays of the call. */
 typedef struct job_place {
-    const fmo_gpu_products *kept; /* cached products, or NULL */
+    const fmo_gpu_products *cached; /* cached products, or NULL */
     int first[FMO_GPU_POINT_ORDERS];
     size_t source, points, V, matrix, write;
 } job_place;
 
 /* Products with fewer points are not cached: the host computes their matrices in less time. */
-enum { KEPT_POINTS = fmo_tuning_gpu_potential_kept_points };
+enum { CACHED_POINTS = fmo_tuning_gpu_potential_kept_points };
 
 /* Caches large products of jobs, so that the GPU converts their potentials to matrices. If its
  * memory does not suffice the host does that, which is not an error. */
-fmo_status keep_products(const fmo_potential_job *jobs, size_t count, fmo_gpu_device *device,
-                         fmo_error *err)
+fmo_status cache_products(const fmo_potential_job *jobs, size_t count, fmo_gpu_device *device,
+                          fmo_error *err)
 {
     const fmo_products **const of = (const fmo_products **)malloc((count + 1) * sizeof *of);
     size_t num = 0;
     fmo_error why = {FMO_OK, ""};
     if (!of) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     for (size_t k = 0; k < count; k++)
-        if (jobs[k].products->num >= KEPT_POINTS) of[num++] = jobs[k].products;
+        if (jobs[k].products->num >= CACHED_POINTS) of[num++] = jobs[k].products;
     const fmo_status status = fmo_gpu_products_need(of, num, device, &why);
     free(of);
     if (status == FMO_OK || status == FMO_ERR_MEMORY) return FMO_OK;
@@ -308,9 +238,9 @@ fmo_status keep_products(const fmo_potential_job *jobs, size_t count, fmo_gpu_de
 void place_values(const fmo_potential_job *jobs, size_t count, job_place *place)
 {
     size_t at = 0;
-    for (int kept = 0; kept < 2; kept++)
+    for (int cached = 0; cached < 2; cached++)
         for (size_t k = 0; k < count; k++) {
-            if ((place[k].kept != NULL) != kept) continue;
+            if ((place[k].cached != NULL) != cached) continue;
             place[k].V = at;
             at += jobs[k].products->value_begin[FMO_GPU_POINT_ORDERS];
         }
@@ -326,9 +256,9 @@ fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, j
         const fmo_products *const p = jobs[k].products;
         const size_t n = (size_t)p->centres.ao_num;
         place[k] = at;
-        place[k].kept = fmo_gpu_products_of(p, device);
+        place[k].cached = fmo_gpu_products_of(p, device);
         at.source += jobs[k].source_num + 1;
-        if (place[k].kept)
+        if (place[k].cached)
             at.matrix += n * n, at.write++;
         else
             at.points += 5 * (size_t)p->num;
@@ -350,7 +280,7 @@ fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, j
 /* Fills in points, sources and the arguments for the matrix (if products are cached) of job k. own:
  * the distribution of the job's further charges. */
 void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *own,
-              const job_place *place, const gathered *g, const call_arrays *host,
+              const job_place *place, const fmo_gpu_gathered *g, const call_arrays *host,
               const call_arrays *view)
 {
     const fmo_products *const p = job->products;
@@ -361,9 +291,9 @@ void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *ow
         t->num = (int)num;
         t->first = place->first[N];
         t->V = view->V + place->V + p->value_begin[N];
-        if (place->kept) {
-            t->at = place->kept->at + 4 * (size_t)p->begin[N];
-            t->bound = place->kept->bound + p->begin[N];
+        if (place->cached) {
+            t->at = place->cached->at + 4 * (size_t)p->begin[N];
+            t->bound = place->cached->bound + p->begin[N];
             continue;
         }
         double *const to = host->points + at;
@@ -380,12 +310,12 @@ void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *ow
     host->begin[k] = (int)place->source;
     for (size_t s = 0; s <= job->source_num; s++) {
         const bool last = s == job->source_num;
-        host->source[place->source + s] = {lists_of(g, last ? own : job->source[s]),
+        host->source[place->source + s] = {fmo_gpu_gathered_lists(g, last ? own : job->source[s]),
                                            last || !job->weight ? 1.0 : job->weight[s]};
     }
-    if (!place->kept) return;
+    if (!place->cached) return;
     fmo_gpu_potential_matrix *const write = &host->write[place->write];
-    write->products = place->kept->self;
+    write->products = place->cached->self;
     write->V = view->V + place->V;
     write->potential = view->matrix + place->matrix;
     memcpy(write->value_begin, p->value_begin, sizeof write->value_begin);
@@ -394,7 +324,7 @@ void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *ow
 /* Queues the kernels for all pairs of orders in one stream, as all of them add to the same
  * potentials. */
 cudaError_t queue_potentials(const call_arrays *view, const job_place *all, size_t count,
-                             const gathered *g, double least, cudaStream_t stream)
+                             const fmo_gpu_gathered *g, double least, cudaStream_t stream)
 {
     const fmo_boys_table *boys = NULL;
     FMO_GPU_TRY(fmo_gpu_boys(&boys));
@@ -423,7 +353,7 @@ cudaError_t queue_matrices(const fmo_potential_job *jobs, size_t count, const ca
     if (!place[count].write) return cudaSuccess;
     for (size_t k = 0; k < count; k++) {
         const fmo_products *const p = jobs[k].products;
-        if (!place[k].kept) continue;
+        if (!place[k].cached) continue;
         if (p->pair_num > pairs) pairs = p->pair_num;
         if (fmo_gpu_matrix_shared(p) > shared) shared = fmo_gpu_matrix_shared(p);
     }
@@ -438,34 +368,43 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
                       fmo_error *err)
 {
     fmo_gpu_returned *const back = (fmo_gpu_returned *)malloc((count + 1) * sizeof *back);
-    bool capacity = back != NULL;
+    bool has_memory = back != NULL;
     size_t num = 0;
-    for (int kept = 0; kept < 2; kept++)
-        for (size_t k = 0; k < count && capacity; k++) {
+    for (int cached = 0; cached < 2; cached++)
+        for (size_t k = 0; k < count && has_memory; k++) {
             const size_t n = (size_t)jobs[k].products->centres.ao_num;
             const size_t values = jobs[k].products->value_begin[FMO_GPU_POINT_ORDERS];
-            if ((place[k].kept != NULL) != kept) continue;
-            if (kept) {
+            if ((place[k].cached != NULL) != cached) continue;
+            if (cached) {
                 back[num++] = {view->matrix + place[k].matrix, jobs[k].potential, n * n, 0};
                 continue;
             }
             V[k] = (double *)malloc((values + 1) * sizeof *V[k]);
-            capacity = V[k] != NULL;
+            has_memory = V[k] != NULL;
             if (values) back[num++] = {view->V + place[k].V, V[k], values, 0};
         }
     cudaError_t code = cudaSuccess;
-    if (capacity) code = fmo_gpu_bring_back(back, num, device->stream);
+    if (has_memory) code = fmo_gpu_bring_back(back, num, device->stream);
     free(back);
-    if (!capacity) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+    if (!has_memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     FMO_GPU_CHECK(code, "potentials", err);
     return FMO_OK;
 }
 
+/* The arguments of fmo_gpu_potentials. */
+typedef struct potentials_call {
+    const fmo_potential_job *jobs;
+    size_t count;
+    const fmo_distribution *const *own;
+    double **V, least;
+} potentials_call;
+
 /* Computes the potentials of jobs whose distributions have been gathered. */
-fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
-                          const fmo_distribution *const *own, double **V, double least,
-                          fmo_gpu_device *device, job_place *place, gathered *g, fmo_error *err)
+fmo_status run_potentials(const potentials_call *c, fmo_gpu_device *device, job_place *place,
+                          fmo_gpu_gathered *g, fmo_error *err)
 {
+    const fmo_potential_job *const jobs = c->jobs;
+    const size_t count = c->count;
     call_arrays host = {}, view = {};
     fmo_status status = place_jobs(jobs, count, g->device, place, err);
     if (status != FMO_OK) return status;
@@ -476,7 +415,7 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
     int num = 0;
     for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
         arrays[num++] = STAGED(of[N], count, sizeof(target));
-    arrays[num++] = STAGED(source, all->source, sizeof(seen));
+    arrays[num++] = STAGED(source, all->source, sizeof(weighted_lists));
     arrays[num++] = STAGED(begin, count + 1, sizeof(int));
     arrays[num++] = STAGED(points, all->points, sizeof(double));
     arrays[num++] = STAGED(write, all->write, sizeof(fmo_gpu_potential_matrix));
@@ -489,18 +428,19 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     status = fmo_gpu_place_arrays(device, "potentials", arrays, num, err);
     if (status == FMO_OK) {
-        fill_lists(g);
+        fmo_gpu_fill_gathered(g);
 #pragma omp parallel for schedule(dynamic) if (count > 1)
         for (size_t k = 0; k < count; k++)
-            fill_job(&jobs[k], k, own[k], &place[k], g, &host, &view);
+            fill_job(&jobs[k], k, c->own[k], &place[k], g, &host, &view);
         host.begin[count] = (int)all->source;
         status = fmo_gpu_upload(device, "potentials", staged, arrays, num, err);
     }
     free(staged);
     if (status != FMO_OK) return status;
-    FMO_GPU_CHECK(queue_potentials(&view, all, count, g, least, device->stream), "potentials", err);
+    FMO_GPU_CHECK(queue_potentials(&view, all, count, g, c->least, device->stream), "potentials",
+                  err);
     FMO_GPU_CHECK(queue_matrices(jobs, count, &view, place, device->stream), "potentials", err);
-    return bring_back(jobs, count, &view, place, V, device, err);
+    return bring_back(jobs, count, &view, place, c->V, device, err);
 }
 
 } // namespace
@@ -518,17 +458,19 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
     for (size_t k = 0; k < count; k++) num += jobs[k].source_num;
     const fmo_distribution **const all = (const fmo_distribution **)malloc((num + 1) * sizeof *all);
     job_place *const place = (job_place *)malloc((count + 1) * sizeof *place);
-    gathered g = {};
+    fmo_gpu_gathered g = {};
     fmo_status status = FMO_OK;
     if (!all || !place) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     for (size_t k = 0; k < count && status == FMO_OK; k++) {
         for (size_t s = 0; s < jobs[k].source_num; s++) all[at++] = jobs[k].source[s];
         all[at++] = own[k];
     }
-    if (status == FMO_OK) status = keep_products(jobs, count, &call.device, err);
-    if (status == FMO_OK) status = gather(all, num, &g, &call.device, err);
-    if (status == FMO_OK)
-        status = run_potentials(jobs, count, own, V, least, &call.device, place, &g, err);
+    if (status == FMO_OK) status = cache_products(jobs, count, &call.device, err);
+    if (status == FMO_OK) status = fmo_gpu_gather(all, num, &g, &call.device, err);
+    if (status == FMO_OK) {
+        const potentials_call c = {jobs, count, own, V, least};
+        status = run_potentials(&c, &call.device, place, &g, err);
+    }
     free(place);
     free(all);
     return status;
@@ -536,7 +478,7 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
 
 /* Computes the energies of jobs whose distributions have been gathered. */
 static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, double least,
-                               fmo_gpu_device *device, gathered *g, fmo_error *err)
+                               fmo_gpu_device *device, fmo_gpu_gathered *g, fmo_error *err)
 {
     energy_pair *pair = NULL, *view = NULL;
     double *energies = NULL;
@@ -551,9 +493,9 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for energies");
     fmo_status status = fmo_gpu_place_arrays(device, "energies", arrays, ARRAYS, err);
     if (status == FMO_OK) {
-        fill_lists(g);
+        fmo_gpu_fill_gathered(g);
         for (size_t k = 0; k < count; k++)
-            pair[k] = {lists_of(g, jobs[k].a), lists_of(g, jobs[k].b)};
+            pair[k] = {fmo_gpu_gathered_lists(g, jobs[k].a), fmo_gpu_gathered_lists(g, jobs[k].b)};
         status = fmo_gpu_upload(device, "energies", staged, arrays, ARRAYS, err);
     }
     free(staged);
@@ -595,8 +537,8 @@ fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, do
         all[2 * k] = jobs[k].a;
         all[2 * k + 1] = jobs[k].b;
     }
-    gathered g = {};
-    fmo_status status = gather(all, 2 * count, &g, &call.device, err);
+    fmo_gpu_gathered g = {};
+    fmo_status status = fmo_gpu_gather(all, 2 * count, &g, &call.device, err);
     if (status == FMO_OK) status = run_energies(jobs, count, least, &call.device, &g, err);
     free(all);
     return status;

@@ -118,9 +118,9 @@ typedef struct pointers {
     double **eri, **overlap, **core;
 } pointers;
 
-/* Sets the pointers into GPU memory, and copies fields and densities to pinned memory. */
-void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_size, double *device,
-           double *pinned, fmo_block_molecule *molecule, const pointers *to, int threads)
+/* Sets the pointers into GPU memory: those of the molecules, and those in `to`. */
+void set_pointers(const fmo_block_task *task, size_t num, const layout *z, int diis_size,
+                  double *device, fmo_block_molecule *molecule, const pointers *to)
 {
     size_t square = 0, field = 0, function = 0, memory = 0, integral = 0;
     for (size_t k = 0; k < num; k++) {
@@ -148,6 +148,12 @@ void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_siz
         memory += fmo_block_memory(task[k].n, diis_size);
         integral += pairs * pairs;
     }
+}
+
+/* Copies fields and densities of the tasks to pinned memory. */
+void copy_input(const fmo_block_task *task, size_t num, const double *device, double *pinned,
+                const fmo_block_molecule *molecule, int threads)
+{
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t k = 0; k < num; k++) {
         const fmo_block_molecule *const m = &molecule[k];
@@ -158,8 +164,8 @@ void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_siz
 }
 
 /* Copies the results from pinned memory to the tasks. */
-void take(const fmo_block_task *task, size_t num, const double *device, const double *pinned,
-          const fmo_block_molecule *molecule, int threads)
+void copy_results(const fmo_block_task *task, size_t num, const double *device,
+                  const double *pinned, const fmo_block_molecule *molecule, int threads)
 {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t k = 0; k < num; k++) {
@@ -302,7 +308,8 @@ fmo_status fmo_block_workspace_run(fmo_block_workspace *r, const fmo_block_task 
     if (status == FMO_OK && code == cudaSuccess) {
         double *const device = (double *)r->memory;
         fmo_block_molecule *const view = (fmo_block_molecule *)(device + z.end);
-        bring(task, num, &z, settings->diis_size, device, r->pinned, molecule, &to, threads);
+        set_pointers(task, num, &z, settings->diis_size, device, molecule, &to);
+        copy_input(task, num, device, r->pinned, molecule, threads);
         code = cudaMemcpyAsync(device, r->pinned, z.overlap * sizeof *device,
                                cudaMemcpyHostToDevice, r->stream);
         if (code == cudaSuccess)
@@ -319,7 +326,7 @@ fmo_status fmo_block_workspace_run(fmo_block_workspace *r, const fmo_block_task 
         const cudaError_t waited = cudaStreamSynchronize(r->stream);
         if (code == cudaSuccess) code = waited;
         if (code == cudaSuccess && status == FMO_OK)
-            take(task, num, device, r->pinned, molecule, threads);
+            copy_results(task, num, device, r->pinned, molecule, threads);
     }
     free(molecule);
     free(to.basis);

@@ -6,6 +6,7 @@
 
 #include <fmo/fock.h>
 
+/* Compares elements of J and K with those of the book. */
 int main(void)
 {
     const double charge[] = {1, 1}, coord[] = {0, 0, 0, 0, 0, 1.4}, factor[] = {1, 1},

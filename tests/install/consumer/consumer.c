@@ -19,6 +19,7 @@ static double largest_difference(const double *a, const double *b, size_t size)
     return largest;
 }
 
+/* Compares J and K of a data set with its reference values; the exit code is the status. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

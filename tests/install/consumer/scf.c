@@ -6,6 +6,7 @@
 #include <fmo/dataset.h>
 #include <fmo/scf.h>
 
+/* Compares the energy of an SCF with that of the data set; the exit code is the status. */
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};

@@ -1,0 +1,181 @@
+/* Single builds of mode fused: on all GPUs of a plan, with copies of matrices that are on the host,
+ * and the parts of which a job may consist: K of an operator other than 1/r and K of the
+ * antisymmetric part of a density are builds of their own, which follow each other on the plan's
+ * stream. */
+#include "accumulate/gpu/fused.h"
+
+#include <string.h>
+
+#include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/range.h"
+#include "integrals/operator_rules.h"
+
+/* ---- one build ------------------------------------------------------------------------------- */
+
+cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
+{
+    fmo_gpu_state *g = build->plan->gpu;
+    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
+    const bool shared = build->plan->others.num > 0; /* with other GPUs */
+    if (shared) FMO_GPU_TRY(fmo_gpu_queue_others(build, variant, timed));
+    FMO_GPU_TRY(fmo_gpu_queue_sums(build, variant, timed));
+    if (shared) FMO_GPU_TRY(fmo_gpu_add_others(build, variant->fixed_point));
+    FMO_GPU_TRY(fmo_gpu_queue_finish(&group, variant));
+    return cudaEventRecord(g->device.finished, group.stream);
+}
+
+cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
+    if (!g->pinned.in) { /* done once; counts as time of the plan, not of its first build */
+        const double before = fmo_now();
+        FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
+        const double taken = fmo_now() - before;
+        plan->profile.plan_seconds += taken;
+        plan->begun += taken;
+    }
+    g->begun = fmo_now();
+    memcpy(g->pinned.in, density, matrix);
+    return cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
+                           stream);
+}
+
+cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const size_t begin = g->wanted & FMO_TERMS_J ? 0 : n * n;
+    const size_t end = g->wanted & FMO_TERMS_K ? 2 * n * n : n * n;
+    FMO_GPU_TRY(cudaMemcpyAsync(g->pinned.out + begin, g->arrays.out + begin,
+                                (end - begin) * sizeof(double), cudaMemcpyDeviceToHost, stream));
+    if (g->hermite)
+        FMO_GPU_TRY(cudaMemcpyAsync(g->hermite->host_counters, g->hermite->counters,
+                                    sizeof *g->hermite->counters, cudaMemcpyDeviceToHost, stream));
+    if (g->others.shared) FMO_GPU_TRY(fmo_gpu_copy_others_counters(plan, stream));
+    return cudaMemcpyAsync(g->pinned.counters, g->arrays.counters, sizeof *g->pinned.counters,
+                           cudaMemcpyDeviceToHost, stream);
+}
+
+/* ---- the parts of a job ---------------------------------------------------------------------- */
+
+/* A build of the symmetric or antisymmetric part of the density. */
+typedef struct build_part {
+    int wanted; /* FMO_TERMS_... */
+    bool antisymmetric, with_operator;
+    bool add; /* K is added to that of the part before */
+} build_part;
+
+/* Divides a job into parts; returns their number. */
+static int find_parts(const fmo_fock_job *job, build_part *part)
+{
+    const bool other = job->exchange && !fmo_operator_is_coulomb(job->exchange_operator);
+    const bool symmetric = job->symmetry != FMO_ANTISYMMETRIC;
+    const int wanted = fmo_build_wanted(job);
+    int num = 0;
+    if (symmetric && (!other || job->coulomb))
+        part[num++] = {other ? FMO_TERMS_J : wanted, false, false, false};
+    if (symmetric && other) part[num++] = {FMO_TERMS_K, false, true, false};
+    if (!symmetric || fmo_build_parts(job) > 1) part[num++] = {FMO_TERMS_K, true, other, symmetric};
+    return num;
+}
+
+/* Queues the steps of a part with an operator, which has no far quartets and no graph. */
+static cudaError_t run_with_operator(const fmo_gpu_build *build, fmo_operator op)
+{
+    fmo_fock_plan *const plan = build->plan;
+    fmo_gpu_state *const g = plan->gpu;
+    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
+    const fmo_gpu_variant *const own_variant = fmo_gpu_plan_variant(plan);
+    const fmo_gpu_variant *const variant =
+        own_variant->fixed_point ? own_variant
+                                 : fmo_gpu_find_variant(FMO_SCATTER_NATIVE, FMO_COMMIT_NATIVE);
+    fmo_gpu_state own = *g;
+    const double bound = fmax(fmo_operator_bound(op), 1.0); /* for screening */
+    op = {op.full / bound, op.long_range / bound, op.omega};
+    own.with_operator = 1;
+    own.density_factor = bound;
+    own.far = 0;
+    own.boxes = NULL;
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
+    FMO_GPU_TRY(
+        cudaMemcpyAsync(g->arrays.op, &op, sizeof op, cudaMemcpyHostToDevice, group.stream));
+    plan->gpu = &own;
+    cudaError_t code = fmo_gpu_queue_single(&group, variant);
+    if (code == cudaSuccess) code = fmo_gpu_queue_finish(&group, variant);
+    plan->gpu = g;
+    FMO_GPU_TRY(code);
+    return cudaEventRecord(g->device.finished, group.stream);
+}
+
+/* Refuses an operator with several GPUs or stored integrals. */
+static fmo_status check_parts(const fmo_fock_job *job, fmo_error *err)
+{
+    const fmo_fock_plan *const plan = job->plan;
+    const bool several = plan->others.num > 0;
+    if (!job->exchange || fmo_operator_is_coulomb(job->exchange_operator)) return FMO_OK;
+    if (!several && plan->gpu->schedule == &fmo_gpu_schedule_direct) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                         "exchange_operator = other than 1/r with %s: use %s",
+                         several ? "several GPUs" : "stored integrals on a GPU",
+                         several ? "one" : "integrals = direct");
+}
+
+/* Queues a build for each part of a job; J of an antisymmetric density is set to zero. */
+static cudaError_t run_parts(const fmo_fock_job *job, const fmo_gpu_build *build)
+{
+    fmo_fock_plan *const plan = job->plan;
+    fmo_gpu_state *const g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    build_part part[3];
+    const int num = find_parts(job, part);
+    if (job->coulomb && job->symmetry == FMO_ANTISYMMETRIC)
+        FMO_GPU_TRY(cudaMemsetAsync(build->coulomb, 0, n * n * sizeof(double), g->device.stream));
+    for (int k = 0; k < num; k++) {
+        const fmo_gpu_build own = {plan,
+                                   build->density,
+                                   part[k].wanted & FMO_TERMS_J ? build->coulomb : NULL,
+                                   part[k].wanted & FMO_TERMS_K ? build->exchange : NULL,
+                                   part[k].add,
+                                   NULL,
+                                   false};
+        g->wanted = part[k].wanted;
+        g->antisymmetric = part[k].antisymmetric;
+        FMO_GPU_TRY(part[k].with_operator ? run_with_operator(&own, job->exchange_operator)
+                                          : fmo_gpu_run(&own, fmo_gpu_plan_variant(plan), false));
+    }
+    g->wanted = fmo_build_wanted(job);
+    return cudaSuccess;
+}
+
+/* ---- a job ----------------------------------------------------------------------------------- */
+
+/* Queues the copies of the matrices and the builds between them. */
+fmo_status fmo_gpu_start_parts(const fmo_fock_job *job, bool on_device, fmo_error *err)
+{
+    fmo_fock_plan *plan = job->plan;
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const fmo_gpu_range range("fused build");
+    const cudaStream_t stream = g->device.stream;
+    fmo_gpu_build build = fmo_gpu_own_build(plan);
+    if (g->hermite) g->hermite->grouped = 0;
+    plan->profile.coulomb =
+        g->boxes && (fmo_build_wanted(job) & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
+    const fmo_status status = check_parts(job, err);
+    if (status != FMO_OK) return status;
+    FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
+    if (on_device) {
+        build.coulomb = job->coulomb;
+        build.exchange = job->exchange;
+        FMO_GPU_CHECK(cudaMemcpyAsync(g->arrays.density_in, job->density, n * n * sizeof(double),
+                                      cudaMemcpyDeviceToDevice, stream),
+                      "copying the density", err);
+    } else {
+        FMO_GPU_CHECK(fmo_gpu_copy_in(plan, job->density, stream), "copying the density", err);
+    }
+    FMO_GPU_CHECK(run_parts(job, &build), "fused build", err);
+    if (!on_device) FMO_GPU_CHECK(fmo_gpu_copy_out(plan, stream), "fused build", err);
+    return FMO_OK;
+}

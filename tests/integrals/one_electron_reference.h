@@ -1,0 +1,166 @@
+/* Long double references for one_electron.c: S and T by Gauss-Hermite quadrature in three
+ * dimensions (exact for these integrands), T with the Laplacian taken analytically, V by McMurchie
+ * and Davidson, charge by charge. */
+#ifndef FMO_TESTS_ONE_ELECTRON_REFERENCE_H
+#define FMO_TESTS_ONE_ELECTRON_REFERENCE_H
+
+#define FMO_REF_REAL long double
+#include "integrals/eri/eri_reference.inc"
+
+#include "tests/support/calls.h"
+#include "tests/support/system.h"
+
+typedef long double real;
+
+/* Nodes and weights for int exp(-x^2) f(x) dx, exact for polynomials up to degree 9: the
+ * kinetic energy of two f functions has x^8. */
+enum { NODES = 5 };
+static real node[NODES], weight[NODES];
+
+/* Computes nodes and weights, and checks them by the moments up to degree 8. */
+static void make_quadrature(void)
+{
+    /* H_5(x) = 8 x (4 x^4 - 20 x^2 + 15): x = 0, x^2 = (5 -+ sqrt 10) / 2; w = 2^4 5! sqrt(pi) /
+     * (5 H_4(x))^2, H_4(x) = 16 x^4 - 48 x^2 + 12 */
+    const real pi = acosl(-1.0L), ten = sqrtl(10.0L);
+    for (int s = 0; s < NODES; s++) {
+        const real square = s == 4 ? 0 : (s / 2 ? 5 + ten : 5 - ten) / 2;
+        const real H4 = 16 * square * square - 48 * square + 12;
+        node[s] = s % 2 ? -sqrtl(square) : sqrtl(square);
+        weight[s] = 1920 * sqrtl(pi) / (25 * H4 * H4);
+    }
+    for (int degree = 0; degree <= 8; degree += 2) { /* int x^d = Gamma((d+1)/2) */
+        real sum = 0;
+        for (int k = 0; k < NODES; k++) sum += weight[k] * powl(node[k], degree);
+        const real want = tgammal((degree + 1) * 0.5L);
+        CHECK(fabsl(sum / want - 1) < 1e-18L, "quadrature of x^%d: %.20Lg, %.20Lg", degree, sum,
+              want);
+    }
+}
+
+typedef struct values {
+    real S, T, V, D[3]; /* integrals */
+    /* The scale of errors: sums of absolute values, each times 1 + ab/p |AB|^2, the condition
+     * number of the exponential; for T the size of ab/p (3 - 2 ab/p |AB|^2) S. */
+    real size_S, size_T, size_V, size_D[3];
+} values;
+
+/* Point charges of a potential. */
+typedef struct charges {
+    int num;
+    const double *charge, *coord;
+} charges;
+
+static real power(real x, int n)
+{
+    real y = 1;
+    while (n-- > 0) y *= x;
+    return y;
+}
+
+/* d^2/dx^2 x^l exp(-b x^2) over exp(-b x^2), and the sum of absolute values of its terms */
+static real second(real x, int l, real b, real *size)
+{
+    const real low = l > 1 ? l * (l - 1) * power(x, l - 2) : 0;
+    const real same = 2 * b * (2 * l + 1) * power(x, l), high = 4 * b * b * power(x, l + 2);
+    *size = fabsl(low) + fabsl(same) + fabsl(high);
+    return low - same + high;
+}
+
+static const double origin[3] = {0.4, -1.5, 2.2}; /* of dipole moments */
+
+/* A primitive: its centre, angular momentum, component and exponent. */
+typedef struct primitive {
+    const double *at;
+    int l, component;
+    real exponent;
+} primitive;
+
+static primitive primitive_of(const test_system *s, int prim, int f)
+{
+    const int shell = s->ao_shell[f];
+    return (primitive){s->coord + 3 * s->nucleus[shell], s->ang_mom[shell], s->ao_component[f],
+                       s->exponent[prim]};
+}
+
+/* Adds the integrals of a pair of primitives, times a factor. */
+static void add_primitives(const charges *field, primitive bra_prim, primitive ket_prim,
+                           real factor, values *v)
+{
+    const double *const A = bra_prim.at, *const B = ket_prim.at;
+    const int la = bra_prim.l, lb = ket_prim.l;
+    const real a = bra_prim.exponent, b = ket_prim.exponent;
+    const real pi = acosl(-1.0L), p = a + b;
+    real P[3], PA[3], PB[3], r2 = 0, E[3][ERI_REF_POWERS][ERI_REF_POWERS][ERI_REF_HERMITE];
+    int pa[3], pb[3];
+    for (int x = 0; x < 3; x++) {
+        const real AB = (real)A[x] - B[x];
+        r2 += AB * AB;
+        PA[x] = -b / p * AB;
+        PB[x] = a / p * AB;
+        P[x] = A[x] + PA[x];
+        pa[x] = fmo_shell_power(la, bra_prim.component, x);
+        pb[x] = fmo_shell_power(lb, ket_prim.component, x);
+        eri_reference_hermite(la, lb, PA[x], PB[x], p, E[x]);
+    }
+    const real exponent = a * b / p * r2, condition = 1 + exponent;
+    factor *= expl(-exponent);
+    for (int n = 0; n < NODES * NODES * NODES; n++) {
+        const int at[3] = {n / NODES / NODES, n / NODES % NODES, n % NODES};
+        real w = factor / (p * sqrtl(p)), bra[3], ket[3], laplacian = 0, rounding = 0;
+        for (int x = 0; x < 3; x++) {
+            const real u = node[at[x]] / sqrtl(p);
+            w *= weight[at[x]];
+            bra[x] = power(u + PA[x], pa[x]);
+            ket[x] = power(u + PB[x], pb[x]);
+        }
+        const real overlap = w * bra[0] * bra[1] * bra[2] * ket[0] * ket[1] * ket[2];
+        for (int x = 0; x < 3; x++) {
+            real size, rest = w * bra[0] * bra[1] * bra[2] * ket[(x + 1) % 3] * ket[(x + 2) % 3];
+            laplacian += rest * second(node[at[x]] / sqrtl(p) + PB[x], pb[x], b, &size);
+            rounding += fabsl(rest) * size;
+        }
+        v->S += overlap;
+        v->size_S += condition * fabsl(overlap);
+        for (int x = 0; x < 3; x++) {
+            const real u = node[at[x]] / sqrtl(p);
+            v->D[x] += overlap * (u + P[x] - origin[x]);
+            v->size_D[x] += condition * fabsl(overlap) *
+                            (fabsl(u) + fabsl(PB[x]) + fabsl((real)B[x] - origin[x]));
+        }
+        v->T -= laplacian / 2;
+        v->size_T += condition * fabsl(overlap) * a * b / p * (3 + 2 * (la + lb) + 2 * exponent) +
+                     1e-5L * rounding; /* of the reference */
+    }
+    for (int c = 0; c < field->num; c++) {
+        real PC[3], R[ERI_REF_DIM][ERI_REF_DIM][ERI_REF_DIM];
+        for (int x = 0; x < 3; x++) PC[x] = P[x] - field->coord[3 * c + x];
+        eri_reference_coulomb((fmo_operator){0}, la + lb, p, PC, R);
+        for (int t = 0; t <= pa[0] + pb[0]; t++)
+            for (int u = 0; u <= pa[1] + pb[1]; u++)
+                for (int w = 0; w <= pa[2] + pb[2]; w++) {
+                    const real term = -field->charge[c] * 2 * pi / p * factor *
+                                      E[0][pa[0]][pb[0]][t] * E[1][pa[1]][pb[1]][u] *
+                                      E[2][pa[2]][pb[2]][w] * R[t][u][w];
+                    v->V += term;
+                    v->size_V += condition * fabsl(term);
+                }
+    }
+}
+
+/* Element (f, g) of the caller's functions. */
+static values reference(const test_system *s, const charges *field, int f, int g)
+{
+    const int A = s->ao_shell[f], B = s->ao_shell[g];
+    values v = {0};
+    for (int k = 0; k < s->prims; k++)
+        for (int l = 0; l < s->prims; l++)
+            if (s->prim_shell[k] == A && s->prim_shell[l] == B)
+                add_primitives(field, primitive_of(s, k, f), primitive_of(s, l, g),
+                               (real)s->coefficient[k] * s->coefficient[l] * s->ao_factor[f] *
+                                   s->ao_factor[g],
+                               &v);
+    return v;
+}
+
+#endif
