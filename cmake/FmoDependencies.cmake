@@ -51,7 +51,7 @@ if(NOT FMO_CUDA STREQUAL "OFF")
         if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
             list(APPEND FMO_CUDA_FLAGS --compress-mode=${FMO_CUDA_COMPRESS})
             if(FMO_CUDA_QUICK) # without the passes of nvcc that take most of its time
-                string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=mid")
+                string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
             endif()
         elseif(NOT FMO_CUDA_COMPRESS STREQUAL "none")
             list(APPEND FMO_CUDA_FLAGS -Xfatbin=-compress-all)

@@ -412,7 +412,8 @@ int main(int argc, char **argv)
         return check_summary();
     }
     static test_system s;
-    make_chain(&s, small ? 7 : 12, 4.0, 1);
+    const int atoms = getenv("FMO_TEST_FULL") ? 12 : small ? 5 : 8;
+    make_chain(&s, atoms, small ? 6.0 : 4.0, 1);
     fmo_basis *chain = system_basis(&s);
     if (chain) {
         check_bits(chain);

@@ -9,20 +9,23 @@ int main(void)
     static test_system small, other, large;
     unsigned long long seed = 1711;
     fmo_fock_options o;
-    system_random(&small, 5, 7, 6, 3, 6.0, &seed);
-    system_random(&other, 3, 4, 5, 4, 5.0, &seed);
-    if (getenv("FMO_TEST_SMALL"))
+    if (getenv("FMO_TEST_SMALL")) {
+        system_random(&small, 3, 4, 4, 2, 6.0, &seed);
+        system_random(&other, 2, 3, 2, 2, 5.0, &seed);
         system_random(&large, 6, 8, 6, 2, 14.0, &seed);
-    else
+    } else {
+        system_random(&small, 5, 7, 6, 3, 6.0, &seed);
+        system_random(&other, 3, 4, 5, 4, 5.0, &seed);
         system_random(&large, 12, 20, 18, 3, 14.0, &seed);
+    }
     system_shuffle_functions(&small, &seed);
     system_shuffle_functions(&other, &seed);
     for (int integrals = FMO_INTEGRALS_DIRECT; integrals <= FMO_INTEGRALS_STORED; integrals++)
         for (int scatter = 0; scatter < 2; scatter++)
             for (int threads = 1; threads <= 3; threads += 2)
                 for (int reduce = FMO_REDUCE_TREE; reduce <= FMO_REDUCE_ATOMIC; reduce++) {
-                    /* under sanitizers half of the combinations: each pair of values is there */
-                    if (getenv("FMO_TEST_SMALL") &&
+                    /* half of the combinations, with each pair of values */
+                    if (!getenv("FMO_TEST_FULL") &&
                         (integrals + scatter + threads / 2 + reduce) % 2 != 0)
                         continue;
                     fmo_fock_options_init(&o);

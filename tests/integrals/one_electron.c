@@ -102,7 +102,8 @@ static void random_shells(test_system *s, int atoms, int kinds, int depth, doubl
 static void check_random_systems(void)
 {
     static test_system s;
-    for (int set = 0; set < 12; set++) {
+    const int sets = getenv("FMO_TEST_FULL") ? 12 : getenv("FMO_TEST_SMALL") ? 4 : 6;
+    for (int set = 0; set < sets; set++) {
         random_shells(&s, 2 + set % 3, 3, 4, set % 2 ? 3.0 : 8.0);
         for (int c = 0; c < s.nuclei; c++) s.charge[c] = 10.0 * check_random(&seed) - 2.0;
         for (int k = 0; set % 3 == 0 && k < s.prims; k++) { /* exponents 1e-2 to 1e5 */
@@ -183,7 +184,8 @@ static void check_left_out(void)
 {
     static test_system s;
     int zeros = 0, others = 0;
-    for (double distance = 0.5; distance < 80.0; distance *= 1.25) {
+    const double factor = getenv("FMO_TEST_SMALL") ? 1.6 : 1.25;
+    for (double distance = 0.5; distance < 80.0; distance *= factor) {
         memset(&s, 0, sizeof s), s.cartesian = 1;
         for (int a = 0; a < 2; a++) {
             system_add_atom(&s, distance * a, 0.3 * distance * a, -0.2 * distance * a);
@@ -240,7 +242,7 @@ static void check_many_charges(void)
     double *const charge = malloc(4 * MANY * sizeof *charge), *const coord = charge + MANY;
     memset(&s, 0, sizeof s), s.cartesian = 1;
     system_add_atom(&s, 0.1, 0.2, 0.3);
-    system_add_shell(&s, FMO_ANG_MOM_MAX, 1, &seed);
+    system_add_shell(&s, getenv("FMO_TEST_SMALL") ? 1 : FMO_ANG_MOM_MAX, 1, &seed);
     for (int c = 0; c < MANY; c++) {
         charge[c] = check_random(&seed) - 0.4;
         for (int x = 0; x < 3; x++) coord[3 * c + x] = 60.0 * (check_random(&seed) - 0.5);

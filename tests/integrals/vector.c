@@ -11,20 +11,20 @@
 #include "tests/support/check.h"
 #include "tests/integrals/vector_forms.h"
 
-enum { W_MAX = VECTOR_WIDTH_MAX, PRIMS = 3 };
+enum { W_MAX = VECTOR_WIDTH_MAX, PRIMS = 3, TURNS = 60 };
 
 static unsigned long long seed = 31;
 
-/* With FMO_TEST_SMALL a tenth of the turns. */
-static int turns_of(int all)
+/* Vectors of random arguments for a function of one variable. */
+static int numbers(void)
 {
-    return getenv("FMO_TEST_SMALL") ? all / 10 + 1 : all;
+    return getenv("FMO_TEST_SMALL") ? 2000 : 20000;
 }
 
 static void check_rsqrt(const vector_forms *v)
 {
     double x[W_MAX], y[W_MAX], worst = 0.0;
-    for (int turn = 0, turns = turns_of(20000); turn < turns; turn++) {
+    for (int turn = 0; turn < numbers(); turn++) {
         for (int l = 0; l < v->width; l++) x[l] = pow(10.0, random_between(&seed, -40.0, 40.0));
         v->rsqrt(x, y);
         for (int l = 0; l < v->width; l++) {
@@ -78,7 +78,7 @@ static double boys_argument(int kind)
 static void check_boys(const vector_forms *v)
 {
     double T[W_MAX], F[VECTOR_ORDERS * W_MAX], worst = 0.0;
-    for (int turn = 0, turns = turns_of(20000); turn < turns; turn++) {
+    for (int turn = 0; turn < numbers(); turn++) {
         for (int l = 0; l < v->width; l++)
             T[l] = boys_argument(turn % 7 ? (int)random_between(&seed, 0, 6) : turn % 6);
         const int M = turn % VECTOR_ORDERS;
@@ -221,7 +221,10 @@ static void check_forms(const vector_forms *v)
     check_rsqrt(v);
     check_select(v);
     check_boys(v);
-    for (int turn = 0, turns = turns_of(300); turn < turns; turn++) {
+    const int turns = getenv("FMO_TEST_FULL")    ? 5 * TURNS
+                      : getenv("FMO_TEST_SMALL") ? TURNS / 5
+                                                 : TURNS;
+    for (int turn = 0; turn < turns; turn++) {
 #define ROW(e, name, li, lj, lk, ll, bra_class, ket_class) \
     check_quartets(v, e, #name, li, lj, lk, ll);
         FMO_ERI_CLASS_TABLE(ROW)
@@ -247,7 +250,7 @@ int main(void)
     else
         printf("no AVX-512: not run\n");
 #endif
-    CHECK(beyond > turns_of(1000) && empty_lanes > turns_of(1000),
-          "too few special lanes: %ld, %ld", beyond, empty_lanes);
+    CHECK(beyond > 3 * turns && empty_lanes > 3 * turns, "too few special lanes: %ld, %ld", beyond,
+          empty_lanes);
     return check_summary();
 }
