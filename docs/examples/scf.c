@@ -26,10 +26,8 @@ int main(int argc, char **argv)
 
     memory = calloc(7 * size, sizeof *memory);
     const double *H = fmo_dataset_core_hamiltonian(molecule);
-    if (!memory)
-        status = fmo_error_set(&err, FMO_ERR_MEMORY, "no memory for %d functions", n);
-    else if (!H)
-        status = fmo_error_set(&err, FMO_ERR_ARGUMENT, "%s has no core Hamiltonian", argv[1]);
+    if (!memory || !H)
+        status = fmo_error_set(&err, FMO_ERR_ARGUMENT, "no core Hamiltonian, or no memory");
     if (status != FMO_OK) goto done;
     double *S = memory, *C = S + size, *metric = C + size, *D = metric + size, *J = D + size;
     double *K = J + size, *level = K + size, energy = INFINITY, change = INFINITY;
