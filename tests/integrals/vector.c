@@ -15,6 +15,12 @@ enum { W_MAX = VECTOR_WIDTH_MAX, PRIMS = 3, TURNS = 60 };
 
 static unsigned long long seed = 31;
 
+/* Sets of random quartets for each form. */
+static int sets(void)
+{
+    return getenv("FMO_TEST_FULL") ? 5 * TURNS : getenv("FMO_TEST_SMALL") ? TURNS / 5 : TURNS;
+}
+
 /* Vectors of random arguments for a function of one variable. */
 static int numbers(void)
 {
@@ -221,9 +227,7 @@ static void check_forms(const vector_forms *v)
     check_rsqrt(v);
     check_select(v);
     check_boys(v);
-    const int turns = getenv("FMO_TEST_FULL")    ? 5 * TURNS
-                      : getenv("FMO_TEST_SMALL") ? TURNS / 5
-                                                 : TURNS;
+    const int turns = sets();
     for (int turn = 0; turn < turns; turn++) {
 #define ROW(e, name, li, lj, lk, ll, bra_class, ket_class) \
     check_quartets(v, e, #name, li, lj, lk, ll);
@@ -250,7 +254,7 @@ int main(void)
     else
         printf("no AVX-512: not run\n");
 #endif
-    CHECK(beyond > 3 * turns && empty_lanes > 3 * turns, "too few special lanes: %ld, %ld", beyond,
-          empty_lanes);
+    CHECK(beyond > 3 * sets() && empty_lanes > 3 * sets(), "too few special lanes: %ld, %ld",
+          beyond, empty_lanes);
     return check_summary();
 }
