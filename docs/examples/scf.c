@@ -8,7 +8,6 @@
 #include <fmo/dataset.h>
 #include <fmo/fock.h>
 #include <fmo/one_electron.h>
-
 /* Iterates until the energy is stable, and prints it. */
 int main(int argc, char **argv)
 {
