@@ -102,29 +102,7 @@ typedef struct fmo_gradient_quartet {
     fmo_gradient_side bra, ket;
 } fmo_gradient_quartet;
 
-/* ---- Hermite integrals ---------------------------------------------------------------------- */
-
-/* Computes R_tuv to order L from start and PQ, as fmo_md_derivatives. */
-FMO_HD_ONCE void fmo_gradient_integrals(int L, const double *start, const double *PQ, double *r)
-{
-    r[0] = start[L];
-    FMO_MD_UNROLL
-    for (int m = L - 1; m >= 0; m--) {
-        FMO_MD_UNROLL
-        for (int k = FMO_HERMITE_COUNT(L) - 1; k > 0; k--) {
-            if (fmo_slice_order(k) > L - m) continue;
-            const int t = fmo_slice_power(k, 0), u = fmo_slice_power(k, 1);
-            const int v = fmo_slice_power(k, 2);
-            const int x = t > 0 ? 0 : u > 0 ? 1 : 2, below = (x == 0 ? t : x == 1 ? u : v) - 1;
-            double value = PQ[x] * r[fmo_slice_at(t - (x == 0), u - (x == 1), v - (x == 2))];
-            if (below > 0)
-                value +=
-                    below * r[fmo_slice_at(t - 2 * (x == 0), u - 2 * (x == 1), v - 2 * (x == 2))];
-            r[k] = value;
-        }
-        r[0] = start[m];
-    }
-}
+/* ---- the Boys function and operators -------------------------------------------------------- */
 
 /* Computes F[0..L] from the table of all orders. */
 FMO_HD void fmo_gradient_boys(const double *boys, int L, double T, double *F)

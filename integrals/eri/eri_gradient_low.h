@@ -281,7 +281,7 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     c.functions = z->ket.a, d.functions = z->ket.b;
     fmo_gradient_start(z->boys, z->op, L + 1, p * q * (rs * rs), R2,
                        rs * z->bra.prim.k * z->ket.prim.k, start);
-    fmo_gradient_integrals(L + 1, start, PQ, r);
+    fmo_slice_derivatives(L + 1, start, PQ, r);
     for (int n = 0; n < z->term_num; n++) {
         const double *const D = z->term[n].D, w = z->term[n].weight;
         const size_t nao = (size_t)z->nao;

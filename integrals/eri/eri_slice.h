@@ -16,11 +16,10 @@
 
 #include "integrals/eri/eri_md.h"
 
-/* Sizes for these pairs: powers and Hermite orders of a product along an axis, and terms
- * of its expansion. */
 #ifndef FMO_SLICE_ANG_MOM_MAX
 #define FMO_SLICE_ANG_MOM_MAX FMO_UNROLLED_ANG_MOM_MAX
 #endif
+/* Sizes for pairs of such shells: their order, and powers and Hermite orders along an axis. */
 enum {
     FMO_SLICE_ORDER_MAX = 2 * FMO_SLICE_ANG_MOM_MAX,
     FMO_SLICE_POWERS = FMO_SLICE_ANG_MOM_MAX + 1,
@@ -59,8 +58,8 @@ FMO_HD int fmo_slice_outside(int l, int turn, int c)
 }
 
 /* Hermite functions and R_tuv are stored by order, those of one order as Cartesian functions
- * (fmo_shell_power): the index of (t, u, v), and the inverse without a loop, so that
- * loops have limits that depend on the class alone and can be unrolled. */
+ * (fmo_shell_power): the index of (t, u, v), and the inverse without a loop, so that loops have
+ * limits that depend on the class alone and can be unrolled. */
 FMO_HD int fmo_slice_at(int t, int u, int v)
 {
     return FMO_HERMITE_COUNT(t + u + v - 1) + fmo_slice_flat(u, v);
@@ -81,11 +80,9 @@ enum { FMO_SLICE_ORDER_LIMIT = 10 }; /* up to which the three functions above co
 FMO_STATIC_ASSERT((int)FMO_ERI_UNROLLED_ORDER_MAX < (int)FMO_SLICE_ORDER_LIMIT,
                   "eri_slice.h: orders, and those of gradients")
 
-/* Computes R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb. */
-FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+/* Computes R_tuv for t + u + v <= L from start and PQ, as fmo_md_derivatives. */
+FMO_HD void fmo_slice_derivatives(int L, const fmo_real *start, const fmo_real *PQ, fmo_real *r)
 {
-    fmo_real start[FMO_SLICE_ORDER_LIMIT + 1];
-    fmo_md_start(L, z, start);
     r[0] = start[L];
     FMO_MD_UNROLL
     for (int m = L - 1; m >= 0; m--) {
@@ -95,7 +92,7 @@ FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
             const int t = fmo_slice_power(k, 0), u = fmo_slice_power(k, 1);
             const int v = fmo_slice_power(k, 2);
             const int x = t > 0 ? 0 : u > 0 ? 1 : 2, below = (x == 0 ? t : x == 1 ? u : v) - 1;
-            fmo_real value = z->PQ[x] * r[fmo_slice_at(t - (x == 0), u - (x == 1), v - (x == 2))];
+            fmo_real value = PQ[x] * r[fmo_slice_at(t - (x == 0), u - (x == 1), v - (x == 2))];
             if (below > 0)
                 value +=
                     below * r[fmo_slice_at(t - 2 * (x == 0), u - 2 * (x == 1), v - 2 * (x == 2))];
@@ -103,6 +100,14 @@ FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
         }
         r[0] = start[m];
     }
+}
+
+/* Computes R_tuv of a quartet, as fmo_md_coulomb. */
+FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+{
+    fmo_real start[FMO_SLICE_ORDER_LIMIT + 1];
+    fmo_md_start(L, z, start);
+    fmo_slice_derivatives(L, start, z->PQ, r);
 }
 
 /* fmo_hermite_expand with loops whose lengths depend on the class alone. */

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ co
                 R2 += PQ[x] * PQ[x];
             }
             fmo_gradient_start(a.boys, a.op, L, p * q * (rs * rs), R2, rs, start);
-            fmo_gradient_integrals(L, start, PQ, r);
+            fmo_slice_derivatives(L, start, PQ, r);
             FMO_UNROLL
             for (int k = 0; k < FMO_HERMITE_COUNT(NK); k++) {
                 const double d = a.ket.density[k * to + ket];

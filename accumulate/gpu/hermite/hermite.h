@@ -134,7 +134,8 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 /* Copies the counters of the last build, which must have ended, to the profile. */
 void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
-/* How the kernels for K process a quartet, X(class, rows, shared, warps, forget, segment):
+/* How the kernels for K process a quartet,
+ * X(class, rows, shared, warps, forget, segment, matrix):
  *
  *   rows     functions of the first shell in a pass: all; 2 of d, 3 of f, which differ by a
  *            permutation of the axes (integrals/eri/eri_slice.h); or 1
@@ -147,7 +148,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *            number of functions of the first shell, segment FMO_HERMITE_MATRIX_PART, and the other
  *            columns are 0. Classes with f shells that have no row here are computed so.
  *
- * Measurements: docs/log/ladder.md, 68 and 70. */
+ * Measurements: docs/log/ladder.md, steps 68, 70 and 79. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
     X(DSSS, 6, 0, 16, 0, 5, 0)        \
     X(DSPS, 6, 0, 16, 0, 7, 0)        \
