@@ -122,16 +122,12 @@ static int has_high_l_kernels(fmo_scatter scatter)
  */
 int main(void)
 {
-    static const int shells[3] = {4, 3, 3};
     static const fmo_operator coulomb = {0.0, 0.0, 0.0};
     static const int kinds[4] = {3, 2, 1, 2};
     static test_system p, d, f;
     int code = 0;
     if (!system_has_gpu(&code)) return code;
-    system_random(&p, 5, 7, 6, 3, 6.0, &seed);
-    system_random_d(&d, 0, 3, shells, 3, 5.0, &seed);
-    system_random_kinds(&f, 0, 3, 4, kinds, 2, 5.0, &seed);
-    system_shuffle_functions(&p, &seed);
+    system_random_each(&p, &d, &f, kinds, &seed);
     fmo_fock_options o;
     fmo_fock_options_init(&o);
     o.mode = FMO_MODE_FUSED;

@@ -232,16 +232,13 @@ static void make_chain(test_system *s, int atoms)
 /* Strategies with one pass, and options without; s and p, d and f shells; far quartets. */
 int main(void)
 {
-    static const int shells[3] = {4, 3, 3}, kinds[4] = {2, 2, 1, 2};
+    static const int kinds[4] = {2, 2, 1, 2};
     static const fmo_scatter one_pass[] = {FMO_SCATTER_AUTO, FMO_SCATTER_NATIVE,
                                            FMO_SCATTER_SEGMENTED, FMO_SCATTER_REPLICATED};
     static test_system p, d, f, chain;
     int code = 0;
     if (!system_has_gpu(&code)) return code;
-    system_random(&p, 5, 7, 6, 3, 6.0, &seed);
-    system_random_d(&d, 0, 3, shells, 3, 5.0, &seed);
-    system_random_kinds(&f, 0, 3, 4, kinds, 2, 5.0, &seed);
-    system_shuffle_functions(&p, &seed);
+    system_random_each(&p, &d, &f, kinds, &seed);
     make_chain(&chain, 20);
     fmo_fock_options o;
     fmo_fock_options_init(&o);

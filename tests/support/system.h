@@ -128,6 +128,18 @@ static inline void system_shuffle_functions(test_system *s, unsigned long long *
         s->ao_factor[i] = (check_random(seed) < 0.5 ? -1 : 1) * (0.3 + 2.0 * check_random(seed));
 }
 
+/* Three molecules: of s and p shells, shuffled; with d shells; and with so many shells of each kind
+ * up to f. */
+static inline void system_random_each(test_system *p, test_system *d, test_system *f,
+                                      const int kinds[4], unsigned long long *seed)
+{
+    static const int shells[3] = {4, 3, 3};
+    system_random(p, 5, 7, 6, 3, 6.0, seed);
+    system_random_d(d, 0, 3, shells, 3, 5.0, seed);
+    system_random_kinds(f, 0, 3, 4, kinds, 2, 5.0, seed);
+    system_shuffle_functions(p, seed);
+}
+
 static inline fmo_basis_input system_input(const test_system *s)
 {
     const fmo_basis_input in = {s->nuclei,       s->charge,      s->coord,    s->shells,
