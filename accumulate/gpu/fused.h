@@ -52,6 +52,9 @@ cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *varia
  * pinned memory. */
 cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
+/* Makes the data of hermite/ that J of operators and of other molecules' densities need, if the
+ * plan has none, as its basis has s and p shells alone. */
+fmo_status fmo_gpu_make_hermite(fmo_fock_plan *plan, fmo_error *err);
 /* Queues the builds of the parts of a job on the plan's stream. on_device: the job's matrices are
  * in GPU memory; otherwise on the host. The plan's GPU must be current. */
 fmo_status fmo_gpu_start_parts(const fmo_fock_job *job, bool on_device, fmo_error *err);

@@ -131,6 +131,13 @@ static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs
     }
 }
 
+/* Returns the larger bound of the operators of the matrices that a job requests. */
+static double largest_bound(const fmo_fock_job *job)
+{
+    return fmax(job->coulomb ? fmo_operator_bound(job->coulomb_operator) : 0.0,
+                job->exchange ? fmo_operator_bound(job->exchange_operator) : 0.0);
+}
+
 /* Resets the profile, prepares the plans of the job and of its source for densities of this size
  * (pairs, and memory for matrices), and converts the densities. */
 fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
@@ -142,7 +149,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     const size_t n = (size_t)plan->basis->function_num;
     fmo_status status = FMO_OK;
     int parts = 0;
-    if (plan->mode->start) largest *= fmax(fmo_operator_bound(jobs[0]->exchange_operator), 1.0);
+    if (plan->mode->start) largest *= fmax(1.0, largest_bound(jobs[0]));
     for (int d = 0; d < num; d++) parts += fmo_build_parts(jobs[d]);
     plan->begun = fmo_now();
     memset(profile->classes, 0, sizeof profile->classes);
