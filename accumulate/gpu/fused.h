@@ -16,6 +16,22 @@ const fmo_gpu_variant *fmo_gpu_variant_without_commits(void);
 /* True if builds of this plan join groups. */
 bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
 
+/* Stored integrals are of 1/r: K of an operator is computed from the quartets in their list
+ * (schedule/stored.cu). */
+extern const fmo_gpu_schedule fmo_gpu_schedule_listed;
+/* The state for a build with the operator in arrays.op, which has no far quartets, no graph and no
+ * stored integrals. density_factor: that of the state. */
+static inline fmo_gpu_state fmo_gpu_state_of_operator(const fmo_gpu_state *g, double density_factor)
+{
+    fmo_gpu_state own = *g;
+    own.with_operator = 1;
+    own.density_factor = density_factor;
+    own.far = 0;
+    own.boxes = NULL;
+    if (g->schedule == &fmo_gpu_schedule_stored) own.schedule = &fmo_gpu_schedule_listed;
+    return own;
+}
+
 /* Queues the steps from a density to X on the group's stream, one by one. */
 cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant);
 /* Captures these steps of a plan's builds as a CUDA graph. If that fails, builds launch their

@@ -92,53 +92,47 @@ static int find_parts(const fmo_fock_job *job, build_part *part)
     return num;
 }
 
-/* Queues the steps of a part with an operator, which has no far quartets and no graph. J is
- * computed by the first of several GPUs alone. */
+/* Queues the sums of a part with an operator, and J and K of those of all GPUs. J is computed by
+ * the first of several GPUs alone. */
+static cudaError_t queue_with_operator(const fmo_gpu_build *build, const fmo_gpu_variant *variant)
+{
+    const fmo_fock_plan *const plan = build->plan;
+    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
+    const bool shared = plan->others.num > 0 && !fmo_gpu_is_hermite_coulomb(plan->gpu);
+    if (shared) FMO_GPU_TRY(fmo_gpu_queue_others(build, variant, false));
+    FMO_GPU_TRY(fmo_gpu_queue_single(&group, variant));
+    if (shared) FMO_GPU_TRY(fmo_gpu_add_others(build, variant->fixed_point));
+    return fmo_gpu_queue_finish(&group, variant);
+}
+
+/* Queues the steps of a part with an operator. */
 static cudaError_t run_with_operator(const fmo_gpu_build *build, fmo_operator op)
 {
     fmo_fock_plan *const plan = build->plan;
     fmo_gpu_state *const g = plan->gpu;
-    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
+    const cudaStream_t stream = g->device.stream;
     const fmo_gpu_variant *const own_variant = fmo_gpu_plan_variant(plan);
     const fmo_gpu_variant *const variant =
         own_variant->fixed_point ? own_variant
                                  : fmo_gpu_find_variant(FMO_SCATTER_NATIVE, FMO_COMMIT_NATIVE);
-    fmo_gpu_state own = *g;
-    fmo_gpu_hermite whole;
     const double bound = fmax(fmo_operator_bound(op), 1.0); /* for screening */
+    fmo_gpu_state own = fmo_gpu_state_of_operator(g, bound);
+    fmo_gpu_hermite whole;
     op = {op.full / bound, op.long_range / bound, op.omega};
-    own.with_operator = 1;
-    own.density_factor = bound;
-    own.far = 0;
-    own.boxes = NULL;
     if (fmo_gpu_is_hermite_coulomb(&own) && plan->others.num) {
         whole = *g->hermite;
         whole.share = 0;
         whole.shares = 1;
         own.hermite = &whole;
     }
-    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
-    FMO_GPU_TRY(
-        cudaMemcpyAsync(g->arrays.op, &op, sizeof op, cudaMemcpyHostToDevice, group.stream));
+    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.op, &op, sizeof op, cudaMemcpyHostToDevice, stream));
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, stream));
     plan->gpu = &own;
-    cudaError_t code = fmo_gpu_queue_single(&group, variant);
-    if (code == cudaSuccess) code = fmo_gpu_queue_finish(&group, variant);
+    const cudaError_t code = queue_with_operator(build, variant);
     plan->gpu = g;
+    g->others.shared = own.others.shared;
     FMO_GPU_TRY(code);
-    return cudaEventRecord(g->device.finished, group.stream);
-}
-
-/* Refuses an operator of K with several GPUs or stored integrals. */
-static fmo_status check_parts(const fmo_fock_job *job, fmo_error *err)
-{
-    const fmo_fock_plan *const plan = job->plan;
-    const bool several = plan->others.num > 0;
-    if (!job->exchange || fmo_operator_is_coulomb(job->exchange_operator)) return FMO_OK;
-    if (!several && plan->gpu->schedule == &fmo_gpu_schedule_direct) return FMO_OK;
-    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                         "exchange_operator = other than 1/r with %s: use %s",
-                         several ? "several GPUs" : "stored integrals on a GPU",
-                         several ? "one" : "integrals = direct");
+    return cudaEventRecord(g->device.finished, stream);
 }
 
 /* Queues a build for each part of a job; J of an antisymmetric density is set to zero. */
@@ -149,6 +143,7 @@ static cudaError_t run_parts(const fmo_fock_job *job, const fmo_gpu_build *build
     const size_t n = (size_t)plan->basis->ao_num;
     build_part part[3];
     const int num = find_parts(job, part);
+    g->others.shared = 0;
     if (job->coulomb && job->symmetry == FMO_ANTISYMMETRIC)
         FMO_GPU_TRY(cudaMemsetAsync(build->coulomb, 0, n * n * sizeof(double), g->device.stream));
     for (int k = 0; k < num; k++) {
@@ -194,8 +189,8 @@ fmo_status fmo_gpu_start_parts(const fmo_fock_job *job, bool on_device, fmo_erro
     const cudaStream_t stream = g->device.stream;
     const bool plain_J = fmo_operator_is_coulomb(job->coulomb_operator);
     fmo_gpu_build build = fmo_gpu_own_build(plan);
-    fmo_status status = check_parts(job, err);
-    if (status == FMO_OK && job->coulomb && !plain_J) status = fmo_gpu_make_hermite(plan, err);
+    fmo_status status = FMO_OK;
+    if (job->coulomb && !plain_J) status = fmo_gpu_make_hermite(plan, err);
     if (status != FMO_OK) return status;
     if (g->hermite) g->hermite->grouped = 0;
     plan->profile.coulomb =

@@ -40,11 +40,14 @@ fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
     fmo_status status = check_operator("coulomb_operator", job->coulomb_operator, err);
     if (status == FMO_OK) status = check_operator("exchange_operator", job->exchange_operator, err);
     if (status != FMO_OK) return status;
-    if (job->symmetry != FMO_SYMMETRIC && plan->options.scatter == FMO_SCATTER_TILE &&
+    const int other_K = job->exchange && !fmo_operator_is_coulomb(job->exchange_operator);
+    if ((job->symmetry != FMO_SYMMETRIC || other_K) && plan->options.scatter == FMO_SCATTER_TILE &&
         plan->options.mode == FMO_MODE_FUSED)
-        return fmo_error_set(
-            err, FMO_ERR_UNSUPPORTED, "symmetry = %s with scatter = %s: use another scatter",
-            fmo_symmetry_name(job->symmetry), fmo_scatter_name(plan->options.scatter));
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "%s = %s with scatter = %s: use another scatter",
+                             other_K ? "exchange_operator" : "symmetry",
+                             other_K ? "other than 1/r" : fmo_symmetry_name(job->symmetry),
+                             fmo_scatter_name(plan->options.scatter));
     if (job->symmetry != FMO_SYMMETRIC && !plan->mode->takes_symmetries)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "symmetry = %s with a plan of mode %s: use mode cpu",

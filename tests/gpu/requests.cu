@@ -239,7 +239,7 @@ static int has_high_l_kernels(fmo_scatter scatter)
  */
 int main(void)
 {
-    static const fmo_operator coulomb = {0.0, 0.0, 0.0};
+    static const fmo_operator coulomb = {0.0, 0.0, 0.0}, short_range = {1.0, -1.0, 0.3};
     static const int kinds[4] = {3, 2, 1, 2};
     static test_system p, d, f;
     int code = 0;
@@ -262,6 +262,7 @@ int main(void)
     o.scatter = FMO_SCATTER_AUTO;
     o.integrals = FMO_INTEGRALS_STORED;
     check("stored", &p, &o, coulomb, 1e-10);
+    check("stored, operator", &p, &o, short_range, 1e-10);
     o.integrals = FMO_INTEGRALS_DIRECT;
     if (fmo_gpu_num() > 1) {
         o.device_num = 2;
@@ -269,6 +270,12 @@ int main(void)
         check("two GPUs", &p, &o, coulomb, 1e-10);
         check("two GPUs", &d, &o, coulomb, 1e-10);
         check("two GPUs", &f, &o, coulomb, 1e-10);
+        check("two GPUs, operator", &p, &o, short_range, 1e-10);
+        check("two GPUs, operator", &d, &o, short_range, 1e-10);
+        check("two GPUs, operator", &f, &o, short_range, 1e-10);
+        o.scatter = FMO_SCATTER_FIXED;
+        o.integrals = FMO_INTEGRALS_STORED;
+        check("two GPUs, fixed, stored, operator", &p, &o, short_range, 1e-9);
     }
     return check_summary();
 }
