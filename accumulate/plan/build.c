@@ -274,6 +274,21 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
     return FMO_OK;
 }
 
+fmo_status fmo_build_shared(const fmo_fock_job *job, double largest, fmo_error *err)
+{
+    fmo_fock_job part[2] = {*job, *job};
+    const int two = job->plan->mode->build && job->coulomb && job->exchange &&
+                    !fmo_operator_same(job->coulomb_operator, job->exchange_operator);
+    fmo_status status = FMO_OK;
+    if (two) part[0].coulomb = part[1].exchange = NULL;
+    for (int k = 0; k <= two && status == FMO_OK; k++) {
+        const fmo_fock_job *const jobs[] = {&part[k]};
+        status = fmo_ranks_begin_build(&part[k], largest, err);
+        if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
+    }
+    return status;
+}
+
 /* The error of a second call while a first one uses the plan. */
 static fmo_status in_use(const char *call, fmo_error *err)
 {
@@ -306,8 +321,9 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
     if (!coulomb && !exchange) return no_output("fmo_fock_build", err);
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build", err);
     status = fmo_build_check(&job, &largest, err);
-    if (status == FMO_OK && plan->shared.ranks) status = fmo_ranks_begin_build(&job, largest, err);
-    if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
+    if (status == FMO_OK)
+        status = plan->shared.ranks ? fmo_build_shared(&job, largest, err)
+                                    : fmo_build(jobs, 1, largest, err);
     fmo_plan_leave(plan);
     return status;
 }
@@ -324,8 +340,8 @@ fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, dou
     if (!coulomb && !exchange) return no_output("fmo_fock_build_device", err);
     if (plan->shared.ranks)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_fock_build_device: the plan is shared by ranks, which "
-                             "fmo_fock_build alone knows of");
+                             "fmo_fock_build_device: the plan is shared by ranks: give matrices on "
+                             "the host");
     if (!plan->mode->start)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_build_device: the plan's mode is %s, expected fused",
