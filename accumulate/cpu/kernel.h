@@ -10,6 +10,7 @@
 #include "accumulate/plan/plan.h"
 #include "accumulate/tuning.h"
 #include "accumulate/work/work.h"
+#include "integrals/far/attenuation.h"
 #include "integrals/operator_rules.h"
 
 enum { FMO_CPU_WIDTH_MAX = 8 };
@@ -88,6 +89,7 @@ typedef struct fmo_cpu_build {
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
     double store_factor;
     fmo_operator op; /* read by the kernels `other` */
+    float range;     /* fmo_attenuation_range of op */
 } fmo_cpu_build;
 
 /* The working memory of one thread. */

@@ -11,6 +11,7 @@
 
 #include "accumulate/gpu/many.cuh"
 #include "accumulate/rules/screen.h"
+#include "integrals/far/attenuation.h"
 
 namespace {
 
@@ -65,6 +66,7 @@ typedef struct screen_args {
     float cutoff;
     const float *block_max, *row_max;
     fmo_gpu_counters *counters;
+    const fmo_operator *op; /* of the build, for screening by its decay */
 } screen_args;
 
 /* Additional data if J of far pairs comes from multipole expansions (gpu/boxes): the lists then
@@ -160,6 +162,7 @@ typedef struct screen_bra {
     float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
     fmo_far_fit fit;
     float cancelled; /* fmo_far_cancelled of the bra */
+    float range;     /* fmo_attenuation_range of the operator */
 } screen_bra;
 
 /* The code of a density factor (types.cuh), from its binary logarithm, rounded so that the coded
@@ -194,6 +197,22 @@ __device__ float far_share(float4 bra, float4 ket, float gap)
 {
     const fmo_far_share own = {bra.x, bra.y, bra.z}, other = {ket.x, ket.y, ket.z};
     return fmo_far_share_left(own, other, gap);
+}
+
+/* Binary logarithm, 0 or less, of the factor by which integrals of the operator are smaller than
+ * Schwarz bounds. Cancellation is treated as in fmo_far_cancellation. */
+__device__ float log_decay(const screen_task &task, const screen_bra &bra, int ket)
+{
+    const float4 to = task.ket.sphere[ket];
+    const float x = bra.sphere.x - to.x, y = bra.sphere.y - to.y, z = bra.sphere.z - to.z;
+    const float gap = sqrtf(x * x + y * y + z * z) - bra.sphere.w - to.w;
+    const float extent = task.ket.reach[ket].w;
+    const fmo_attenuation_side own = {fabsf(bra.reach.w),
+                                      fmo_pair_order(fmo_eri_class_bra(task.eri_class))};
+    const fmo_attenuation_side other = {fabsf(extent),
+                                        fmo_pair_order(fmo_eri_class_ket(task.eri_class))};
+    const float log = fmo_attenuation(gap, bra.range, own, other);
+    return fminf(log + bra.cancelled + fmo_far_cancelled(extent), 0.0f);
 }
 
 /* Kets that passed the screening rule. They are collected until there are enough that no lane is
@@ -284,7 +303,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 /* Step 2, classification: determines the list of each element of the queue, and the word to be
  * written. Returns the thread's tally; adds the number of quartets that do not count in J to
  * *exchange_only_num. */
-template <int QUEUE, bool FAR, bool BOXES>
+template <int QUEUE, bool FAR, bool BOXES, bool DECAY>
 __device__ __forceinline__ unsigned
 classify(const screen_args &a, const screen_task &task, const screen_bra &bra, unsigned queued,
          screen_shared<QUEUE> *shared, unsigned *exchange_only_num)
@@ -316,7 +335,8 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
             exchange_only = BOXES && in_J == 0.0f;
             const fmo_gpu_screen_data data = task.ket.screen[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
-            unsigned code = factor_code(log_size - log_Q - fmo_far_log2(data.bound));
+            const float log_left = DECAY ? log_decay(task, bra, ket) : 0.0f;
+            unsigned code = factor_code(log_size + log_left - log_Q - fmo_far_log2(data.bound));
             bool exchanges = in_K >= a.cutoff;
             list = FMO_GPU_NEAR;
             if (FAR) {
@@ -335,9 +355,13 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
                     if (list != FMO_GPU_NEAR) code = nodes;
                 }
             }
+            if (DECAY && FMO_SCREEN_FAR_MARGIN * in_K * exp2f(log_left) < a.cutoff)
+                list = FMO_GPU_LISTS;
             queue->in[e].x = __uint_as_float(
                 (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
-            tally += (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
+            if (!DECAY || list != FMO_GPU_LISTS)
+                tally +=
+                    (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
         if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
@@ -493,8 +517,9 @@ __device__ __forceinline__ void add_counts(const screen_args &a, const screen_ta
 
 /* Screens one bra pair against a.slabs slabs of ket pairs. ROWS: the density maxima of rows i and j
  * are first copied to shared memory; there must be space for all sets. FAR: there are far quartets.
- * Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
-template <int QUEUE, bool ROWS, bool FAR, class Boxes>
+ * DECAY: quartets of K of an operator are screened by its decay. Boxes: screen_box_args if J of far
+ * pairs comes from multipole expansions. */
+template <int QUEUE, bool ROWS, bool FAR, bool DECAY, class Boxes>
 __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
                                              screen_shared<QUEUE> &shared)
 {
@@ -527,10 +552,11 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
                         a.block_max[(size_t)ij.y * a.stride + k]);
     if (ROWS) __syncthreads();
-    if (FAR) {
+    if (DECAY) bra.range = fmo_attenuation_range(*a.op);
+    if (FAR || DECAY) {
         bra.sphere = task.bra.sphere[bra.pair];
         bra.reach = task.bra.reach[bra.pair];
-        bra.fit = task.bra.fit[bra.pair];
+        if (FAR) bra.fit = task.bra.fit[bra.pair];
         bra.cancelled = fmo_far_cancelled(bra.reach.w);
         asm volatile("" : "+f"(bra.cancelled)); /* computed once, not in every iteration */
     }
@@ -543,7 +569,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
             queued += shared.passed[g];
         }
         if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
-        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, queued, &shared, &exchange_only_num);
+        tally +=
+            classify<QUEUE, FAR, BOXES, DECAY>(a, task, bra, queued, &shared, &exchange_only_num);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->screened_in[warp][task.eri_class], queued, shared.listed[warp],
@@ -557,7 +584,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
 }
 
 /* Screening for N builds, and for one build with cells of far pairs. */
-template <int QUEUE, bool ROWS, bool FAR, int N>
+template <int QUEUE, bool ROWS, bool FAR, int N, bool DECAY = false>
 __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
 {
@@ -565,7 +592,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     __shared__ screen_shared<QUEUE> shared;
     const screen_args &a = many.own();
     if (N > 1 && blockIdx.x >= a.blocks) return;
-    screen_block<QUEUE, ROWS, FAR>(a, (const screen_args *)NULL, rows, shared);
+    screen_block<QUEUE, ROWS, FAR, DECAY>(a, (const screen_args *)NULL, rows, shared);
 }
 
 template <bool ROWS>
@@ -575,7 +602,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     extern __shared__ float rows[];
     __shared__ screen_shared<LARGE_QUEUE> shared;
     const screen_box_args &a = one.own();
-    screen_block<LARGE_QUEUE, ROWS, true>(a.plain, &a, rows, shared);
+    screen_block<LARGE_QUEUE, ROWS, true, false>(a.plain, &a, rows, shared);
 }
 
 } // namespace
