@@ -57,7 +57,7 @@ fmo_matrix_sizes_of(int la, int lb, int lc, int ld, int most, int densities)
     s.G_row = (8 * s.term_tiles + 15) / 16 * 16 + 4;
     s.V_row = s.kets + 1;
     const int side = s.order + 1;
-    s.doubles = 2 * FMO_MATRIX_EXPANSION + side * side * side + side +
+    s.doubles = 2 * FMO_MATRIX_EXPANSION + side * side * side +
                 s.rows * (s.G_row > s.V_row ? s.G_row : s.V_row) + 2 * densities * s.sums;
     s.ints = s.hermites + 4 * s.bra_steps + 8 * s.term_tiles + s.chunks * s.rows + 8 * s.ket_tiles +
              s.sums;
@@ -123,7 +123,7 @@ typedef struct fmo_matrix_team {
     fmo_matrix_sizes size;
     int warp, lane, thread; /* of the team */
     double *bra, *ket;      /* expansions along the axes */
-    double *R, *start;      /* cube of R_tuv; [order + 1] */
+    double *R;              /* cube of R_tuv */
     double *block;          /* G, then integrals */
     double *D, *sums;       /* [densities][sums] blocks ik, il, jk, jl of D and of X^K */
     /* of the block: */
@@ -189,8 +189,7 @@ static __device__ fmo_matrix_team fmo_matrix_begin(int4 l, double *memory)
     s.bra = memory + threadIdx.x / (32 * F::warps) * s.size.doubles;
     s.ket = s.bra + FMO_MATRIX_EXPANSION;
     s.R = s.ket + FMO_MATRIX_EXPANSION;
-    s.start = s.R + side * side * side;
-    s.D = s.start + side;
+    s.D = s.R + side * side * side;
     s.sums = s.D + DENSITIES * s.size.sums;
     s.block = s.sums + DENSITIES * s.size.sums;
     s.hermite = (int *)(memory + F::teams * s.size.doubles);
@@ -367,12 +366,14 @@ static __device__ void fmo_matrix_digest(const fmo_matrix_team &s, int first, in
             s.D + (at.second ? (at.last ? 0 : ik) : ik + il + (at.last ? 0 : jk));
         const int rest = at.last ? s.N2 : s.N3; /* functions of the ket's other shell */
         const int column = at.last ? at.column : at.column * s.N3, step = at.last ? s.N3 : 1;
-        const int begin = at.second ? first / s.N1 : 0;
+        /* rows at0 + n step0, and those of them that are in the range */
+        const int at0 = at.second ? at.row : at.row * s.N1, step0 = at.second ? s.N1 : 1;
+        const int begin = first > at0 ? (first - at0 + step0 - 1) / step0 : 0;
+        const int past = end > at0 ? (end - at0 + step0 - 1) / step0 : 0;
+        const int num = at.second ? s.N0 : s.N1;
         double sum[DENSITIES] = {};
-        for (int n = begin; n < (at.second ? s.N0 : s.N1); n++) {
-            const int row = at.second ? n * s.N1 + at.row : at.row * s.N1 + n;
-            if (row < first || row >= end) continue;
-            const double *const v = s.block + (row - first) * s.size.V_row + column;
+        for (int n = begin; n < (past < num ? past : num); n++) {
+            const double *const v = s.block + (at0 + n * step0 - first) * s.size.V_row + column;
             for (int m = 0; m < rest; m++) {
                 const double value = v[m * step];
                 FMO_UNROLL
@@ -397,29 +398,36 @@ fmo_matrix_prim(const fmo_hermite_exchange_pairs &pairs, int4 at, int m, float *
     return prim;
 }
 
-/* Computes expansions and R_tuv of a primitive quartet, by different warps of the team. */
+/* The primitives of a quartet whose expansions and R_tuv are in shared memory; -1: none. */
+typedef struct fmo_matrix_held {
+    int bra, ket;
+} fmo_matrix_held;
+
+/* Computes what is not held of expansions and R_tuv of a primitive quartet, by different warps of
+ * the team. */
 template <class F>
 static __device__ void fmo_matrix_prepare(const fmo_hermite_exchange_args &a,
                                           const fmo_matrix_team &s, const fmo_prim_pair &p,
-                                          const fmo_prim_pair &q, bool new_ket, const double *AC,
-                                          const double *AB, const double *CD)
+                                          const fmo_prim_pair &q, bool new_bra, bool new_ket,
+                                          const double *AC, const double *AB, const double *CD)
 {
-    if (s.warp == 0) fmo_matrix_expand(s.la, s.lb, p, AB, 1.0, s.bra);
+    if (s.warp == 0 && new_bra) fmo_matrix_expand(s.la, s.lb, p, AB, 1.0, s.bra);
     if (s.warp == 1 % F::warps && new_ket) fmo_matrix_expand(s.lc, s.ld, q, CD, -1.0, s.ket);
     if (s.warp == 2 % F::warps) {
-        const fmo_prim_quartet z =
-            a.matrices.op
-                ? fmo_prim_quartet_make_of(a.matrices.op, a.boys, s.size.order, &p, &q, AC)
-                : fmo_prim_quartet_make(a.boys, s.size.order, &p, &q, AC);
-        fmo_warp_coulomb<F::own_hermites>(z, s.size.order, s.hermite, s.start, s.R);
+        const double PQ[3] = {AC[0] + (p.d[0] - q.d[0]), AC[1] + (p.d[1] - q.d[1]),
+                              AC[2] + (p.d[2] - q.d[2])};
+        const double start =
+            fmo_warp_start(a.matrices.op, a.boys, s.size.order, p.p, q.p, PQ) * (p.k * q.k);
+        fmo_warp_coulomb<F::own_hermites>(start, PQ, s.size.order, s.hermite, s.R);
     }
 }
 
 /* Computes the integrals of the rows from `first` on, in s.block. Returns the number of primitive
- * quartets. */
+ * quartets. held: of this quartet; updated. */
 template <class F>
 static __device__ unsigned fmo_matrix_integrals(const fmo_hermite_exchange_args &a,
-                                                const fmo_matrix_team &s, int2 quartet, int first)
+                                                const fmo_matrix_team &s, int2 quartet, int first,
+                                                fmo_matrix_held *held)
 {
     const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1), bra = quartet.x;
     const int code = (int)((unsigned)quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
@@ -451,8 +459,11 @@ static __device__ unsigned fmo_matrix_integrals(const fmo_hermite_exchange_args 
         for (; num < bras.y; num++) {
             const fmo_prim_pair p = fmo_matrix_prim(a.bra, bras, num, &bound);
             if (bound * other < cutoff) break;
-            fmo_matrix_prepare<F>(a, s, p, q, num == 0, AC, AB, CD);
-            fmo_matrix_wait<F>();
+            if (held->bra != num || held->ket != n) {
+                fmo_matrix_prepare<F>(a, s, p, q, held->bra != num, held->ket != n, AC, AB, CD);
+                *held = {num, n};
+                fmo_matrix_wait<F>();
+            }
             fmo_matrix_add_bra<F>(s, first, g);
             fmo_matrix_wait<F>();
         }
@@ -533,9 +544,10 @@ __global__ void __launch_bounds__(F::threads, F::blocks)
         const int4 ij = a.bra.at[bra], kl = a.ket.at[ket];
         fmo_matrix_load<F, DENSITIES>(s, a.matrices, ij, kl);
         fmo_matrix_wait<F>();
+        fmo_matrix_held held = {-1, -1};
         for (int chunk = 0; chunk < s.size.chunks; chunk++) {
             const int first = chunk * s.size.rows, end = first + s.size.rows;
-            const unsigned computed = fmo_matrix_integrals<F>(a, s, quartet, first);
+            const unsigned computed = fmo_matrix_integrals<F>(a, s, quartet, first, &held);
             if (chunk == 0) prims += computed;
             fmo_matrix_digest<F, DENSITIES>(s, first, end < s.size.bras ? end : s.size.bras);
             fmo_matrix_wait<F>();
