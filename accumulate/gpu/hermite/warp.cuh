@@ -104,8 +104,8 @@ static __device__ double fmo_warp_start(const fmo_operator *op, const double *bo
 /* Computes R_tuv of a primitive quartet, by one warp, level by level. OWN: at least the number of
  * Hermite functions over 32. start: of the lane (fmo_warp_start). */
 template <int OWN>
-static __device__ void fmo_warp_coulomb(double start, const double *PQ, int order,
-                                        const int *hermite, double *R)
+static __device__ __forceinline__ void fmo_warp_coulomb(double start, const double *PQ, int order,
+                                                        const int *hermite, double *R)
 {
     const int lane = threadIdx.x % 32;
     if (lane == order) R[0] = start;
