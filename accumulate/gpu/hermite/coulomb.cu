@@ -18,7 +18,7 @@ enum { THREADS = fmo_tuning_gpu_hermite_threads, WARPS = THREADS / 32 };
 typedef struct coulomb_args {
     fmo_hermite_pairs bra, ket;
     const double *boys;
-    const fmo_operator *op; /* for kernels of operators other than 1/r */
+    const fmo_operator *op; /* NULL: 1/r */
     float cutoff;
     int per;           /* warps that share a bra */
     int chunks;        /* of kets, one for each plane of the grid (y) */
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(THREADS)
 /* Doubles of a warp, and bytes of a block, in shared memory for coulomb_any. */
 __host__ __device__ constexpr int any_doubles(int order)
 {
-    return (order + 1) * (order + 1) * (order + 1) + order + 1;
+    return (order + 1) * (order + 1) * (order + 1);
 }
 __host__ __device__ constexpr int any_bytes(int order)
 {
@@ -129,7 +129,7 @@ __host__ __device__ constexpr int any_bytes(int order)
 
 /* coulomb for the highest orders: a warp takes one ket at a time, and its lanes the Hermite
  * functions of the bra. */
-template <int N, bool OPERATOR>
+template <int N>
 __global__ void __launch_bounds__(THREADS)
     coulomb_any(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
 {
@@ -143,14 +143,14 @@ __global__ void __launch_bounds__(THREADS)
     const int own = blockIdx.x * (WARPS / a.per) + warp / a.per;
     const int bra = a.share + a.shares * own;
     const bool any = bra < a.bra.points && (N == 1 || (int)blockIdx.y < a.chunks);
-    double *const R = memory + warp * any_doubles(L), *const start = R + any_doubles(L) - L - 1;
+    double *const R = memory + warp * any_doubles(L);
     int *const hermite = (int *)(memory + WARPS * any_doubles(L));
     double V[rows] = {};
     int place[rows];
     fmo_warp_begin(L, hermite);
     __syncthreads();
     for (int n = 0; n < rows; n++)
-        place[n] = lane + 32 * n < bras ? hermite[lane + 32 * n] & 0xffff : 0;
+        place[n] = lane + 32 * n < bras ? fmo_warp_find(hermite[lane + 32 * n]).at : 0;
     if (any) {
         const float bound = a.bra.point_bound[bra];
         const size_t at = a.bra.points, to = a.ket.points;
@@ -166,21 +166,13 @@ __global__ void __launch_bounds__(THREADS)
             for (; kets; kets &= kets - 1) {
                 const int ket = first + __ffs((int)kets) - 1;
                 const double q = a.ket.place[3 * to + ket];
-                fmo_prim_quartet z;
-                double F[FMO_ERI_ORDER_MAX + 1], R2 = 0.0;
-                for (int x = 0; x < 3; x++) {
-                    z.PQ[x] = P[x] - a.ket.place[x * to + ket];
-                    R2 += z.PQ[x] * z.PQ[x];
-                }
-                const double rs = fmo_rsqrt(p + q);
-                z.alpha = p * q * (rs * rs);
-                fmo_boys_eval(a.boys, z.alpha * R2, L, F);
-                for (int m = 0; m <= L; m++) z.S[m] = rs * F[m];
-                if constexpr (OPERATOR) to_operator(a, rs, R2, L, F, &z);
-                fmo_warp_coulomb<own_R>(z, L, hermite, start, R);
+                const double PQ[3] = {P[0] - a.ket.place[ket], P[1] - a.ket.place[to + ket],
+                                      P[2] - a.ket.place[2 * to + ket]};
+                const double start = fmo_warp_start(a.op, a.boys, L, p, q, PQ);
+                fmo_warp_coulomb<own_R>(start, PQ, L, hermite, R);
                 for (int k = 0; k < FMO_HERMITE_COUNT(a.ket_order); k++) {
                     const double d = a.ket.density[k * to + ket];
-                    const double *const from = R + (hermite[k] & 0xffff);
+                    const double *const from = R + fmo_warp_find(hermite[k]).at;
                     FMO_UNROLL
                     for (int n = 0; n < rows; n++) V[n] += d * from[place[n]];
                 }
@@ -223,13 +215,13 @@ template <int BRA, int KET, bool OPERATOR> constexpr coulomb_kernels kernels_of(
 {
     constexpr int NB = fmo_pair_order(BRA), NK = fmo_pair_order(KET);
     if constexpr (OPERATOR && is_any(NB, NK))
-        return {coulomb_any<1, true>, NULL};
+        return {coulomb_any<1>, NULL};
     else if constexpr (OPERATOR)
         return {coulomb<NB, NK, 1, true>, NULL};
     else if constexpr (is_low_l(BRA) && is_low_l(KET))
         return {NULL, NULL};
     else if constexpr (is_any(NB, NK))
-        return {coulomb_any<1, false>, coulomb_any<fmo_gpu_many_max<coulomb_args>, false>};
+        return {coulomb_any<1>, coulomb_any<fmo_gpu_many_max<coulomb_args>>};
     else
         return {coulomb_one<NB, NK>(), coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>, false>};
 }
@@ -268,7 +260,7 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     const int bras = (a->bra.points + h->shares - 1) / h->shares;
     if (!(g->wanted & FMO_TERMS_J) || !bras || !a->ket.points) return dim3(0);
     a->boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
-    a->op = g->arrays.op;
+    a->op = g->with_operator ? g->arrays.op : NULL;
     a->cutoff = (float)fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE);
     const bool few = bras * (WARPS / 2) <= fmo_tuning_gpu_hermite_warps * g->device.processors;
     a->per = few && !h->grouped ? WARPS : 1;
