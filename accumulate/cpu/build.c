@@ -6,6 +6,7 @@
 
 #include "accumulate/cpu/build.h"
 #include "accumulate/rules/digest.h"
+#include "integrals/far/attenuation.h"
 #include "accumulate/tuning.h"
 #include "base/vector.h"
 

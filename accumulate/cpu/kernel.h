@@ -10,7 +10,6 @@
 #include "accumulate/plan/plan.h"
 #include "accumulate/tuning.h"
 #include "accumulate/work/work.h"
-#include "integrals/far/attenuation.h"
 #include "integrals/operator_rules.h"
 
 enum { FMO_CPU_WIDTH_MAX = 8 };

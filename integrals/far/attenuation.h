@@ -22,12 +22,22 @@ typedef struct fmo_attenuation_side {
     int order;
 } fmo_attenuation_side;
 
+/* Returns log2(x) or up to 0.09 more, for normal numbers: a chord instead of the logarithm between
+ * powers of 2. */
+FMO_HD float fmo_attenuation_log2(float x)
+{
+    int bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (float)bits * 0x1p-23f - 126.9138f;
+}
+
 /* Binary logarithm of the factor by which the tilt lambda increases the norm of a product, beyond
  * that of an s product. */
 FMO_HD float fmo_attenuation_of_order(fmo_attenuation_side side, float lambda)
 {
     const float y = lambda * sqrtf(0.5f * side.spread);
-    return side.order ? log2f(1.0f + 2.45f * y) + (float)(side.order - 1) * log2f(1.0f + 1.61f * y)
+    return side.order ? fmo_attenuation_log2(1.0f + 2.45f * y) +
+                            (float)(side.order - 1) * fmo_attenuation_log2(1.0f + 1.61f * y)
                       : 0.0f;
 }
 
