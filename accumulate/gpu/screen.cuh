@@ -6,6 +6,7 @@
 #define FMO_GPU_SCREEN_CUH
 
 #include "accumulate/gpu/boxes/boxes.h"
+#include "accumulate/gpu/screen_lanes.cuh"
 
 #include <type_traits>
 
@@ -93,67 +94,6 @@ typedef struct screen_near {
     const int *ket_leaf;
 } screen_near;
 
-/* Bit n of a row of bits. */
-__device__ bool bit_of(const unsigned *row, int n)
-{
-    return __ldg(row + (n >> 5)) >> (n & 31) & 1u;
-}
-
-/* Mask of the lanes below the calling one. */
-__device__ __forceinline__ unsigned lanes_below()
-{
-    unsigned lanes;
-    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
-    return lanes;
-}
-
-/* Screening data of a ket, read by one load, with its sets also as indices; the compiler would make
- * two loads and twice as many shifts of it. */
-typedef struct screen_ket {
-    fmo_gpu_screen_data screen;
-    unsigned i, j;
-} screen_ket;
-
-__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_screen_data *at)
-{
-    unsigned x, y, z, w, i, j;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
-        : "l"(at));
-    asm("prmt.b32 %0, %1, 0, 0x4410;" : "=r"(i) : "r"(z));
-    asm("prmt.b32 %0, %1, 0, 0x4432;" : "=r"(j) : "r"(z));
-    const ushort2 set = {(unsigned short)i, (unsigned short)j};
-    return {{__uint_as_float(x), __uint_as_float(y), set, w}, i, j};
-}
-
-/* Reads the errors of a ket's nodes by one load. */
-__device__ __forceinline__ fmo_far_fit read_fit(const fmo_far_fit *at)
-{
-    static_assert(sizeof *at == sizeof(float2), "the two of an fmo_far_fit");
-    const float2 word = __ldg((const float2 *)at);
-    return {word.x, word.y};
-}
-
-/* The number of the lane, hidden from the compiler. If the compiler sees that lanes add to one
- * address, it generates code that searches for such lanes, even for a single lane. */
-__device__ __forceinline__ unsigned lane_unknown()
-{
-    unsigned lane;
-    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-    return lane;
-}
-
-/* Sum over all lanes of the warp. */
-__device__ unsigned warp_sum(unsigned value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(0xffffffffu, value);
-#else
-    for (int offset = 16; offset; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    return value;
-#endif
-}
-
 /* Data of the block's bra pair, and its kets. */
 typedef struct screen_bra {
     int pair, ket_begin, ket_end;
@@ -199,20 +139,10 @@ __device__ float far_share(float4 bra, float4 ket, float gap)
     return fmo_far_share_left(own, other, gap);
 }
 
-/* Binary logarithm, 0 or less, of the factor by which integrals of the operator are smaller than
- * Schwarz bounds. Cancellation is treated as in fmo_far_cancellation. */
-__device__ float log_decay(const screen_task &task, const screen_bra &bra, int ket)
+/* The data of a pair for the decay of an operator. */
+__device__ fmo_attenuation_side side_of(float4 sphere, float extent, int pair_class)
 {
-    const float4 to = task.ket.sphere[ket];
-    const float x = bra.sphere.x - to.x, y = bra.sphere.y - to.y, z = bra.sphere.z - to.z;
-    const float gap = sqrtf(x * x + y * y + z * z) - bra.sphere.w - to.w;
-    const float extent = task.ket.reach[ket].w;
-    const fmo_attenuation_side own = {fabsf(bra.reach.w),
-                                      fmo_pair_order(fmo_eri_class_bra(task.eri_class))};
-    const fmo_attenuation_side other = {fabsf(extent),
-                                        fmo_pair_order(fmo_eri_class_ket(task.eri_class))};
-    const float log = fmo_attenuation(gap, bra.range, own, other);
-    return fminf(log + bra.cancelled + fmo_far_cancelled(extent), 0.0f);
+    return {sphere.x, sphere.y, sphere.z, sphere.w, fabsf(extent), fmo_pair_order(pair_class)};
 }
 
 /* Kets that passed the screening rule. They are collected until there are enough that no lane is
@@ -319,6 +249,10 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
                             : (1u << FMO_GPU_TALLY_PAIRS) - 1u;
     int diagonal =
         task.same && fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
+    const int ket_class = fmo_eri_class_ket(task.eri_class);
+    const fmo_attenuation_side side =
+        DECAY ? side_of(bra.sphere, bra.reach.w, fmo_eri_class_bra(task.eri_class))
+              : fmo_attenuation_side{};
     unsigned tally = 0;
     static_assert((SCREEN_ROUNDS + 1) * LARGE_SLABS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
@@ -335,7 +269,14 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
             exchange_only = BOXES && in_J == 0.0f;
             const fmo_gpu_screen_data data = task.ket.screen[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
-            const float log_left = DECAY ? log_decay(task, bra, ket) : 0.0f;
+            float log_left = 0.0f;
+            if (DECAY) { /* cancellation as in fmo_far_cancellation */
+                const float extent = task.ket.reach[ket].w;
+                log_left = fmo_attenuation(side, side_of(task.ket.sphere[ket], extent, ket_class),
+                                           bra.range) +
+                           bra.cancelled + fmo_far_cancelled(extent);
+                log_left = fminf(log_left, 0.0f);
+            }
             unsigned code = factor_code(log_size + log_left - log_Q - fmo_far_log2(data.bound));
             bool exchanges = in_K >= a.cutoff;
             list = FMO_GPU_NEAR;

@@ -15,10 +15,10 @@ FMO_HD float fmo_attenuation_range(fmo_operator op)
                : INFINITY;
 }
 
-/* What the bound needs of a pair, beside its place: the largest 1/p of its primitives, bohr^2, and
- * the sum of its angular momenta. */
+/* What the bound needs of a pair: a sphere that contains its primitives' centres, their largest
+ * 1/p, and the sum of its angular momenta; bohr. */
 typedef struct fmo_attenuation_side {
-    float spread;
+    float x, y, z, radius, spread;
     int order;
 } fmo_attenuation_side;
 
@@ -42,11 +42,11 @@ FMO_HD float fmo_attenuation_of_order(fmo_attenuation_side side, float lambda)
 }
 
 /* Returns the binary logarithm, 0 or less, of the factor by which an integral is smaller than the
- * product of the sums of its primitives' Schwarz bounds. gap: distance of the centres of any two
- * primitives of bra and ket, at least; range: that of the operator. */
-FMO_HD float fmo_attenuation(float gap, float range, fmo_attenuation_side bra,
-                             fmo_attenuation_side ket)
+ * product of the sums of its primitives' Schwarz bounds. range: that of the operator. */
+FMO_HD float fmo_attenuation(fmo_attenuation_side bra, fmo_attenuation_side ket, float range)
 {
+    const float x = bra.x - ket.x, y = bra.y - ket.y, z = bra.z - ket.z;
+    const float gap = sqrtf(x * x + y * y + z * z) - bra.radius - ket.radius;
     if (!(gap > 0.0f)) return 0.0f;
     const float width = range + bra.spread + ket.spread, lambda = 2.0f * gap / width;
     const float log = fmo_attenuation_of_order(bra, lambda) +

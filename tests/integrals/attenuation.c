@@ -97,9 +97,11 @@ int main(void)
             (fmo_operator){1.0, -1.0, omega}, 0, eri);
         double largest = 0.0;
         for (int k = 0; k < num; k++) largest = fmax(largest, fabs(eri[k]));
-        const float log = fmo_attenuation((float)gap_of(&bra, &ket), (float)(1.0 / (omega * omega)),
-                                          (fmo_attenuation_side){(float)bra.spread, l[0] + l[1]},
-                                          (fmo_attenuation_side){(float)ket.spread, l[2] + l[3]});
+        const fmo_attenuation_side own = {0.0f, 0.0f, 0.0f, 0.0f, (float)bra.spread, l[0] + l[1]};
+        const fmo_attenuation_side other = {(float)gap_of(&bra, &ket), 0.0f,       0.0f, 0.0f,
+                                            (float)ket.spread,         l[2] + l[3]};
+        const float log =
+            fmo_attenuation(own, other, fmo_attenuation_range((fmo_operator){1.0, -1.0, omega}));
         const double schwarz = bra.sum * ket.sum, bound = schwarz * exp2((double)log);
         CHECK(largest <= bound * 1.00001 + 1e-13 * schwarz,
               "(%d%d|%d%d), omega %g, %.3f bohr: an integral of %.6e, bound %.6e", l[0], l[1], l[2],

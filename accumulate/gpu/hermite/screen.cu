@@ -72,10 +72,9 @@ __device__ __forceinline__ float decay_of(const screen_args &a, const fmo_separa
                                           float bound, float range, int ket)
 {
     const float4 to = a.ket.sphere[ket];
-    const float x = own.x - to.x, y = own.y - to.y, z = own.z - to.z;
-    const float gap = sqrtf(x * x + y * y + z * z) - own.radius - to.w;
-    const float log = fmo_attenuation(gap, range, {own.spread, a.bra_order},
-                                      {a.ket.separation[ket], a.ket_order});
+    const float log =
+        fmo_attenuation({own.x, own.y, own.z, own.radius, own.spread, a.bra_order},
+                        {to.x, to.y, to.z, to.w, a.ket.separation[ket], a.ket_order}, range);
     const float log_size = own.log_size + a.ket.separation[a.ket.num + ket];
     return fminf(exp2f(log + log_size) / (bound * a.ket.bound[ket]), 1.0f);
 }
