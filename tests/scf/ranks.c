@@ -361,6 +361,47 @@ static void check_refusals(void)
     fmo_fragment_system_destroy(system);
 }
 
+static void *serve(void *arg)
+{
+    helper *h = arg;
+    h->status = fmo_fock_serve(&h->ranks, NULL, &h->err);
+    return NULL;
+}
+
+/* UHF of a triplet whose builds two ranks share, against one rank. */
+static void check_open_shell(void)
+{
+    fmo_dataset *dataset = NULL;
+    fmo_error err = {FMO_OK, ""};
+    fmo_scf_options o;
+    fmo_scf_result *result[2] = {NULL};
+    ranks_local_world world;
+    helper h[2] = {0};
+    CHECK(fmo_dataset_read(FMO_DATASET_DIR "/ch2o_6-31g_sph.h5", &dataset, &err) == FMO_OK, "%s",
+          err.message);
+    const fmo_scf_input input = {.basis = fmo_dataset_basis(dataset),
+                                 .electron_num = fmo_dataset_electron_num(dataset),
+                                 .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset),
+                                 .multiplicity = 3};
+    ranks_local_open(&world, 2);
+    for (int r = 0; r < 2; r++) h[r].ranks = ranks_local_end(&h[r].user, &world, r);
+    CHECK(pthread_create(&h[1].thread, NULL, serve, &h[1]) == 0, "rank 1");
+    fmo_scf_options_init(&o);
+    o.fock.mode = FMO_MODE_CPU;
+    for (int shared = 0; shared < 2; shared++) {
+        o.fock.ranks = shared ? &h[0].ranks : NULL;
+        CHECK(fmo_scf_run(&input, &o, &result[shared], &err) == FMO_OK, "%s", err.message);
+    }
+    fmo_fock_dismiss(&h[0].ranks);
+    CHECK(pthread_join(h[1].thread, NULL) == 0 && h[1].status == FMO_OK, "%s", h[1].err.message);
+    if (result[0] && result[1])
+        CHECK(fabs(result[0]->energy - result[1]->energy) < 1e-9,
+              "UHF: %.12f on one rank, %.12f on two", result[0]->energy, result[1]->energy);
+    for (int k = 0; k < 2; k++) fmo_scf_result_destroy(result[k]);
+    ranks_local_close(&world);
+    fmo_dataset_destroy(dataset);
+}
+
 static void *run_poor(void *arg)
 {
     helper *h = arg;
@@ -409,6 +450,7 @@ static void check_memory(void)
 int main(void)
 {
     check_memory();
+    check_open_shell();
     check_batches();
     check_system("water3_sto-3g");
     check_system("ethane_sto-3g");
