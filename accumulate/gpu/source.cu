@@ -73,7 +73,7 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     }
     plan->gpu = &between;
     cudaError_t code = fmo_gpu_run_passes(&group, variant, NULL, false);
-    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && g->hermite && code == cudaSuccess; bra++)
+    for (int bra = 0; bra < FMO_PAIR_GPU_COUNT && g->hermite && code == cudaSuccess; bra++)
         code = fmo_hermite_coulomb(&group, source->gpu->hermite, bra);
     if (code == cudaSuccess && g->hermite) code = fmo_hermite_contract(&group);
     if (code == cudaSuccess) code = fmo_gpu_queue_finish(&group, variant);

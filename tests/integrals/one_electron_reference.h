@@ -133,15 +133,16 @@ static void add_primitives(const charges *field, primitive bra_prim, primitive k
                      1e-5L * rounding; /* of the reference */
     }
     for (int c = 0; c < field->num; c++) {
-        real PC[3], R[ERI_REF_DIM][ERI_REF_DIM][ERI_REF_DIM];
+        static eri_reference_work work;
+        real PC[3];
         for (int x = 0; x < 3; x++) PC[x] = P[x] - field->coord[3 * c + x];
-        eri_reference_coulomb((fmo_operator){0}, la + lb, p, PC, R);
+        eri_reference_coulomb((fmo_operator){0}, la + lb, p, PC, &work);
         for (int t = 0; t <= pa[0] + pb[0]; t++)
             for (int u = 0; u <= pa[1] + pb[1]; u++)
                 for (int w = 0; w <= pa[2] + pb[2]; w++) {
                     const real term = -field->charge[c] * 2 * pi / p * factor *
                                       E[0][pa[0]][pb[0]][t] * E[1][pa[1]][pb[1]][u] *
-                                      E[2][pa[2]][pb[2]][w] * R[t][u][w];
+                                      E[2][pa[2]][pb[2]][w] * work.R[t][u][w];
                     v->V += term;
                     v->size_V += condition * fabsl(term);
                 }

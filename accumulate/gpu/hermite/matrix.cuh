@@ -31,7 +31,7 @@ typedef struct fmo_matrix_sizes {
 
 /* E[axis][i][j][t] of a pair. */
 enum { FMO_MATRIX_AXIS = 128, FMO_MATRIX_EXPANSION = 3 * FMO_MATRIX_AXIS };
-FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3 && FMO_PAIR_ORDER_MAX <= 7, "matrix.cuh: expansions")
+FMO_STATIC_ASSERT(FMO_GPU_ANG_MOM_MAX <= 3 && FMO_PAIR_GPU_ORDER_MAX <= 7, "matrix.cuh: expansions")
 
 /* Returns the sizes for quartets of the shells la to ld, with at most `most` tiles of rows at a
  * time. */
@@ -85,7 +85,7 @@ struct fmo_matrix_form {
 };
 typedef fmo_matrix_form<1, 4, 4, 3, 3, 9, 3> fmo_matrix_small;
 typedef fmo_matrix_form<4, 1, 5, 5, 5, 10, 3> fmo_matrix_middle;
-typedef fmo_matrix_form<4, 1, 5, 11, 13, FMO_ERI_ORDER_MAX, 2> fmo_matrix_large;
+typedef fmo_matrix_form<4, 1, 5, 11, 13, FMO_ERI_GPU_ORDER_MAX, 2> fmo_matrix_large;
 
 /* The team waits for all its threads. */
 template <class F> static __device__ __forceinline__ void fmo_matrix_wait(void)
