@@ -84,10 +84,10 @@ static int in_child(size_t kilobytes)
     pthread_attr_t attr;
     pthread_t thread;
     static test_system system;
-    static const int shells[] = {1, 1, 1, 2, 2};
+    static const int shells[] = {1, 0, 0, 1, 1};
     unsigned long long seed = 5;
     dataset = molecule_dataset("ch2o", "cc-pvdz");
-    system_random_kinds(&system, 0, 2, 5, shells, 2, 3.0, &seed);
+    system_random_kinds(&system, 0, 1, 5, shells, 2, 3.0, &seed);
     with_g = system_basis(&system);
     if (!dataset || !with_g) return 1;
     if (team) {
