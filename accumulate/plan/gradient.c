@@ -116,3 +116,19 @@ fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms
     fmo_plan_leave(plan);
     return status;
 }
+
+fmo_status fmo_fock_gradient_batch(fmo_gradient_job *jobs, size_t count, fmo_error *err)
+{
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_fock_gradient_batch", err, FMO_READ(jobs, count * sizeof *jobs));
+    if (status != FMO_OK) return status;
+    for (size_t k = 0; k < count; k++) {
+        fmo_gradient_job *const job = &jobs[k];
+        fmo_error own = {FMO_OK, ""};
+        job->status = fmo_fock_gradient(job->plan, job->terms, job->term_num, job->gradient, &own);
+        if (job->err) *job->err = own;
+        if (status == FMO_OK && job->status != FMO_OK)
+            status = fmo_error_set(err, job->status, "job %zu: %s", k, own.message);
+    }
+    return status;
+}
