@@ -267,12 +267,18 @@ void run_group(const job_group *group)
     for (int m = 0; m < group->num && err.status != FMO_OK; m++) *group->err[m] = err;
 }
 
-/* True if two jobs may be in one group: the same GPU, cutoffs, and kinds of terms. */
+/* The caller's stream of a plan; NULL: the plan has its own. */
+cudaStream_t stream_of(const fmo_fock_plan *plan)
+{
+    return plan->gpu->device.own_stream ? NULL : plan->gpu->device.stream;
+}
+
+/* True if two jobs may be in one group: the same GPU, caller's stream, cutoffs, kinds of terms. */
 bool are_alike(const fmo_gradient_job *a, const fmo_gradient_job *b)
 {
     const fmo_fock_plan *const p = a->plan, *const q = b->plan;
-    bool alike = p->gpu->device.number == q->gpu->device.number &&
-                 p->gpu->device.stream == q->gpu->device.stream && p->cutoff == q->cutoff &&
+    bool alike = p->gpu->device.number == q->gpu->device.number && stream_of(p) == stream_of(q) &&
+                 p->cutoff == q->cutoff &&
                  fmo_gpu_cutoff_share(p, 1.0) == fmo_gpu_cutoff_share(q, 1.0) &&
                  a->term_num == b->term_num;
     for (int t = 0; t < a->term_num && alike; t++) {
