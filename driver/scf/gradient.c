@@ -102,16 +102,14 @@ static fmo_mode mode_of(const fmo_scf_input *in, const fmo_scf_result *r)
     return r->mode == FMO_MODE_FUSED && high_l < 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
 }
 
-/* Computes the two-electron part with a plan of its own that keeps no integrals. */
-static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o,
-                               const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
+/* Returns the options of a plan for a gradient, which keeps no integrals. */
+static fmo_fock_options plan_options(const fmo_scf_options *o, fmo_mode mode)
 {
-    fmo_fock_plan *plan = NULL;
     fmo_fock_options fock;
     fmo_fock_options_init(&fock);
-    fock.mode = mode_of(in, r);
+    fock.mode = mode;
     fock.coulomb = FMO_COULOMB_DIRECT;
-    if (fock.mode == FMO_MODE_FUSED) {
+    if (mode == FMO_MODE_FUSED) {
         fock.device = o->fock.device_num ? o->fock.devices[0] : o->fock.device;
         fock.stream = o->fock.stream;
     }
@@ -119,6 +117,15 @@ static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o
     fock.threads = o->fock.threads;
     fock.memory = o->fock.memory;
     fock.integrals = FMO_INTEGRALS_DIRECT;
+    return fock;
+}
+
+/* Computes the two-electron part with a plan of its own. */
+static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o,
+                               const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
+{
+    fmo_fock_plan *plan = NULL;
+    const fmo_fock_options fock = plan_options(o, mode_of(in, r));
     fmo_status status = fmo_fock_plan_create(in->basis, &fock, &plan, err);
     if (status == FMO_OK)
         status = fmo_fock_gradient(plan, w->terms, w->term_num, w->two_electron, err);
@@ -255,7 +262,7 @@ fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
 
 /* ---- with other SCFs ------------------------------------------------------------------------ */
 
-/* The forces of an SCF in a lockstep batch. */
+/* The forces of one of several SCFs. */
 typedef struct batch_forces {
     const fmo_scf_input *in;
     fmo_scf_options options; /* with one thread */
@@ -298,4 +305,74 @@ fmo_status fmo_scf_add_batch_forces(fmo_scf_state *s, const fmo_scf_input *in,
     if (f.status != FMO_OK && f.err.status != FMO_OK)
         fmo_error_set(err, f.status, "%s", f.err.message);
     return f.status;
+}
+
+/* Computes the two-electron parts of all molecules without errors on one GPU, with plans that are
+ * made for them. basis, plan, jobs: [num] memory. */
+static void two_electron_of_all(batch_forces *f, size_t num, const fmo_fock_options *fock,
+                                const fmo_basis **basis, fmo_fock_plan **plan,
+                                fmo_gradient_job *jobs)
+{
+    size_t used = 0, made = 0;
+    for (size_t k = 0; k < num; k++)
+        if (f[k].status == FMO_OK) basis[used++] = f[k].in->basis;
+    if (used) (void)fmo_fock_plan_create_batch(basis, used, fock, plan, NULL);
+    for (size_t k = 0, n = 0; k < num; k++) {
+        if (f[k].status != FMO_OK) continue;
+        if (plan[n])
+            jobs[made++] = (fmo_gradient_job){.plan = plan[n],
+                                              .terms = f[k].w.terms,
+                                              .term_num = f[k].w.term_num,
+                                              .gradient = f[k].w.two_electron,
+                                              .err = &f[k].err};
+        else
+            f[k].status = fmo_error_set(&f[k].err, FMO_ERR_MEMORY, "no memory for forces");
+        n++;
+    }
+    (void)fmo_fock_gradient_batch(jobs, made, NULL);
+    for (size_t k = 0; k < num; k++)
+        if (f[k].status == FMO_OK) f[k].status = f[k].err.status;
+    for (size_t n = 0; n < used; n++) fmo_fock_plan_destroy(plan[n]);
+}
+
+/* Computes the parts of all molecules, those of the host by a thread for each. */
+void fmo_scf_add_forces_of_all(fmo_scf_job *const *jobs, size_t num, const fmo_scf_options *o,
+                               int device, int threads)
+{
+    const double start = driver_seconds();
+    batch_forces *const f = calloc(num, sizeof *f);
+    const fmo_basis **const basis = calloc(num, sizeof(*basis));
+    fmo_fock_plan **const plan = calloc(num, sizeof(*plan));
+    fmo_gradient_job *const gradient = calloc(num, sizeof *gradient);
+    const int ready = f && basis && plan && gradient, hold = fmo_linalg_one_thread();
+    fmo_fock_options fock = plan_options(o, FMO_MODE_FUSED);
+    fock.device = device;
+    fock.threads = threads;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (size_t k = 0; k < num * (size_t)ready; k++) {
+        f[k] = (batch_forces){.in = &jobs[k]->input, .options = *o, .r = jobs[k]->result};
+        f[k].options.fock.threads = 1;
+        on_host(&f[k]);
+    }
+    fmo_linalg_release_threads(hold);
+    if (ready && num) two_electron_of_all(f, num, &fock, basis, plan, gradient);
+    for (size_t k = 0; k < num; k++) {
+        fmo_scf_result *const r = jobs[k]->result;
+        const fmo_error none = {FMO_ERR_MEMORY, "no memory for forces"};
+        jobs[k]->err = ready ? f[k].err : none;
+        jobs[k]->status = jobs[k]->err.status;
+        if (jobs[k]->status == FMO_OK) {
+            add_up(&f[k].w, f[k].in, r->nuclear_gradient, r->charge_gradient);
+            r->forces_seconds = (driver_seconds() - start) / (double)num;
+            r->seconds += r->forces_seconds;
+        } else {
+            fmo_scf_result_destroy(r);
+            jobs[k]->result = NULL;
+        }
+        if (ready) free(f[k].w.memory);
+    }
+    free(f);
+    free(basis);
+    free(plan);
+    free(gradient);
 }

@@ -303,6 +303,11 @@ fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
  * (linalg.h), with the plan of its builds. */
 fmo_status fmo_scf_add_batch_forces(fmo_scf_state *s, const fmo_scf_input *in,
                                     const fmo_scf_options *o, fmo_scf_result *r, fmo_error *err);
+/* Adds the forces to the results of jobs that have converged in mode fused, those of GPU number
+ * `device` together; threads: of the host. A job that fails gets status and error, and no
+ * result. */
+void fmo_scf_add_forces_of_all(fmo_scf_job *const *jobs, size_t num, const fmo_scf_options *o,
+                               int device, int threads);
 
 /* ---- history.c ---- */
 
