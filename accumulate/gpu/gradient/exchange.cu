@@ -1,8 +1,8 @@
 /* The derivative of K: quartets that pass screening, those of low order computed by a thread each
  * (integrals/eri/eri_gradient_low.h), others by several (eri_gradient.h). A warp takes items, a
- * bra with some tiles of kets, sums the derivatives of the bra over them, and adds those of the
- * kets quartet by quartet. Compiled once for each part of the classes, with FMO_PART set to its
- * number. */
+ * bra with some tiles of kets or a part of a tile, sums the derivatives of the bra over them, and
+ * adds those of the kets quartet by quartet. Compiled once for each part of the classes, with
+ * FMO_PART set to its number. */
 #include "accumulate/gpu/gradient/gradient.h"
 
 #include "integrals/eri/eri_gradient_low.h"
@@ -17,7 +17,8 @@ enum { SUMS_BYTES = 16 << 10 };
 typedef struct exchange_args {
     fmo_gradient_pairs bra, ket;
     bool same;         /* bra and ket are the same list */
-    int tiles, chunks; /* tiles of kets of an item; items of a bra */
+    int tiles, chunks; /* tiles of kets of an item; how many such chunks there are */
+    int parts;         /* items into which a chunk of one tile is divided, a power of two */
     const fmo_gradient_tables *tables;
     const double *boys;
     fmo_operator op;
@@ -235,11 +236,11 @@ __device__ __forceinline__ void add_queue(const exchange_args &a, const warp_mem
     add_kets(a, w.sums, a.bra.pair[own].molecule, nucleus, active && lowest, sum);
 }
 
-/* Computes one item, a bra with tiles [first, end) of its molecule's kets. Kets that pass screening
- * wait in a queue until there are enough for all lanes. */
+/* Computes one item, a bra with tiles [first, end) of its molecule's kets, or with `part` of them.
+ * Kets that pass screening wait in a queue until there are enough for all lanes. */
 template <int CLASS>
 __device__ __forceinline__ void add_item(const exchange_args &a, const warp_memory &w, int own,
-                                         int first, int end)
+                                         int first, int end, int part)
 {
     constexpr int groups = 32 / lanes_of<CLASS>();
     const fmo_gradient_pair &bra = a.bra.pair[own];
@@ -259,7 +260,7 @@ __device__ __forceinline__ void add_item(const exchange_args &a, const warp_memo
         const int mine = tile * TILE + lane;
         float density = 0.0f;
         bool stays = false;
-        if (mine < kets) {
+        if (mine < kets && lane % a.parts == part) {
             const fmo_gradient_pair &ket = a.ket.pair[mine];
             density = density_of(a, bra, ket);
             stays = counts(a, bra, ket, density);
@@ -311,7 +312,7 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
         (unsigned long long *)(shared + tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>());
     const warp_memory w = {(const fmo_gradient_tables *)shared, (queued_ket *)own, own + QUEUE,
                            a.sums_shared ? own_sums : a.sums.sum};
-    const unsigned items = (unsigned)(a.bra.pairs * a.chunks);
+    const unsigned of_bra = (unsigned)(a.chunks * a.parts), items = a.bra.pairs * of_bra;
     for (unsigned k = threadIdx.x; !is_low<CLASS> && k < sizeof *a.tables; k += THREADS)
         ((unsigned char *)shared)[k] = ((const unsigned char *)a.tables)[k];
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
@@ -321,8 +322,8 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
         if (threadIdx.x % 32 == 0) item = atomicAdd(a.item, 1u);
         item = __shfl_sync(0xffffffffu, item, 0);
         if (item >= items) break;
-        const int first = (int)(item % (unsigned)a.chunks) * a.tiles;
-        add_item<CLASS>(a, w, (int)(item / (unsigned)a.chunks), first, first + a.tiles);
+        const int own = (int)(item % of_bra), first = own / a.parts * a.tiles;
+        add_item<CLASS>(a, w, (int)(item / of_bra), first, first + a.tiles, own % a.parts);
     }
     __syncthreads();
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
@@ -346,14 +347,31 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     FMO_GPU_TRY(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>, THREADS, bytes));
     const int grid = blocks * pass->processors, warps = grid * WARPS;
-    /* about 16 items for each warp */
+    /* about 16 items for each warp, but no fewer kets than it computes at a time */
     const int wanted = (16 * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
     const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
-    const exchange_args args = {
-        h.pairs[bra],   h.pairs[ket], bra == ket, tiles,        (all + tiles - 1) / tiles,
-        h.tables,       pass->boys,   pass->op,   h.molecule,   pass->term,
-        pass->term_num, h.block_max,  h.row_max,  pass->cutoff, pass->prim_cutoff,
-        h.item + CLASS, h.sums,       sums_shared};
+    int parts = 1;
+    while (parts < lanes_of<CLASS>() && parts * all < wanted) parts *= 2;
+    exchange_args args = {};
+    args.bra = h.pairs[bra];
+    args.ket = h.pairs[ket];
+    args.same = bra == ket;
+    args.tiles = tiles;
+    args.chunks = (all + tiles - 1) / tiles;
+    args.parts = parts;
+    args.tables = h.tables;
+    args.boys = pass->boys;
+    args.op = pass->op;
+    args.molecule = h.molecule;
+    args.term = pass->term;
+    args.term_num = pass->term_num;
+    args.block_max = h.block_max;
+    args.row_max = h.row_max;
+    args.cutoff = pass->cutoff;
+    args.prim_cutoff = pass->prim_cutoff;
+    args.item = h.item + CLASS;
+    args.sums = h.sums;
+    args.sums_shared = sums_shared;
     exchange<CLASS><<<(unsigned)grid, THREADS, bytes, stream>>>(args);
     return cudaGetLastError();
 }
