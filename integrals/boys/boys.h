@@ -81,45 +81,57 @@ FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
     for (int m = 1; m <= M; m++) F[m] = (2 * m - 1) * r * F[m - 1];
 }
 
+#if FMO_SIMD_WIDTH == 1
+/* Returns F_M(T) for T < fmo_boys_far(M), from the table of that order, and exp(-T). */
+FMO_HD double fmo_boys_interpolate(const double *rows, double T, double *exp_T)
+{
+    /* Adding 1.5*2^52 rounds to an integer, which is then in the low bits. */
+    const double magic = 0x1.8p52;
+    double shifted = T * FMO_BOYS_PER_UNIT + magic;
+    double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
+    double c[FMO_BOYS_ROW_SIZE], c4, c5;
+#if defined(__CUDA_ARCH__)
+    const double2 *row =
+        (const double2 *)(rows + (unsigned)__double2loint(shifted) * FMO_BOYS_ROW_SIZE);
+    FMO_UNROLL
+    for (int k = 0; k < FMO_BOYS_ROW_SIZE / 2; k++) {
+        const double2 two = __ldg(row + k);
+        c[2 * k] = two.x;
+        c[2 * k + 1] = two.y;
+    }
+    c4 = __hiloint2double(__double2hiint(c[5]), 0);
+    c5 = __hiloint2double(__double2loint(c[5]), 0);
+#else
+    uint64_t bits, upper;
+    memcpy(&bits, &shifted, sizeof bits);
+    memcpy(c, rows + (bits & 0xffff) * FMO_BOYS_ROW_SIZE, sizeof c);
+    memcpy(&bits, &c[5], sizeof bits);
+    upper = bits >> 32 << 32;
+    memcpy(&c4, &upper, sizeof c4);
+    upper = bits << 32;
+    memcpy(&c5, &upper, sizeof c5);
+#endif
+    const double d2 = d * d;
+    *exp_T = fmo_boys_exp(d) * c[0];
+    return ((c5 * d + c4) * d2 + (c[4] * d + c[3])) * d2 + (c[2] * d + c[1]);
+}
+#endif
+
 /* Computes F[0..M] at T. M is a compile-time constant; `rows` is the table of that order,
  * fmo_boys.row[M][0] or a copy (16-byte aligned on the GPU). */
 FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
 {
-    /* Adding 1.5*2^52 rounds to an integer, which is then in the low bits. */
-    const double magic = 0x1.8p52;
 #if FMO_SIMD_WIDTH == 1
     if (T < fmo_boys_far(M)) {
-        double shifted = T * FMO_BOYS_PER_UNIT + magic;
-        double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
-        double c[FMO_BOYS_ROW_SIZE], c4, c5;
-#if defined(__CUDA_ARCH__)
-        const double2 *row =
-            (const double2 *)(rows + (unsigned)__double2loint(shifted) * FMO_BOYS_ROW_SIZE);
-        FMO_UNROLL
-        for (int k = 0; k < FMO_BOYS_ROW_SIZE / 2; k++) {
-            const double2 two = __ldg(row + k);
-            c[2 * k] = two.x;
-            c[2 * k + 1] = two.y;
-        }
-        c4 = __hiloint2double(__double2hiint(c[5]), 0);
-        c5 = __hiloint2double(__double2loint(c[5]), 0);
-#else
-        uint64_t bits, upper;
-        memcpy(&bits, &shifted, sizeof bits);
-        memcpy(c, rows + (bits & 0xffff) * FMO_BOYS_ROW_SIZE, sizeof c);
-        memcpy(&bits, &c[5], sizeof bits);
-        upper = bits >> 32 << 32;
-        memcpy(&c4, &upper, sizeof c4);
-        upper = bits << 32;
-        memcpy(&c5, &upper, sizeof c5);
-#endif
-        const double d2 = d * d;
-        F[M] = ((c5 * d + c4) * d2 + (c[4] * d + c[3])) * d2 + (c[2] * d + c[1]);
-        if (M > 0) fmo_boys_down(T, fmo_boys_exp(d) * c[0], M, F);
+        double exp_T;
+        F[M] = fmo_boys_interpolate(rows, T, &exp_T);
+        if (M > 0) fmo_boys_down(T, exp_T, M, F);
     } else {
         fmo_boys_asymptotic(T, M, F);
     }
 #else
+    /* Adding 1.5*2^52 rounds to an integer, which is then in the low bits. */
+    const double magic = 0x1.8p52;
     const fmo_mask far = T >= fmo_boys_far(M);
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
     const fmo_real near_T = fmo_select(far, fmo_set(0.0), T);

@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(THREADS)
 /* Doubles of a warp, and bytes of a block, in shared memory for coulomb_any. */
 __host__ __device__ constexpr int any_doubles(int order)
 {
-    return (order + 1) * (order + 1) * (order + 1) + order + 1;
+    return (order + 1) * (order + 1) * (order + 1);
 }
 __host__ __device__ constexpr int any_bytes(int order)
 {
@@ -125,14 +125,14 @@ __global__ void __launch_bounds__(THREADS)
     const int own = blockIdx.x * (WARPS / a.per) + warp / a.per;
     const int bra = a.share + a.shares * own;
     const bool any = bra < a.bra.points && (N == 1 || (int)blockIdx.y < a.chunks);
-    double *const R = memory + warp * any_doubles(L), *const start = R + any_doubles(L) - L - 1;
+    double *const R = memory + warp * any_doubles(L);
     int *const hermite = (int *)(memory + WARPS * any_doubles(L));
     double V[rows] = {};
     int place[rows];
     fmo_warp_begin(L, hermite);
     __syncthreads();
     for (int n = 0; n < rows; n++)
-        place[n] = lane + 32 * n < bras ? hermite[lane + 32 * n] & 0xffff : 0;
+        place[n] = lane + 32 * n < bras ? fmo_warp_find(hermite[lane + 32 * n]).at : 0;
     if (any) {
         const float bound = a.bra.point_bound[bra];
         const size_t at = a.bra.points, to = a.ket.points;
@@ -148,20 +148,13 @@ __global__ void __launch_bounds__(THREADS)
             for (; kets; kets &= kets - 1) {
                 const int ket = first + __ffs((int)kets) - 1;
                 const double q = a.ket.place[3 * to + ket];
-                fmo_prim_quartet z;
-                double F[FMO_ERI_ORDER_MAX + 1], R2 = 0.0;
-                for (int x = 0; x < 3; x++) {
-                    z.PQ[x] = P[x] - a.ket.place[x * to + ket];
-                    R2 += z.PQ[x] * z.PQ[x];
-                }
-                const double rs = fmo_rsqrt(p + q);
-                z.alpha = p * q * (rs * rs);
-                fmo_boys_eval(a.boys, z.alpha * R2, L, F);
-                for (int m = 0; m <= L; m++) z.S[m] = rs * F[m];
-                fmo_warp_coulomb<own_R>(z, L, hermite, start, R);
+                const double PQ[3] = {P[0] - a.ket.place[ket], P[1] - a.ket.place[to + ket],
+                                      P[2] - a.ket.place[2 * to + ket]};
+                const double start = fmo_warp_start(NULL, a.boys, L, p, q, PQ);
+                fmo_warp_coulomb<own_R>(start, PQ, L, hermite, R);
                 for (int k = 0; k < FMO_HERMITE_COUNT(a.ket_order); k++) {
                     const double d = a.ket.density[k * to + ket];
-                    const double *const from = R + (hermite[k] & 0xffff);
+                    const double *const from = R + fmo_warp_find(hermite[k]).at;
                     FMO_UNROLL
                     for (int n = 0; n < rows; n++) V[n] += d * from[place[n]];
                 }

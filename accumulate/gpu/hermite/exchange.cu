@@ -454,21 +454,19 @@ constexpr bool all_classes = false;
 constexpr bool all_classes = true;
 #endif
 
-/* The form of matrix.cuh that a class takes. */
-template <class C, class F> constexpr fmo_matrix_sizes matrix_sizes(int densities)
+/* The form of matrix.cuh that a class takes: a team is a warp up to order 10, where eight of them
+ * are resident, as shared memory and registers allow; four warps above. */
+template <class C, int DENSITIES> constexpr auto matrix_form_of(void)
 {
-    return fmo_matrix_sizes_of(C::LA, C::LB, C::LC, C::LD, F::rows, densities);
-}
-template <class C> constexpr auto matrix_form_of(void)
-{
-    if constexpr (fmo_matrix_small::fits(matrix_sizes<C, fmo_matrix_small>(1)))
-        return fmo_matrix_small();
-    else if constexpr (fmo_matrix_middle::fits(matrix_sizes<C, fmo_matrix_middle>(1)))
-        return fmo_matrix_middle();
+    constexpr int LA = C::LA, LB = C::LB, LC = C::LC, LD = C::LD;
+    constexpr int terms = FMO_HERMITE_COUNT(LC + LD);
+    constexpr int rows = terms <= 20 ? 5 : terms <= 35 ? 3 + (LB < LA) : 2;
+    if constexpr (C::order <= 10)
+        return fmo_matrix_form<LA, LB, LC, LD, 1, 4, rows, 2, DENSITIES>();
     else
-        return fmo_matrix_large();
+        return fmo_matrix_form<LA, LB, LC, LD, 4, 1, 4, 3, DENSITIES>();
 }
-template <class C> using matrix_form = decltype(matrix_form_of<C>());
+template <class C, int DENSITIES> using matrix_form = decltype(matrix_form_of<C, DENSITIES>());
 
 /* The kernels of a class: of one build, of one with an operator, of a group, and of two densities.
  * Those of f shells are one kernel, which takes the operator and the number of builds as arguments,
@@ -477,7 +475,7 @@ template <class C> constexpr bool in_part = (all_classes && C::form.segment == F
 template <class C, int N, bool OPERATOR, int DENSITIES> constexpr auto kernel_of(void)
 {
     if constexpr (C::form.matrix)
-        return fmo_matrix_exchange<matrix_form<C>, strategy, N, DENSITIES>;
+        return fmo_matrix_exchange<matrix_form<C, DENSITIES>, strategy, N>;
     else
         return exchange<C, N, (OPERATOR || for_all<C>), DENSITIES>;
 }
@@ -514,13 +512,13 @@ template <class C> constexpr fmo_hermite_exchange_kernel *kernel_of_two(void)
         return NULL;
 }
 
-template <class C> constexpr fmo_hermite_block block(int densities)
+template <class C, int DENSITIES> constexpr fmo_hermite_block block(void)
 {
     if constexpr (!in_part<C>)
         return {};
     else if constexpr (C::form.matrix) {
-        typedef matrix_form<C> F;
-        return {F::threads, F::bytes(matrix_sizes<C, F>(densities)), F::teams};
+        typedef matrix_form<C, DENSITIES> F;
+        return {F::threads, F::bytes, F::teams};
     } else
         return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
 }
@@ -529,8 +527,8 @@ template <class C> constexpr fmo_hermite_block block(int densities)
 
 #define LOW_L(e, ...)  NULL,
 #define LOW_B(e, ...)  {},
-#define ROW_B(e, ...)  block<fmo_hermite_class<e>>(1),
-#define ROW_BT(e, ...) block<fmo_hermite_class<e>>(2),
+#define ROW_B(e, ...)  block<fmo_hermite_class<e>, 1>(),
+#define ROW_BT(e, ...) block<fmo_hermite_class<e>, 2>(),
 #define ROW(e, ...)    kernel<fmo_hermite_class<e>>(),
 #define ROW_T(e, ...)  kernel_of_two<fmo_hermite_class<e>>(),
 #define ROW_O(e, ...)  operator_kernel<fmo_hermite_class<e>>(),

@@ -26,57 +26,112 @@ FMO_STATIC_ASSERT((FMO_ERI_ORDER_MAX + 1) * (FMO_ERI_ORDER_MAX + 1) * (FMO_ERI_O
                       1 << 12,
                   "warp.cuh: bits of a place")
 
-/* Fills the table of Hermite functions up to an order, by all threads of a block: the place, and
- * the axis of the recursion and the power along it. */
+/* A Hermite function of the recursion: its place, the place of the function with one power less
+ * along an axis, the axis, and the power along it. */
+typedef struct fmo_warp_function {
+    int at, before, axis, power;
+} fmo_warp_function;
+static __device__ __forceinline__ fmo_warp_function fmo_warp_find(int code)
+{
+    return {code & 0xfff, code >> 12 & 0xfff, code >> 24 & 3, code >> 26};
+}
+
+/* Fills the table of the codes of Hermite functions up to an order, by all threads of a block. */
 static __device__ void fmo_warp_begin(int order, int *hermite)
 {
+    const int side = order + 1;
     for (int k = threadIdx.x; k < FMO_HERMITE_COUNT(order); k += blockDim.x) {
         const int3 p = fmo_warp_powers(k);
         const int axis = p.x > 0 ? 0 : p.y > 0 ? 1 : 2;
         const int power = axis == 0 ? p.x : axis == 1 ? p.y : p.z;
-        hermite[k] = fmo_warp_place(order + 1, p) | axis << 16 | power << 20;
+        const int at = fmo_warp_place(side, p);
+        const int before = at - (axis == 0 ? 1 : axis == 1 ? side : side * side);
+        hermite[k] = at | (k ? before : 0) << 12 | axis << 24 | power << 26;
     }
 }
 
-/* Computes R_tuv of a primitive quartet, by one warp, level by level. OWN: at least the number of
- * Hermite functions over 32. start: [order + 1] for the caller. */
-template <int OWN>
-static __device__ void fmo_warp_coulomb(const fmo_prim_quartet &z, int order, const int *hermite,
-                                        double *start, double *R)
+/* Of each order m: fmo_boys_far, and Gamma(m + 1/2) / 2 = sqrt(pi)/2 (2m-1)!!/2^m. */
+constexpr double fmo_warp_gamma(int m)
 {
-    const int lane = threadIdx.x % 32, side = order + 1;
-    if (lane == 0) {
-        double power = 1.0;
-        for (int m = 0; m <= order; m++) {
-            start[m] = power * z.S[m];
-            power *= -2.0 * z.alpha;
-        }
-        R[0] = start[order];
+    return m ? (m - 0.5) * fmo_warp_gamma(m - 1) : 0.88622692545275801365;
+}
+#define FMO_WARP_FAR_ROW(m, T) {T, fmo_warp_gamma(m)},
+static __device__ const double fmo_warp_far[][2] = {FMO_BOYS_FAR_TABLE(FMO_WARP_FAR_ROW)};
+#undef FMO_WARP_FAR_ROW
+
+/* Returns x^m for small m. */
+static __device__ __forceinline__ double fmo_warp_power(double x, int m)
+{
+    double power = 1.0;
+    for (; m; m >>= 1) {
+        if (m & 1) power *= x;
+        x *= x;
     }
+    return power;
+}
+
+/* Returns F_m(T) for m = lane, m <= order. All orders are interpolated, by one lane each, instead
+ * of one order and a recursion, which would be serial. boys: the table of the highest order; those
+ * of lower orders precede it. */
+static __device__ __forceinline__ double fmo_warp_boys(const double *boys, int order, double T)
+{
+    const int m = (int)(threadIdx.x % 32) < order ? (int)(threadIdx.x % 32) : order;
+    double exp_T;
+    if (T < fmo_warp_far[m][0])
+        return fmo_boys_interpolate(boys + (m - order) * (FMO_BOYS_ROWS * FMO_BOYS_ROW_SIZE), T,
+                                    &exp_T);
+    return fmo_warp_far[m][1] * fmo_rsqrt(T) * fmo_warp_power(1.0 / T, m);
+}
+
+/* Returns sqrt(p + q)^-1 (-2 rho)^m F_m(rho R^2) for m = lane <= order, of 1/r or of an operator
+ * (operator_rules.h). op: NULL for 1/r. */
+static __device__ double fmo_warp_start(const fmo_operator *op, const double *boys, int order,
+                                        double p, double q, const double *PQ)
+{
+    const int m = threadIdx.x % 32;
+    const double rs = fmo_rsqrt(p + q), rho = p * q * (rs * rs);
+    const double R2 = PQ[0] * PQ[0] + PQ[1] * PQ[1] + PQ[2] * PQ[2];
+    double F = fmo_warp_boys(boys, order, rho * R2);
+    if (op) {
+        const double square = op->omega * op->omega;
+        const double root = fmo_rsqrt(square + rho) * op->omega, theta = root * root;
+        const double other = fmo_warp_boys(boys, order, theta * rho * R2);
+        F = op->full * F + op->long_range * root * fmo_warp_power(theta, m) * other;
+    }
+    return rs * fmo_warp_power(-2.0 * rho, m) * F;
+}
+
+/* Computes R_tuv of a primitive quartet, by one warp, level by level. OWN: at least the number of
+ * Hermite functions over 32. start: of the lane (fmo_warp_start). */
+template <int OWN>
+static __device__ __forceinline__ void fmo_warp_coulomb(double start, const double *PQ, int order,
+                                                        const int *hermite, double *R)
+{
+    const int lane = threadIdx.x % 32;
+    if (lane == order) R[0] = start;
     __syncwarp();
     for (int m = order - 1; m >= 0; m--) {
         const int num = FMO_HERMITE_COUNT(order - m);
+        const double first = __shfl_sync(0xffffffffu, start, m);
         double value[OWN];
         FMO_UNROLL
         for (int n = 0; n < OWN; n++) {
             const int k = lane + 32 * n;
             if (32 * n >= num) break; /* the whole warp */
             if (k >= num) continue;
-            const int code = hermite[k], at = code & 0xffff, axis = code >> 16 & 15;
-            const int power = code >> 20;
-            const int step = axis == 0 ? 1 : axis == 1 ? side : side * side;
+            const fmo_warp_function at = fmo_warp_find(hermite[k]);
             if (k == 0)
-                value[n] = start[m];
+                value[n] = first;
             else {
-                value[n] = (axis == 0 ? z.PQ[0] : axis == 1 ? z.PQ[1] : z.PQ[2]) * R[at - step];
-                if (power > 1) value[n] += (power - 1) * R[at - 2 * step];
+                value[n] = (at.axis == 0 ? PQ[0] : at.axis == 1 ? PQ[1] : PQ[2]) * R[at.before];
+                if (at.power > 1) value[n] += (at.power - 1) * R[2 * at.before - at.at];
             }
         }
         __syncwarp();
         FMO_UNROLL
         for (int n = 0; n < OWN; n++) {
             if (32 * n >= num) break;
-            if (lane + 32 * n < num) R[hermite[lane + 32 * n] & 0xffff] = value[n];
+            if (lane + 32 * n < num) R[fmo_warp_find(hermite[lane + 32 * n]).at] = value[n];
         }
         __syncwarp();
     }
