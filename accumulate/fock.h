@@ -247,11 +247,11 @@ typedef struct fmo_fock_job {
     fmo_fock_plan *source; /**< NULL; or the plan of another molecule to which the density belongs:
                                 J of it in the functions of `plan`, coulomb_ij = sum_kl D_kl (ij|kl)
                                 */
-    fmo_symmetry symmetry; /**< of the density; others than symmetric in modes cpu and reference.
+    fmo_symmetry symmetry; /**< of the density; others than symmetric not in mode split.
                                 exchange_ij = sum_kl D_kl (ik|jl) then is not symmetric, coulomb
                                 is */
-    fmo_operator coulomb_operator;  /**< operator of J; others than 1/r in modes cpu and reference,
-                                         direct, without boxes and stored integrals */
+    fmo_operator coulomb_operator;  /**< operator of J; others than 1/r not in mode split, direct,
+                                         without boxes and stored integrals */
     fmo_operator exchange_operator; /**< operator of K. Where it is not that of J, the two are
                                          computed one after the other, J by its faster method */
 } fmo_fock_job;

@@ -6,6 +6,7 @@
 
 #include "accumulate/cpu/build.h"
 #include "accumulate/rules/digest.h"
+#include "integrals/far/attenuation.h"
 #include "accumulate/tuning.h"
 #include "base/vector.h"
 
@@ -134,6 +135,7 @@ static fmo_cpu_build common_build(const fmo_fock_plan *plan, const pass *p, int 
                                  .densities = densities,
                                  .cutoff = cutoff_of_pass(plan, p, fixed),
                                  .op = p->op,
+                                 .range = fmo_attenuation_range(p->op),
                                  .adding = {atomic, fixed, 1.0, 1.0}};
     return build;
 }

@@ -88,6 +88,7 @@ typedef struct fmo_cpu_build {
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
     double store_factor;
     fmo_operator op; /* read by the kernels `other` */
+    float range;     /* fmo_attenuation_range of op */
 } fmo_cpu_build;
 
 /* The working memory of one thread. */

@@ -142,11 +142,29 @@ static int allocate(fmo_cpu_pair_list *list)
     ARRAY(centre, 4 * n);
     ARRAY(AB, 4 * n);
     ARRAY(prim_begin, n);
+    ARRAY(radius, n);
+    ARRAY(spread, n);
     for (int x = 0; x < 3; x++) {
         ARRAY(middle[x], n);
     }
 #undef ARRAY
     return good;
+}
+
+/* Finds the extent of pair n from its primitives and its middle, which are in place. */
+static void find_extent(const slot *slots, int n, fmo_cpu_pair_list *list)
+{
+    const double *row = list->prim + (size_t)list->prim_begin[n] * FMO_CPU_PRIM_FIELDS;
+    for (int m = 0; m < list->count[n]; m++, row += FMO_CPU_PRIM_FIELDS) {
+        double square = 0.0;
+        if (row[FMO_CPU_PRIM_K] == 0.0) continue;
+        for (int x = 0; x < 3; x++) {
+            const double from = list->centre[4 * (size_t)n + (size_t)x] - list->middle[x][n];
+            square += (from + row[FMO_CPU_PRIM_X + x]) * (from + row[FMO_CPU_PRIM_X + x]);
+        }
+        list->radius[n] = fmax(list->radius[n], sqrt(square));
+        list->spread[n] = fmax(list->spread[n], 1.0 / slots[m].p);
+    }
 }
 
 /* Fills in pair n, whose rows of prim begin at prim_begin[n]. */
@@ -193,6 +211,7 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
         list->AB[4 * (size_t)n + (size_t)x] = AB[x];
         list->middle[x][n] = A->center[x] - (weight > 0.0 ? shift / weight : 0.5) * AB[x];
     }
+    find_extent(slots, n, list);
 }
 
 fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err)
@@ -295,6 +314,8 @@ void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs)
         free(list->centre);
         free(list->AB);
         for (int x = 0; x < 3; x++) free(list->middle[x]);
+        free(list->radius);
+        free(list->spread);
         free(list->prim_begin);
         free(list->prim);
     }

@@ -36,6 +36,8 @@ typedef struct fmo_cpu_pair_list {
     double *centre;      /* [num][4] A, 0 */
     double *AB;          /* [num][4] A-B, 0 */
     double *middle[3];   /* [num] approximate centre of the pair's charge distribution */
+    double *radius;      /* [num] largest distance of a primitive's centre from it */
+    double *spread;      /* [num] largest 1/p of a primitive */
     size_t *prim_begin;  /* [num] first row of prim */
     double *prim;        /* [..][FMO_CPU_PRIM_FIELDS]; row 0 is zero */
 } fmo_cpu_pair_list;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/use.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
 
@@ -287,7 +288,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
                   err);
     if (fmo_scatter_sums_integers(plan->options.scatter)) {
         fmo_status status = fmo_gpu_fixed_check(counters->fixed_bound, counters->fixed_scale, err);
-        if (status == FMO_OK && g->hermite && (g->wanted & FMO_TERMS_K))
+        if (status == FMO_OK && (g->wanted & FMO_TERMS_K) && fmo_gpu_uses_hermite(plan))
             status = fmo_gpu_fixed_check(g->hermite->host_counters->fixed_bound,
                                          g->hermite->host_counters->fixed_scale, err);
         if (status != FMO_OK) return status;

@@ -3,6 +3,7 @@
 #ifndef FMO_GPU_FUSED_H
 #define FMO_GPU_FUSED_H
 
+#include "accumulate/gpu/hermite/use.h"
 #include "accumulate/gpu/schedule/schedule.h"
 
 /* ---- queue.cu: the steps on one GPU ---------------------------------------------------------- */
@@ -15,6 +16,22 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
 const fmo_gpu_variant *fmo_gpu_variant_without_commits(void);
 /* True if builds of this plan join groups. */
 bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
+
+/* Stored integrals are of 1/r: K of an operator is computed from the quartets in their list
+ * (schedule/stored.cu). */
+extern const fmo_gpu_schedule fmo_gpu_schedule_listed;
+/* The state for a build with the operator in arrays.op, which has no far quartets, no graph and no
+ * stored integrals. density_factor: that of the state. */
+static inline fmo_gpu_state fmo_gpu_state_of_operator(const fmo_gpu_state *g, double density_factor)
+{
+    fmo_gpu_state own = *g;
+    own.with_operator = g->far ? FMO_GPU_OPERATOR_BY_DECAY : 1;
+    own.density_factor = density_factor;
+    own.far = 0;
+    own.boxes = NULL;
+    if (g->schedule == &fmo_gpu_schedule_stored) own.schedule = &fmo_gpu_schedule_listed;
+    return own;
+}
 
 /* Queues the steps from a density to X on the group's stream, one by one. */
 cudaError_t fmo_gpu_queue_single(const fmo_gpu_group *group, const fmo_gpu_variant *variant);
@@ -52,6 +69,9 @@ cudaError_t fmo_gpu_run(const fmo_gpu_build *build, const fmo_gpu_variant *varia
  * pinned memory. */
 cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
+/* Makes the data of hermite/ that J of operators and of other molecules' densities need, if the
+ * plan has none, as its basis has s and p shells alone. */
+fmo_status fmo_gpu_make_hermite(fmo_fock_plan *plan, fmo_error *err);
 /* Queues the builds of the parts of a job on the plan's stream. on_device: the job's matrices are
  * in GPU memory; otherwise on the host. The plan's GPU must be current. */
 fmo_status fmo_gpu_start_parts(const fmo_fock_job *job, bool on_device, fmo_error *err);

@@ -4,7 +4,9 @@
  * (docs/explanation/gpu/batches.md). */
 #include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/use.h"
 #include "accumulate/gpu/range.h"
+#include "integrals/operator_rules.h"
 
 #include <stdlib.h>
 
@@ -70,7 +72,7 @@ static cudaError_t queue_group(const fmo_gpu_group *group, const fmo_gpu_variant
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
     FMO_GPU_TRY(fmo_gpu_screen(group, 0));
     for (int c = FMO_ERI_LOW_L_COUNT - 1; c >= 0; c--) FMO_GPU_TRY(launch_class(group, variant, c));
-    if (group->build->plan->gpu->hermite)
+    if (fmo_gpu_uses_hermite(group->build->plan))
         FMO_GPU_TRY(fmo_hermite_queue(group, variant, NULL, false));
     return fmo_gpu_queue_finish(group, variant);
 }
@@ -105,18 +107,25 @@ static bool together(const batch_key *a, const batch_key *b)
            a->hermite == b->hermite && a->stream == b->stream;
 }
 
+/* True for a job of 1/r and a symmetric density, which a group can build. */
+static bool is_plain(const fmo_fock_job *job)
+{
+    return job->symmetry == FMO_SYMMETRIC &&
+           (!job->coulomb || fmo_operator_is_coulomb(job->coulomb_operator)) &&
+           (!job->exchange || fmo_operator_is_coulomb(job->exchange_operator));
+}
+
 /* The key of job k. */
 static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
 {
     const fmo_fock_plan *plan = jobs[k]->plan;
     const fmo_gpu_state *g = plan->gpu;
     batch_key key;
-    const bool joins =
-        jobs[k]->symmetry == FMO_SYMMETRIC && !plan->also_num && fmo_gpu_joins_groups(plan);
+    const bool joins = is_plain(jobs[k]) && !plan->also_num && fmo_gpu_joins_groups(plan);
     key.variant = joins ? fmo_gpu_plan_variant(plan) : NULL;
     key.device = g->device.number;
     key.far = g->far;
-    key.hermite = g->hermite != NULL;
+    key.hermite = fmo_gpu_uses_hermite(plan);
     key.stream = g->device.own_stream ? NULL : g->device.stream;
     key.primitives = g->primitives;
     key.job = k;

@@ -15,7 +15,7 @@ const fmo_mode_implementation fmo_mode_fused = {.prepare = fmo_fused_prepare,
                                                 .measure = fmo_fused_measure,
                                                 .needs_pairs = 1,
                                                 .takes_symmetries = 1,
-                                                .takes_operators = FMO_TERMS_K,
+                                                .takes_operators = FMO_TERMS_ALL,
                                                 .takes_source = 1,
                                                 .makes_pairs = 1};
 

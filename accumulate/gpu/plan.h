@@ -155,7 +155,7 @@ typedef struct fmo_gpu_state {
     int antisymmetric; /* bit d: its K is of the antisymmetric part of density d of K */
     int densities;     /* of K, in one pass: 1 or 2 */
     fmo_gpu_two two;
-    int with_operator;               /* it is K of arrays.op */
+    int with_operator;               /* it is J or K of arrays.op (hermite/use.h) */
     double density_factor;           /* its density is multiplied by this; 1 in most builds */
     fmo_gpu_graphs graphs;           /* graphs for the plan's cutoff */
     struct fmo_gpu_hermite *hermite; /* classes with d shells (hermite/); NULL: there are none */

@@ -7,6 +7,7 @@
 
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/use.h"
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 
@@ -116,10 +117,12 @@ static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *vari
         FMO_GPU_TRY(fmo_hermite_queue(&beside, variant, high_l, timed));
     }
     if (g->boxes) FMO_GPU_TRY(queue_boxes(group, variant, side));
-    FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
+    if (!fmo_gpu_is_hermite_coulomb(g))
+        FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
     if (g->boxes && side) FMO_GPU_TRY(join_beside(side, group));
     if (high_l) return join_beside(high_l, group);
-    return g->hermite ? fmo_hermite_queue(group, variant, NULL, timed) : cudaSuccess;
+    return fmo_gpu_uses_hermite(group->build->plan) ? fmo_hermite_queue(group, variant, NULL, timed)
+                                                    : cudaSuccess;
 }
 
 /* Captures the steps from density_in to X as a CUDA graph. If the capture fails, builds launch
@@ -133,17 +136,18 @@ void fmo_gpu_capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     fmo_gpu_side_streams side, high_l;
     cudaGraph_t graph = NULL;
     const int number = fmo_gpu_graph_number(g);
+    const bool with_high_l = fmo_gpu_uses_hermite(plan);
     graphs->tried[number] = 1;
     if (!g->schedule->graph) return;
     memset(&side, 0, sizeof side);
     memset(&high_l, 0, sizeof high_l);
     cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = side_streams_create(&side);
-    if (code == cudaSuccess && g->hermite) code = side_streams_create(&high_l);
+    if (code == cudaSuccess && with_high_l) code = side_streams_create(&high_l);
     if (code == cudaSuccess)
         code = cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal);
     if (code == cudaSuccess) {
-        code = queue(&group, variant, &side, g->hermite ? &high_l : NULL, false);
+        code = queue(&group, variant, &side, with_high_l ? &high_l : NULL, false);
         const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
             cudaGraphInstantiate(&graphs->graph[number], graph, 0) != cudaSuccess)

@@ -78,13 +78,15 @@ cudaError_t add_sums(const fmo_gpu_device *device, double *to, other_sums *from,
     return cudaGetLastError();
 }
 
-/* Queues the copy of the density and the share of X of another plan on its stream. */
+/* Queues the copy of the density and the share of X of another plan on its stream. lead: the state
+ * of the first plan for the running build. */
 cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t bytes,
                         const fmo_gpu_variant *variant, bool timed)
 {
     fmo_gpu_state *const g = other->gpu;
     const fmo_gpu_inside inside(&g->device);
     const fmo_gpu_build build = fmo_gpu_own_build(other);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     const cudaStream_t stream = g->device.stream;
     g->wanted = lead->wanted;
     g->antisymmetric = lead->antisymmetric;
@@ -92,7 +94,17 @@ cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t 
     FMO_GPU_TRY(cudaEventRecord(g->device.start, stream));
     FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, lead->arrays.density_in, bytes,
                                 cudaMemcpyDefault, stream));
-    FMO_GPU_TRY(fmo_gpu_queue_sums(&build, variant, timed));
+    if (lead->with_operator) {
+        FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.op, lead->arrays.op, sizeof *g->arrays.op,
+                                    cudaMemcpyDefault, stream));
+        fmo_gpu_state own = fmo_gpu_state_of_operator(g, lead->density_factor);
+        other->gpu = &own;
+        const cudaError_t code = fmo_gpu_queue_single(&group, variant);
+        other->gpu = g;
+        FMO_GPU_TRY(code);
+    } else {
+        FMO_GPU_TRY(fmo_gpu_queue_sums(&build, variant, timed));
+    }
     return cudaEventRecord(g->device.finished, stream);
 }
 

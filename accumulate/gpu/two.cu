@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/use.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
 #include "integrals/operator_rules.h"
@@ -78,15 +79,17 @@ cudaError_t copy_density(const fmo_fock_plan *plan, const fmo_fock_job *job, int
 }
 
 /* The state for the pass: that of the plan with the matrices for two densities. */
-fmo_gpu_state state_of(const fmo_gpu_state *g, const request *r)
+fmo_gpu_state state_of(const fmo_fock_plan *plan, const request *r)
 {
+    const fmo_gpu_state *const g = plan->gpu;
     fmo_gpu_state own = *g;
     own.arrays = g->two.arrays;
     own.densities = 2;
     own.wanted = FMO_TERMS_K | (r->coulombs ? FMO_TERMS_J : 0);
     own.antisymmetric = r->antisymmetric[0] | r->antisymmetric[1] << 1;
     fmo_gpu_place_sums(&own);
-    if (g->hermite) {
+    own.hermite = NULL;
+    if (fmo_gpu_uses_hermite(plan)) {
         own.hermite = g->hermite->two;
         own.hermite->grouped = 0;
         own.hermite->host_counters = g->hermite->host_counters;
@@ -100,7 +103,7 @@ cudaError_t run_pass(fmo_fock_plan *plan, const request *r, bool on_device)
     fmo_gpu_state *const g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
     const bool general = r->exchange[0] == r->exchange[1];
-    fmo_gpu_state own = state_of(g, r);
+    fmo_gpu_state own = state_of(plan, r);
     plan->gpu = &own;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
     if (on_device) {

@@ -1,12 +1,13 @@
 /* Builds many jobs in one call. Jobs are processed in rounds with at most one job of each plan, so
  * that the jobs of a round can be in progress together. Modes with `start` queue them, a few
  * hundred at a time, and are waited for before the plan's next job or at the end. Other modes build
- * one by one, or several densities of one plan together. Jobs with a source build alone. Each job
- * has its own status. See plan.h, and gpu/group.cu for the queued builds. */
+ * one by one, or several densities of one plan together. Jobs with a source, and those of plans
+ * that ranks share, build alone. Each job has its own status. See plan.h, and gpu/group.cu for the
+ * queued builds. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "accumulate/plan/plan.h"
+#include "accumulate/plan/ranks.h"
 #include "accumulate/tuning.h"
 #include "base/arguments.h"
 
@@ -90,7 +91,8 @@ static void mark_taken(batch *b, size_t k)
 static int most_together(const fmo_fock_job *job)
 {
     const fmo_fock_plan *plan = job->plan;
-    if (job->source || fmo_scatter_sums_integers(plan->options.scatter)) return 1;
+    if (job->source || plan->shared.ranks || fmo_scatter_sums_integers(plan->options.scatter))
+        return 1;
     return plan->mode->densities ? plan->mode->densities(plan) : 1;
 }
 
@@ -175,6 +177,11 @@ static void take(batch *b, size_t k)
     }
     num = collect(b, k, jobs, &largest);
     if (!num) return;
+    if (plan->shared.ranks) {
+        (void)fmo_build_shared(jobs[0], largest, &err);
+        note(b, jobs[0], &err);
+        return;
+    }
     if (plan->mode->build || owner != plan) {
         if (owner != plan) start_waiting(b); /* the owner may itself be on the waiting list */
         if (plan->running) finish(b, plan);
@@ -271,8 +278,8 @@ static int source_fits(const fmo_fock_job *job, int on_device, char *why, size_t
     else if (fmo_scatter_sums_integers(source->options.scatter) !=
              fmo_scatter_sums_integers(plan->options.scatter))
         (void)snprintf(why, size, "source: scatter = fixed in one plan and not in the other");
-    else if (source->shared.ranks)
-        (void)snprintf(why, size, "source: the plan is shared by ranks");
+    else if (plan->shared.ranks || source->shared.ranks)
+        (void)snprintf(why, size, "source: a plan is shared by ranks");
     else if (job->exchange)
         (void)snprintf(why, size, "source: exchange must be NULL, only J has another's density");
     else
@@ -375,9 +382,8 @@ static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count
         const char *const missing = !job->plan               ? "plan is NULL"
                                     : !job->density          ? "density is NULL"
                                     : !fmo_build_wanted(job) ? "coulomb and exchange are NULL"
-                                    : job->plan->shared.ranks
-                                        ? "the plan is shared by ranks, which fmo_fock_build "
-                                          "alone knows of"
+                                    : job->plan->shared.ranks && on_device
+                                        ? "the plan is shared by ranks: give matrices on the host"
                                         : NULL;
         if (missing) return refuse(jobs, count, k, call, missing, err);
         fmo_error reason = {FMO_OK, ""};

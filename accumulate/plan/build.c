@@ -40,11 +40,14 @@ fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
     fmo_status status = check_operator("coulomb_operator", job->coulomb_operator, err);
     if (status == FMO_OK) status = check_operator("exchange_operator", job->exchange_operator, err);
     if (status != FMO_OK) return status;
-    if (job->symmetry != FMO_SYMMETRIC && plan->options.scatter == FMO_SCATTER_TILE &&
+    const int other_K = job->exchange && !fmo_operator_is_coulomb(job->exchange_operator);
+    if ((job->symmetry != FMO_SYMMETRIC || other_K) && plan->options.scatter == FMO_SCATTER_TILE &&
         plan->options.mode == FMO_MODE_FUSED)
-        return fmo_error_set(
-            err, FMO_ERR_UNSUPPORTED, "symmetry = %s with scatter = %s: use another scatter",
-            fmo_symmetry_name(job->symmetry), fmo_scatter_name(plan->options.scatter));
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "%s = %s with scatter = %s: use another scatter",
+                             other_K ? "exchange_operator" : "symmetry",
+                             other_K ? "other than 1/r" : fmo_symmetry_name(job->symmetry),
+                             fmo_scatter_name(plan->options.scatter));
     if (job->symmetry != FMO_SYMMETRIC && !plan->mode->takes_symmetries)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "symmetry = %s with a plan of mode %s: use mode cpu",
@@ -131,6 +134,13 @@ static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs
     }
 }
 
+/* Returns the larger bound of the operators of the matrices that a job requests. */
+static double largest_bound(const fmo_fock_job *job)
+{
+    return fmax(job->coulomb ? fmo_operator_bound(job->coulomb_operator) : 0.0,
+                job->exchange ? fmo_operator_bound(job->exchange_operator) : 0.0);
+}
+
 /* Resets the profile, prepares the plans of the job and of its source for densities of this size
  * (pairs, and memory for matrices), and converts the densities. */
 fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
@@ -142,7 +152,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     const size_t n = (size_t)plan->basis->function_num;
     fmo_status status = FMO_OK;
     int parts = 0;
-    if (plan->mode->start) largest *= fmax(fmo_operator_bound(jobs[0]->exchange_operator), 1.0);
+    if (plan->mode->start) largest *= fmax(1.0, largest_bound(jobs[0]));
     for (int d = 0; d < num; d++) parts += fmo_build_parts(jobs[d]);
     plan->begun = fmo_now();
     memset(profile->classes, 0, sizeof profile->classes);
@@ -264,6 +274,21 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
     return FMO_OK;
 }
 
+fmo_status fmo_build_shared(const fmo_fock_job *job, double largest, fmo_error *err)
+{
+    fmo_fock_job part[2] = {*job, *job};
+    const int two = job->plan->mode->build && job->coulomb && job->exchange &&
+                    !fmo_operator_same(job->coulomb_operator, job->exchange_operator);
+    fmo_status status = FMO_OK;
+    if (two) part[0].coulomb = part[1].exchange = NULL;
+    for (int k = 0; k <= two && status == FMO_OK; k++) {
+        const fmo_fock_job *const jobs[] = {&part[k]};
+        status = fmo_ranks_begin_build(&part[k], largest, err);
+        if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
+    }
+    return status;
+}
+
 /* The error of a second call while a first one uses the plan. */
 static fmo_status in_use(const char *call, fmo_error *err)
 {
@@ -296,8 +321,9 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
     if (!coulomb && !exchange) return no_output("fmo_fock_build", err);
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build", err);
     status = fmo_build_check(&job, &largest, err);
-    if (status == FMO_OK && plan->shared.ranks) status = fmo_ranks_begin_build(&job, largest, err);
-    if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
+    if (status == FMO_OK)
+        status = plan->shared.ranks ? fmo_build_shared(&job, largest, err)
+                                    : fmo_build(jobs, 1, largest, err);
     fmo_plan_leave(plan);
     return status;
 }
@@ -314,8 +340,8 @@ fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, dou
     if (!coulomb && !exchange) return no_output("fmo_fock_build_device", err);
     if (plan->shared.ranks)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_fock_build_device: the plan is shared by ranks, which "
-                             "fmo_fock_build alone knows of");
+                             "fmo_fock_build_device: the plan is shared by ranks: give matrices on "
+                             "the host");
     if (!plan->mode->start)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_build_device: the plan's mode is %s, expected fused",

@@ -210,7 +210,10 @@ fmo_status fmo_ranks_begin_build(const fmo_fock_job *job, double largest, fmo_er
                            .wanted = fmo_build_wanted(job),
                            .number = plan->shared.number,
                            .largest = largest,
-                           .cutoff = plan->cutoff};
+                           .cutoff = plan->cutoff,
+                           .symmetry = job->symmetry,
+                           .coulomb_operator = job->coulomb_operator,
+                           .exchange_operator = job->exchange_operator};
     if (ranks->restart(ranks->user) != 0) return no_network(err);
     const fmo_status status = fmo_ranks_command(ranks, &command, err);
     if (status != FMO_OK) return status;
@@ -259,6 +262,7 @@ fmo_status fmo_ranks_end_build(fmo_fock_plan *plan, int wanted, fmo_status statu
     const int here = plan->mode->build != NULL;
     /* plan->matrices are of internal functions, plan->shared of the caller's */
     const size_t n = (size_t)(here ? plan->basis->function_num : plan->basis->ao_num);
+    const size_t size = n * n * (size_t)(here ? m->num : 1);
     uint64_t first = plan->shared.fingerprint; /* fingerprint of rank 0 */
     fmo_error own = {FMO_OK, ""};
     int fault = 0;
@@ -274,10 +278,10 @@ fmo_status fmo_ranks_end_build(fmo_fock_plan *plan, int wanted, fmo_status statu
         return status;
     }
     if (wanted & FMO_TERMS_J)
-        fault = sum_matrix(ranks, here ? m->coulomb : plan->shared.coulomb, n * n,
+        fault = sum_matrix(ranks, here ? m->coulomb : plan->shared.coulomb, size,
                            here ? m->coulomb_unit : 0.0);
     if (wanted & FMO_TERMS_K && !fault)
-        fault = sum_matrix(ranks, here ? m->exchange : plan->shared.exchange, n * n,
+        fault = sum_matrix(ranks, here ? m->exchange : plan->shared.exchange, size,
                            here ? m->exchange_unit : 0.0);
     if (!fault) fault = sum_counts(ranks, &plan->profile);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)

@@ -17,11 +17,13 @@ typedef enum fmo_command_kind {
 /* The message that rank 0 broadcasts. */
 typedef struct fmo_command {
     fmo_command_kind kind;
-    int wanted;               /* of a build: FMO_TERMS_... */
-    int64_t number;           /* number of the plan */
-    int pieces;               /* of a plan: pieces of work */
-    size_t basis_bytes;       /* of a plan: size of the packed basis, which follows */
-    double largest, cutoff;   /* of a build; the density follows */
+    int wanted;             /* of a build: FMO_TERMS_... */
+    int64_t number;         /* number of the plan */
+    int pieces;             /* of a plan: pieces of work */
+    size_t basis_bytes;     /* of a plan: size of the packed basis, which follows */
+    double largest, cutoff; /* of a build; the density follows */
+    fmo_symmetry symmetry;  /* of a build */
+    fmo_operator coulomb_operator, exchange_operator;
     fmo_fock_options options; /* of a plan; pointers are not sent */
 } fmo_command;
 
@@ -33,6 +35,10 @@ fmo_status fmo_ranks_command(const fmo_ranks *ranks, fmo_command *command, fmo_e
 
 /* Rank 0: broadcasts the command for a build and its density, which has been checked. */
 fmo_status fmo_ranks_begin_build(const fmo_fock_job *job, double largest, fmo_error *err);
+
+/* build.c. Rank 0: builds a job of a shared plan, whose request and density have been checked. Mode
+ * cpu takes J and K of different operators one after the other. */
+fmo_status fmo_build_shared(const fmo_fock_job *job, double largest, fmo_error *err);
 
 /* Collective: agrees on whether all ranks have done their share, and adds the results up on rank 0:
  * those of plan->matrices or, for modes with `start`, of plan->shared.

@@ -70,7 +70,10 @@ static void serve_build(const server *s, const fmo_command *command)
     const fmo_fock_job job = {.plan = plan,
                               .density = density,
                               .coulomb = command->wanted & FMO_TERMS_J ? density : NULL,
-                              .exchange = command->wanted & FMO_TERMS_K ? density : NULL};
+                              .exchange = command->wanted & FMO_TERMS_K ? density : NULL,
+                              .symmetry = command->symmetry,
+                              .coulomb_operator = command->coulomb_operator,
+                              .exchange_operator = command->exchange_operator};
     const fmo_fock_job *const jobs[] = {&job};
     if (fmo_ranks_broadcast(s->ranks, density, fmo_plan_matrix_bytes(plan), &said) == FMO_OK)
         (void)fmo_build(jobs, 1, command->largest, &said);

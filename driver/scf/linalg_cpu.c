@@ -268,7 +268,6 @@ static void cpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density,
     if (!failed(la)) fmo_fock_build(plan, density, coulomb, exchange, &la->error);
 }
 
-/* Plans that ranks share build one density at a time. */
 static void cpu_fock_of_spins(fmo_linalg *la, fmo_fock_plan *plan, int n, const double *total,
                               const double *spins, double *coulomb, double *exchange)
 {
@@ -276,10 +275,7 @@ static void cpu_fock_of_spins(fmo_linalg *la, fmo_fock_plan *plan, int n, const 
     fmo_fock_job jobs[] = {{.plan = plan, .density = total, .coulomb = coulomb},
                            {.plan = plan, .density = spins, .exchange = exchange},
                            {.plan = plan, .density = spins + size, .exchange = exchange + size}};
-    const size_t num = sizeof jobs / sizeof *jobs;
-    if (!failed(la) && !la->host_functions) (void)fmo_fock_build_batch(jobs, num, &la->error);
-    for (size_t k = 0; k < num && la->host_functions && !failed(la); k++)
-        (void)fmo_fock_build(plan, jobs[k].density, jobs[k].coulomb, jobs[k].exchange, &la->error);
+    if (!failed(la)) (void)fmo_fock_build_batch(jobs, sizeof jobs / sizeof *jobs, &la->error);
 }
 
 static void cpu_on_host(fmo_linalg *la, void (*work)(void *user), void *user)

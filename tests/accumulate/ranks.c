@@ -142,6 +142,53 @@ static void check_builds(const fmo_basis *basis, fmo_fock_options o, fmo_ranks *
     fmo_fock_plan_destroy(shared);
 }
 
+/* Jobs of each symmetry and of operators, in one call, against those of one rank. J and K of
+ * different operators are two builds here, so that under `fixed` J of a general density is rounded
+ * otherwise: it is not among them. */
+static void check_requests(const fmo_basis *basis, fmo_fock_options o, fmo_ranks *ranks,
+                           const matrices *m)
+{
+    enum { JOBS = 6 };
+    static const fmo_operator operators[] = {{0}, {0.0, 1.0, 0.4}, {1.0, -1.0, 0.3}};
+    static const int of_J[JOBS] = {0, 1, 1, 1, 2, 0}, of_K[JOBS] = {2, 2, 1, 2, 2, 0};
+    const size_t bytes = m->size * sizeof(double);
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_plan *plan[2] = {NULL};
+    double *const out[2] = {calloc(2 * JOBS, bytes), calloc(2 * JOBS, bytes)};
+    double *const D[FMO_SYMMETRY_COUNT] = {malloc(bytes), malloc(bytes), malloc(bytes)};
+    fmo_fock_job jobs[2][JOBS] = {{{0}}};
+    for (size_t x = 0; x < m->size; x++) {
+        const double A = 0.1 * ((double)(x / m->n) - (double)(x % m->n)) / (double)m->n;
+        D[FMO_SYMMETRIC][x] = m->D[x];
+        D[FMO_ANTISYMMETRIC][x] = A;
+        D[FMO_GENERAL][x] = m->D[x] + A;
+    }
+    for (int p = 0; p < 2; p++) {
+        o.ranks = p ? ranks : NULL;
+        CHECK(fmo_fock_plan_create(basis, &o, &plan[p], &err) == FMO_OK, "%s", err.message);
+        for (int k = 0; k < JOBS; k++) {
+            double *const at = out[p] + 2 * (size_t)k * m->size;
+            jobs[p][k] = (fmo_fock_job){.plan = plan[p],
+                                        .symmetry = (fmo_symmetry)(k % FMO_SYMMETRY_COUNT),
+                                        .density = D[k % FMO_SYMMETRY_COUNT],
+                                        .coulomb = at,
+                                        .exchange = k == 4 ? NULL : at + m->size,
+                                        .coulomb_operator = operators[of_J[k]],
+                                        .exchange_operator = operators[of_K[k]]};
+        }
+        CHECK(fmo_fock_build_batch(jobs[p], JOBS, &err) == FMO_OK, "%s", err.message);
+    }
+    for (int k = 0; k < JOBS; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "%d ranks, request %d", ranks->size, k);
+        check_close(name, out[1] + 2 * (size_t)k * m->size, out[0] + 2 * (size_t)k * m->size,
+                    2 * m->size, m->n, o.scatter == FMO_SCATTER_FIXED ? 0.0 : 1e-11, 0.0);
+    }
+    for (int p = 0; p < 2; p++) fmo_fock_plan_destroy(plan[p]);
+    for (int p = 0; p < 2; p++) free(out[p]);
+    for (int k = 0; k < FMO_SYMMETRY_COUNT; k++) free(D[k]);
+}
+
 /* Errors on one rank, and commands that a rank cannot execute, end all ranks. */
 static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
 {
@@ -178,7 +225,7 @@ static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
     err = (fmo_error){FMO_OK, ""};
     CHECK(fmo_fock_build(plan, m->D, m->J, m->K, &err) == FMO_OK, "after errors: %s", err.message);
 
-    fmo_fock_job job = {.plan = plan, .density = m->D, .coulomb = m->J};
+    fmo_fock_job job = {.plan = plan, .source = plan, .density = m->D, .coulomb = m->J};
     CHECK_REFUSED(fmo_fock_build_batch(&job, 1, &err), &err, FMO_ERR_ARGUMENT, "shared");
     CHECK_REFUSED(fmo_fock_build_device(plan, m->D, m->J, NULL, &err), &err, FMO_ERR_ARGUMENT,
                   "shared");
@@ -298,6 +345,7 @@ int main(void)
                 o.scatter = fixed ? FMO_SCATTER_FIXED : FMO_SCATTER_AUTO;
                 o.integrals = kept[k];
                 check_builds(basis, o, &ranks, &m);
+                if (size > 1) check_requests(basis, o, &ranks, &m);
             }
         int64_t work_items = 0;
         for (int r = 0; r < size; r++) work_items += world.taken[r];

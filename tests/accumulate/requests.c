@@ -1,7 +1,7 @@
 /* What a job can request beyond J and K of 1/r and a symmetric density: densities of each symmetry,
  * several at a time, and operators. Mode cpu against mode reference, and what is refused. PySCF is
  * the judge in tests/python/module.py. */
-#include "tests/support/system.h"
+#include "tests/support/decay_checks.h"
 
 static unsigned long long seed = 4711;
 
@@ -318,5 +318,12 @@ int main(void)
     check_source();
     check_progress_and_limits();
     check_refusals();
+    fmo_fock_options o;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_CPU;
+    decay_check(&o, few ? 8 : 14, 0, 1.0, &seed);
+    decay_check(&o, few ? 8 : 14, 1, 0.5, &seed);
+    o.scatter = FMO_SCATTER_FIXED;
+    decay_check(&o, 8, 1, 2.0, &seed);
     return check_summary();
 }

@@ -131,16 +131,17 @@ class Arrays(Case):
             fmo.get_jk(mol, dm, device=99)
         self.assertEqual(caught.exception.status, "FMO_ERR_NO_DEVICE")
 
-    def test_pyscf_does_the_rest(self):
+    def test_operators(self):
+        """J and K of erf and erfc on the GPU, from the host and from its memory, as on the CPU."""
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
-        with recorded() as given:
-            got = fmo.get_jk(mol, cupy.asarray(dm), omega=0.3)
-        self.assertEqual(len(given), 1)
-        with recorded():
-            want = fmo.get_jk(mol, dm, omega=0.3)
-        for one, expected in zip(got, want):
-            self.assert_same(one, expected, 1e-12)
+        for omega in (0.3, -0.3):
+            want = fmo.get_jk(mol, dm, omega=omega, mode="cpu")
+            with recorded() as given:
+                for there in (dm, cupy.asarray(dm)):
+                    for one, expected in zip(fmo.get_jk(mol, there, omega=omega, mode="fused"), want):
+                        self.assert_same(one, expected, 1e-10)
+            self.assertEqual(given, [])
 
     def test_streams_of_all_kinds(self):
         """The density is made late on a stream, and J is read at once."""

@@ -1,5 +1,5 @@
-/* J of classes with d or f shells: Hermite potentials of all primitive pairs from Hermite
- * densities,
+/* J of classes with d or f shells, and of all shells with an operator other than 1/r: Hermite
+ * potentials of all primitive pairs from Hermite densities,
  *
  *   V_p = sum over points Q  sum_q D_q (-1)^q R_(p+q)(P - Q)
  *
@@ -18,6 +18,7 @@ enum { THREADS = fmo_tuning_gpu_hermite_threads, WARPS = THREADS / 32 };
 typedef struct coulomb_args {
     fmo_hermite_pairs bra, ket;
     const double *boys;
+    const fmo_operator *op; /* NULL: 1/r */
     float cutoff;
     int per;           /* warps that share a bra */
     int chunks;        /* of kets, one for each plane of the grid (y) */
@@ -25,10 +26,26 @@ typedef struct coulomb_args {
     int bra_order, ket_order;
 } coulomb_args;
 
+/* Replaces the integrals of 1/r in z->S by those of the operator (integrals/operator_rules.h). rs:
+ * 1/sqrt(p + q); F: memory for order + 1 numbers. */
+__device__ __forceinline__ void to_operator(const coulomb_args &a, double rs, double R2, int order,
+                                            double *F, fmo_prim_quartet *z)
+{
+    const fmo_operator op = *a.op;
+    const double root = op.omega * fmo_rsqrt(op.omega * op.omega + z->alpha), theta = root * root;
+    double factor = op.long_range * rs * root;
+    fmo_boys_eval(a.boys, theta * z->alpha * R2, order, F);
+    FMO_UNROLL
+    for (int m = 0; m <= order; m++) {
+        z->S[m] = op.full * z->S[m] + factor * F[m];
+        factor *= theta;
+    }
+}
+
 /* Adds the potentials of the kets to those of a bra. NB, NK: orders of the Hermite functions. Lanes
  * take the points of a tile; the warps of a bra take single tiles in turns, as the first tiles have
  * the largest bounds, so that turns of 32 tiles would leave nearly all work to one warp. */
-template <int NB, int NK, int N>
+template <int NB, int NK, int N, bool OPERATOR>
 __global__ void __launch_bounds__(THREADS)
     coulomb(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
 {
@@ -71,6 +88,7 @@ __global__ void __launch_bounds__(THREADS)
                 fmo_boys_eval(a.boys, z.alpha * R2, L, F);
                 FMO_UNROLL
                 for (int m = 0; m <= L; m++) z.S[m] = rs * F[m];
+                if constexpr (OPERATOR) to_operator(a, rs, R2, L, F, &z);
                 fmo_slice_coulomb(L, &z, r);
                 FMO_UNROLL
                 for (int k = 0; k < FMO_HERMITE_COUNT(NK); k++) {
@@ -150,7 +168,7 @@ __global__ void __launch_bounds__(THREADS)
                 const double q = a.ket.place[3 * to + ket];
                 const double PQ[3] = {P[0] - a.ket.place[ket], P[1] - a.ket.place[to + ket],
                                       P[2] - a.ket.place[2 * to + ket]};
-                const double start = fmo_warp_start(NULL, a.boys, L, p, q, PQ);
+                const double start = fmo_warp_start(a.op, a.boys, L, p, q, PQ);
                 fmo_warp_coulomb<own_R>(start, PQ, L, hermite, R);
                 for (int k = 0; k < FMO_HERMITE_COUNT(a.ket_order); k++) {
                     const double d = a.ket.density[k * to + ket];
@@ -174,8 +192,8 @@ __global__ void __launch_bounds__(THREADS)
 
 typedef fmo_gpu_kernels<coulomb_args> coulomb_kernels;
 
-/* Kernels by classes of bra and ket; NULL if both have s and p shells alone, as other kernels
- * compute those. */
+/* Kernels by classes of bra and ket, of 1/r and of other operators, which have single builds alone.
+ * Other kernels compute 1/r of s and p shells: NULL. */
 constexpr bool is_low_l(int pair_class)
 {
     return pair_class < FMO_PAIR_LOW_L_COUNT;
@@ -191,33 +209,37 @@ template <int NB, int NK> constexpr auto coulomb_one(void) -> decltype(coulomb_k
     if constexpr (NB > FMO_PAIR_UNROLLED_ORDER_MAX || NK > FMO_PAIR_UNROLLED_ORDER_MAX)
         return NULL;
     else
-        return coulomb<NB, NK, 1>;
+        return coulomb<NB, NK, 1, false>;
 }
-template <int BRA, int KET> constexpr coulomb_kernels kernels_of(void)
+template <int BRA, int KET, bool OPERATOR> constexpr coulomb_kernels kernels_of(void)
 {
     constexpr int NB = fmo_pair_order(BRA), NK = fmo_pair_order(KET);
-    if constexpr (is_low_l(BRA) && is_low_l(KET))
+    if constexpr (OPERATOR && is_any(NB, NK))
+        return {coulomb_any<1>, NULL};
+    else if constexpr (OPERATOR)
+        return {coulomb<NB, NK, 1, true>, NULL};
+    else if constexpr (is_low_l(BRA) && is_low_l(KET))
         return {NULL, NULL};
     else if constexpr (is_any(NB, NK))
         return {coulomb_any<1>, coulomb_any<fmo_gpu_many_max<coulomb_args>>};
     else
-        return {coulomb_one<NB, NK>(), coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>>};
+        return {coulomb_one<NB, NK>(), coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>, false>};
 }
-template <int BRA> coulomb_kernels kernels_of_bra(int ket)
+template <int BRA, bool OPERATOR> coulomb_kernels kernels_of_bra(int ket)
 {
     static const coulomb_kernels kernels[FMO_PAIR_CLASS_COUNT] = {
-#define ROW(P, name, li, lj, partner) kernels_of<BRA, FMO_PAIR_##P>(),
+#define ROW(P, name, li, lj, partner) kernels_of<BRA, FMO_PAIR_##P, OPERATOR>(),
         FMO_PAIR_TABLE(ROW)
 #undef ROW
     };
     return kernels[ket];
 }
-coulomb_kernels kernels_of_pair(int bra, int ket)
+template <bool OPERATOR> coulomb_kernels kernels_of_pair(int bra, int ket)
 {
     switch (bra) {
 #define ROW(P, name, li, lj, partner) \
     case FMO_PAIR_##P:                \
-        return kernels_of_bra<FMO_PAIR_##P>(ket);
+        return kernels_of_bra<FMO_PAIR_##P, OPERATOR>(ket);
         FMO_PAIR_TABLE(ROW)
 #undef ROW
     default:
@@ -238,6 +260,7 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     const int bras = (a->bra.points + h->shares - 1) / h->shares;
     if (!(g->wanted & FMO_TERMS_J) || !bras || !a->ket.points) return dim3(0);
     a->boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
+    a->op = g->with_operator ? g->arrays.op : NULL;
     a->cutoff = (float)fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE);
     const bool few = bras * (WARPS / 2) <= fmo_tuning_gpu_hermite_warps * g->device.processors;
     a->per = few && !h->grouped ? WARPS : 1;
@@ -263,13 +286,15 @@ bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra
 
 } // namespace
 
-/* Launches one kernel for each class of ket pairs. Classes of s and p shells alone have none. */
+/* Launches one kernel for each class of ket pairs. Of 1/r, classes of s and p shells have none. */
 cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra)
 {
     const fmo_gpu_range range("J of d shells");
+    const bool of_operator = group->build->plan->gpu->with_operator;
     for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
-        const coulomb_kernels kernels = kernels_of_pair(bra, ket);
-        if (!kernels.many) continue;
+        const coulomb_kernels kernels =
+            of_operator ? kernels_of_pair<true>(bra, ket) : kernels_of_pair<false>(bra, ket);
+        if (!kernels.one && !kernels.many) continue;
         const int orders[] = {fmo_pair_order(bra), fmo_pair_order(ket)};
         const int shared = is_any(orders[0], orders[1]) ? any_bytes(orders[0] + orders[1]) : 0;
         if (shared && any_points(group, from, bra, ket))

@@ -454,17 +454,25 @@ constexpr bool all_classes = false;
 constexpr bool all_classes = true;
 #endif
 
-/* The form of matrix.cuh that a class takes: a team is a warp up to order 10, where eight of them
- * are resident, as shared memory and registers allow; four warps above. */
+/* The form of matrix.cuh that a class takes. Up to order 10 a team is a warp, eight of which are
+ * resident, with as many tiles of rows as fit into registers and shared memory; four warps above.
+ */
+template <class C, int ROWS, int DENSITIES> constexpr auto one_warp(void)
+{
+    typedef fmo_matrix_form<C::LA, C::LB, C::LC, C::LD, 1, 4, ROWS, 2, DENSITIES> F;
+    if constexpr (ROWS > 2 && (ROWS * (F::term_tiles + F::ket_tiles) > 40 || F::bytes > 113 << 10))
+        return one_warp<C, ROWS - 2, DENSITIES>();
+    else
+        return F();
+}
 template <class C, int DENSITIES> constexpr auto matrix_form_of(void)
 {
-    constexpr int LA = C::LA, LB = C::LB, LC = C::LC, LD = C::LD;
-    constexpr int terms = FMO_HERMITE_COUNT(LC + LD);
-    constexpr int rows = terms <= 20 ? 5 : terms <= 35 ? 3 + (LB < LA) : 2;
     if constexpr (C::order <= 10)
-        return fmo_matrix_form<LA, LB, LC, LD, 1, 4, rows, 2, DENSITIES>();
-    else
-        return fmo_matrix_form<LA, LB, LC, LD, 4, 1, 4, 3, DENSITIES>();
+        return one_warp<C, 8, DENSITIES>();
+    else {
+        constexpr int blocks = C::order < 12 ? 3 : 2;
+        return fmo_matrix_form<C::LA, C::LB, C::LC, C::LD, 4, 1, 4, blocks, DENSITIES>();
+    }
 }
 template <class C, int DENSITIES> using matrix_form = decltype(matrix_form_of<C, DENSITIES>());
 

@@ -361,8 +361,7 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 #define PARTS(X, ...)                    \
     LOW_PARTS(X, __VA_ARGS__)            \
     FOUR(X, 12, 13, 14, 15, __VA_ARGS__) \
-    FOUR(X, 16, 17, 18, 19, __VA_ARGS__) \
-    X(20, __VA_ARGS__) X(21, __VA_ARGS__)
+    X(16, __VA_ARGS__) X(17, __VA_ARGS__) X(18, __VA_ARGS__)
 #define COUNT(segment, ...) +1
 static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 

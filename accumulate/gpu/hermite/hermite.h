@@ -164,7 +164,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDPP, 2, 1, 8, 1, 2, 0)         \
     X(DDDS, 2, 1, 8, 1, 2, 0)         \
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
-    X(DDDD, 1, 1, 8, 1, 0, 0)         \
+    X(DDDD, 6, 0, 0, 0, 8, 1)         \
     X(FSSS, 10, 0, 16, 0, 9, 0)       \
     X(FSPS, 10, 1, 12, 0, 9, 0)       \
     X(FSPP, 10, 1, 8, 0, 9, 0)        \
@@ -177,20 +177,18 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(FPPP, 3, 1, 8, 1, 12, 0)        \
     X(FPDS, 3, 1, 12, 1, 12, 0)       \
     X(FPDP, 1, 1, 8, 1, 13, 0)        \
-    X(FPDD, 1, 1, 8, 1, 14, 0)        \
     X(FPFS, 3, 1, 8, 1, 13, 0)        \
-    X(FPFP, 1, 1, 8, 1, 15, 0)        \
-    X(FDSS, 3, 1, 12, 1, 16, 0)       \
-    X(FDPS, 3, 1, 8, 1, 16, 0)        \
-    X(FDPP, 1, 1, 8, 1, 17, 0)        \
-    X(FDDS, 3, 1, 8, 1, 17, 0)        \
-    X(FDDP, 1, 1, 8, 1, 18, 0)        \
-    X(FDFS, 1, 1, 8, 1, 19, 0)        \
-    X(FFSS, 3, 1, 8, 1, 19, 0)        \
-    X(FFPS, 3, 1, 8, 1, 20, 0)        \
-    X(FFPP, 1, 1, 8, 1, 20, 0)        \
-    X(FFDS, 1, 1, 8, 1, 21, 0)
-enum { FMO_HERMITE_PARTS = 22, FMO_HERMITE_MATRIX_PART = 8 };
+    X(FDSS, 3, 1, 12, 1, 14, 0)       \
+    X(FDPS, 3, 1, 8, 1, 14, 0)        \
+    X(FDPP, 1, 1, 8, 1, 15, 0)        \
+    X(FDDS, 3, 1, 8, 1, 15, 0)        \
+    X(FDDP, 1, 1, 8, 1, 16, 0)        \
+    X(FDFS, 1, 1, 8, 1, 17, 0)        \
+    X(FFSS, 3, 1, 8, 1, 17, 0)        \
+    X(FFPS, 3, 1, 8, 1, 18, 0)        \
+    X(FFPP, 1, 1, 8, 1, 18, 0)        \
+    X(FFDS, 1, 1, 8, 1, 0, 0)
+enum { FMO_HERMITE_PARTS = 19, FMO_HERMITE_MATRIX_PART = 8 };
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;

@@ -13,7 +13,7 @@
 #include "accumulate/gpu/hermite/warp.cuh"
 #include "accumulate/gpu/kernels/near.cuh"
 
-/* Expansions of a pair are E[axis][i][j][t], with eight t; the last is zero. */
+/* Expansions of a pair are E[axis][i][j][t], with eight t, the last of which is zero. */
 enum { FMO_MATRIX_TERMS = 8 };
 FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX < FMO_MATRIX_TERMS - 1, "matrix.cuh: expansions")
 
@@ -59,6 +59,7 @@ struct fmo_matrix_form {
 /* The team waits for all its threads. */
 template <class F> static __device__ __forceinline__ void fmo_matrix_wait(void)
 {
+    static_assert(F::warps == 1 || F::teams == 1, "matrix.cuh: barriers of teams");
     if constexpr (F::warps == 1)
         __syncwarp();
     else
@@ -82,6 +83,21 @@ static __device__ __forceinline__ void fmo_matrix_multiply(double a, double b, d
         for (int n = 0; n < 2; n++)
             d[n] += row * __shfl_sync(0xffffffffu, b, (2 * (lane % 4) + n) * 4 + k);
     }
+#endif
+}
+
+/* The same for the tiles of two blocks of rows with one tile of B. */
+static __device__ __forceinline__ void fmo_matrix_multiply_two(double a, double other, double b,
+                                                               double *d, double *e)
+{
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+d"(d[0]), "+d"(d[1]), "+d"(e[0]), "+d"(e[1])
+        : "d"(a), "d"(other), "d"(b));
+#else
+    fmo_matrix_multiply(a, b, d);
+    fmo_matrix_multiply(other, b, e);
 #endif
 }
 
@@ -246,9 +262,12 @@ static __device__ __forceinline__ void fmo_matrix_add_bra(const fmo_matrix_team 
         for (int n = 0; n < F::term_tiles; n++) {
             const double b = from[n][t.w];
             FMO_UNROLL
-            for (int r = 0; r < F::own_rows; r++)
-                if (fmo_matrix_has<F>(s.warp, r, F::row_tiles))
+            for (int r = 0; r < F::own_rows; r += 2) {
+                if (r + 1 < F::own_rows && fmo_matrix_has<F>(s.warp, r + 1, F::row_tiles))
+                    fmo_matrix_multiply_two(a[r], a[r + 1], b, g[r][n], g[r + 1][n]);
+                else if (fmo_matrix_has<F>(s.warp, r, F::row_tiles))
                     fmo_matrix_multiply(a[r], b, g[r][n]);
+            }
         }
     }
 }
@@ -294,7 +313,10 @@ static __device__ __forceinline__ void fmo_matrix_add_ket(const fmo_matrix_team 
             if (!fmo_matrix_has<F>(s.warp, n, F::ket_tiles)) continue;
             const double b = fmo_matrix_element(column[n], u);
             FMO_UNROLL
-            for (int r = 0; r < F::row_tiles; r++) fmo_matrix_multiply(a[r], b, v[n][r]);
+            for (int r = 0; r + 1 < F::row_tiles; r += 2)
+                fmo_matrix_multiply_two(a[r], a[r + 1], b, v[n][r], v[n][r + 1]);
+            if (F::row_tiles % 2)
+                fmo_matrix_multiply(a[F::row_tiles - 1], b, v[n][F::row_tiles - 1]);
         }
     }
 }
@@ -388,7 +410,7 @@ static __device__ void fmo_matrix_prepare(const fmo_hermite_exchange_args &a,
                               AC[2] + (p.d[2] - q.d[2])};
         const double start =
             fmo_warp_start(a.matrices.op, a.boys, F::order, p.p, q.p, PQ) * (p.k * q.k);
-        fmo_warp_coulomb<(F::hermites + 31) / 32>(start, PQ, F::order, s.hermite, s.R);
+        fmo_warp_coulomb<(F::hermites + 31) / 32, F::order>(start, PQ, F::order, s.hermite, s.R);
     }
 }
 

@@ -102,14 +102,16 @@ static __device__ double fmo_warp_start(const fmo_operator *op, const double *bo
 }
 
 /* Computes R_tuv of a primitive quartet, by one warp, level by level. OWN: at least the number of
- * Hermite functions over 32. start: of the lane (fmo_warp_start). */
-template <int OWN>
+ * Hermite functions over 32. UNROLL: the levels that are unrolled at a time.
+ * start: of the lane (fmo_warp_start). */
+template <int OWN, int UNROLL = 1>
 static __device__ __forceinline__ void fmo_warp_coulomb(double start, const double *PQ, int order,
                                                         const int *hermite, double *R)
 {
     const int lane = threadIdx.x % 32;
     if (lane == order) R[0] = start;
     __syncwarp();
+#pragma unroll UNROLL
     for (int m = order - 1; m >= 0; m--) {
         const int num = FMO_HERMITE_COUNT(order - m);
         const double first = __shfl_sync(0xffffffffu, start, m);

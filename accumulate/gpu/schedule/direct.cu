@@ -3,6 +3,7 @@
  * each of its lists. The kernels are in kernels/near.cuh and far.cuh. */
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/use.h"
 
 cudaError_t fmo_gpu_blocks_for(const fmo_gpu_state *g, const fmo_gpu_task *task, const void *kernel,
                                int *blocks)
@@ -89,6 +90,7 @@ cudaError_t fmo_gpu_queue_finish(const fmo_gpu_group *group, const fmo_gpu_varia
     if (group->build->plan->gpu->schedule->sums)
         FMO_GPU_TRY(fmo_gpu_spread_sums(group, variant->fixed_point));
     FMO_GPU_TRY(fmo_gpu_finish(group, variant->fixed_point));
-    if (!group->build->plan->gpu->hermite) return cudaSuccess;
-    return fmo_hermite_finish(group, variant->fixed_point);
+    return fmo_gpu_uses_hermite(group->build->plan)
+               ? fmo_hermite_finish(group, variant->fixed_point)
+               : cudaSuccess;
 }

@@ -185,10 +185,35 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     return cudaGetLastError();
 }
 
+/* Sets the numbers of quartets to be computed: all that are listed. Their density factors hold for
+ * every density. */
+cudaError_t count_listed(const fmo_gpu_group *group, int pass_number)
+{
+    const fmo_gpu_state *const g = group->build->plan->gpu;
+    const fmo_gpu_pass *const pass = &g->lists.pass[pass_number];
+    for (int n = 0; n < pass->num; n++) {
+        const fmo_gpu_task *const task = &pass->task[n];
+        const unsigned quartets = (unsigned)task->candidates;
+        FMO_GPU_TRY(
+            cudaMemcpyAsync(&g->arrays.counters->screened_in[FMO_GPU_NEAR][task->task.eri_class],
+                            &quartets, sizeof quartets, cudaMemcpyHostToDevice, group->stream));
+    }
+    return cudaSuccess;
+}
+
+/* Computes the quartets of the list as schedule `direct` does. */
+cudaError_t run_listed(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
+                       const fmo_gpu_task *task, cudaStream_t stream)
+{
+    return fmo_gpu_schedule_direct.run_task(plan, variant, task, stream);
+}
+
 } // namespace
 
 extern const fmo_gpu_schedule fmo_gpu_schedule_stored = {"stored", NULL, NULL, run_task,
                                                          false,    true, true, false};
+extern const fmo_gpu_schedule fmo_gpu_schedule_listed = {"listed", NULL, count_listed, run_listed,
+                                                         false,    true, false,        false};
 
 /* Returns to schedule `direct` if memory for the integrals could not be allocated, for example
  * because it is fragmented. That is an error only if they were requested. */

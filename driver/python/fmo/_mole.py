@@ -90,21 +90,13 @@ def _plan_for(mol: Any, options: dict[str, Any]) -> Plan:
         return plan
 
 
-def _for_request(mol: Any, request: tuple[int, float | None, bool], options: dict[str, Any], on_gpu: bool = False
-                 ) -> tuple[float | None, dict[str, Any], str | None]:
-    """omega, and the options of a plan, on the CPU where a GPU cannot; or why there is none.
-    request: hermi, omega, with_j. on_gpu: the densities are in GPU memory and should stay there."""
-    hermi, omega, with_j = request
+def _for_request(mol: Any, hermi: int, omega: float | None, options: dict[str, Any]
+                 ) -> tuple[float | None, str | None]:
+    """omega, that of the molecule where none is given; and why the mode of the options cannot do that, or None."""
     omega = omega if omega is not None else getattr(mol, "omega", None)
-    mode = options.get("mode") or "auto"
-    if mode in ("cpu", "reference") or Request(hermi, omega).plain:
-        return omega, options, None
-    if mode != "split" and not (omega and with_j):
-        return omega, options, None
-    if mode == "auto" and not on_gpu:
-        return omega, {**options, "mode": "cpu"}, None
-    what = "J with omega is wanted" if omega and with_j else "omega is given" if omega else f"hermi = {hermi}"
-    return omega, options, f"{what}, libfmo does that on the CPU"
+    if options.get("mode") != "split" or Request(hermi, omega).plain:
+        return omega, None
+    return omega, f"{'omega is given' if omega else f'hermi = {hermi}'}, which mode split does not have"
 
 
 def _on_device_of(dm: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -125,9 +117,8 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
     of CuPy, tensors of PyTorch) give arrays of CuPy on the same GPU.
 
     Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
-    molecule. What a GPU does not do yet, J with omega, mode auto does on the CPU. What libfmo
-    cannot do (g shells, complex densities, periodic systems) PySCF does, with one FallbackWarning for a molecule
-    of PySCF.
+    molecule. What libfmo cannot do (g shells, complex densities, periodic systems) PySCF does, with one
+    FallbackWarning for a molecule of PySCF.
 
     Raises InputTypeError (a TypeError) for what is no molecule or an unknown option; InputError (a
     ValueError) for values of options, a shape, a density that is not symmetric or not finite;
@@ -142,7 +133,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
         dm = as_array(dm)
     reason = _cannot(mol, dm)
     if reason is None:
-        omega, options, reason = _for_request(mol, (hermi, omega, with_j), options)
+        omega, reason = _for_request(mol, hermi, omega, options)
     if reason is None:
         return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)
     if isinstance(mol, Molecule):

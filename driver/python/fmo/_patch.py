@@ -127,7 +127,7 @@ class _PatchedSCF(Front, _Behind):
             options = _scf_options(self)
             if there:
                 options = _on_device_of(dm, options)
-            omega, options, reason = _for_request(mol, (hermi, omega, with_j), options, there)
+            omega, reason = _for_request(mol, hermi, omega, options)
         if reason is None:
             try:
                 return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)
@@ -300,7 +300,7 @@ def patch(mf: Any, **options: Any) -> Any:
 
     Where J and K are not those of the molecule's integrals, or libfmo cannot compute them, PySCF does, with
     one FallbackWarning for each reason: integrals in mf._eri, densities that are complex or not as symmetric
-    as hermi says, g shells, and on a GPU J with omega; for gradients methods of an object's own. Objects with J and
+    as hermi says, g shells; for gradients methods of an object's own. Objects with J and
     K of their own (density fitting, generalised, periodic, a get_jk of the caller's) are returned as they are, with that warning. What PySCF makes of a
     patched object is patched, too: copies, pickles, scanners, newton(), to_uhf(), to_rks(), to_gpu() and
     the like. unpatch(mf) takes everything back.

@@ -265,8 +265,8 @@ class Plan(Strict):
         """J and K (hartree) of real densities, [..., nao, nao], in the shape of dm; None for what was not wanted.
 
         hermi: 1 for symmetric densities, 2 for antisymmetric ones, 0 for any. omega (1/bohr): None or 0 for
-        1/r, above 0 for erf(omega r)/r, below 0 for erfc(|omega| r)/r. Others than hermi = 1 and 1/r need
-        modes cpu or reference.
+        1/r, above 0 for erf(omega r)/r, below 0 for erfc(|omega| r)/r. Mode split has
+        hermi = 1 and 1/r alone.
 
         A density in GPU memory (CuPy, or what has __cuda_array_interface__) gives arrays of CuPy; in
         mode fused nothing is copied to the host then.
