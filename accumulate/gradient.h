@@ -43,6 +43,24 @@ typedef struct fmo_gradient_term {
 FMO_API fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms,
                                      int term_num, double *gradient, fmo_error *err);
 
+/** One derivative of a batch: the arguments of fmo_fock_gradient, and its result. Set it to zero
+ *  before setting fields, so that fields added later get their defaults. */
+typedef struct fmo_gradient_job {
+    fmo_fock_plan *plan;            /**< another one in each job */
+    const fmo_gradient_term *terms; /**< [term_num] */
+    int term_num;
+    double *gradient;  /**< [nucleus_num][3] hartree/bohr; untouched if this job failed */
+    fmo_status status; /**< output: status of this job, as returned by fmo_fock_gradient */
+    fmo_error *err;    /**< details of its error; may be NULL */
+} fmo_gradient_job;
+
+/** Computes the derivatives of many molecules in one call. A failing job does not affect the
+ *  others.
+ *  @param[in,out] jobs [count]; the gradients may not overlap other arrays of any job
+ *  @return FMO_OK, or the status of the first job (lowest number) that failed; err names the job,
+ *          counted from 0 */
+FMO_API fmo_status fmo_fock_gradient_batch(fmo_gradient_job *jobs, size_t count, fmo_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* Checks the remaining stack of the calling thread. Called once for each plan or matrix, before
- * large allocations.
+/* Checks the remaining stack of the calling thread, for kernels of f and g shells if `large`.
+ * Called once for each plan or matrix, before large allocations.
  * @return FMO_OK, or FMO_ERR_MEMORY with the size found and the cure */
-fmo_status fmo_stack_check(fmo_error *err);
+fmo_status fmo_stack_check(int large, fmo_error *err);
 
 /* Returns 1 if the other OpenMP threads have enough stack, by OMP_STACKSIZE or else by ulimit -s.
  * If not, fmo_threads returns 1. */

@@ -25,21 +25,22 @@ typedef struct fmo_basis_input {
     int shell_num;                /**< >= 1 */
     const int *shell_nucleus;     /**< [shell_num] 0-based nucleus of each shell */
     const int *shell_ang_mom; /**< [shell_num] angular momentum, fmo_shell_kind in shells.h: 0 (s),
-                                 1 (p), 2 (d) */
+                                 1 (p), 2 (d), 3 (f), 4 (g) */
     int prim_num;             /**< >= shell_num */
     const int *prim_shell;    /**< [prim_num] shell of each primitive, any order */
     const double *prim_exponent;    /**< [prim_num] > 0, bohr^-2 */
     const double *prim_coefficient; /**< [prim_num] all shell and primitive factors included */
     int ao_num; /**< number of functions: 1 per s shell, 3 per p shell, 5 or 6 per d shell, 7 or 10
-                   per f shell */
+                   per f shell, 9 or 15 per g shell */
     const int *ao_shell;     /**< [ao_num] shell of each function, any order */
     const int *ao_component; /**< [ao_num] 0 in an s shell; 0, 1, 2 = x, y, z in a p shell; in a d
                                   shell 0 .. 5 = xx xy xz yy yz zz if `cartesian`, else
                                   0 .. 4 = m = 0, +1, -1, +2, -2; in an f shell xxx xxy xxz
-                                  xyy xyz xzz yyy yyz yzz zzz, or m = 0, +1, -1, ... -3 */
+                                  xyy xyz xzz yyy yyz yzz zzz, or m = 0, +1, -1, ... -3;
+                                  in a g shell xxxx xxxy xxxz xxyy ... zzzz, or m = 0 ... -4 */
     const double *ao_factor; /**< [ao_num] factor of each function (TREXIO ao_normalization) */
-    int cartesian; /**< 1: d (f) shells have 6 (10) Cartesian functions; 0: 5 (7) spherical
-                      functions */
+    int cartesian; /**< 1: d (f, g) shells have 6 (10, 15) Cartesian functions; 0: 5 (7, 9)
+                      spherical functions */
 } fmo_basis_input;
 
 /** A basis that has been checked; made by fmo_basis_create. */

@@ -16,7 +16,8 @@ extern "C" {
     X(S, s, 0, 1, 1)       \
     X(P, p, 1, 3, 3)       \
     X(D, d, 2, 6, 5)       \
-    X(F, f, 3, 10, 7)
+    X(F, f, 3, 10, 7)      \
+    X(G, g, 4, 15, 9)
 
 /* Pairs: X(name in upper and in lower case, angular momenta of the two shells l_i >= l_j, partner),
  * by increasing angular momenta. A pair (ij) with a partner may include (carry) the pair with the
@@ -32,6 +33,11 @@ extern "C" {
 #define FMO_PAIR_ROW_FP FP, fp, 3, 1, NONE
 #define FMO_PAIR_ROW_FD FD, fd, 3, 2, NONE
 #define FMO_PAIR_ROW_FF FF, ff, 3, 3, NONE
+#define FMO_PAIR_ROW_GS GS, gs, 4, 0, NONE
+#define FMO_PAIR_ROW_GP GP, gp, 4, 1, NONE
+#define FMO_PAIR_ROW_GD GD, gd, 4, 2, NONE
+#define FMO_PAIR_ROW_GF GF, gf, 4, 3, NONE
+#define FMO_PAIR_ROW_GG GG, gg, 4, 4, NONE
 
 /* Pairs of s and p shells (low l): their classes have their own arithmetic (eri/eri_psss.h and so
  * on) on the CPU, and their own kernels on the GPU. */
@@ -46,18 +52,27 @@ extern "C" {
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DD)
-/* Pairs with an f shell: their classes share code whose angular momenta are known at run time, on
- * the CPU (eri/eri_any.h) and on the GPU (accumulate/gpu/hermite/matrix.cuh). */
-#define FMO_PAIR_ANY_TABLE(X)        \
+/* Pairs whose classes share code with angular momenta that are known at run time: with an f shell,
+ * on the CPU (eri/eri_any.h) and on the GPU (accumulate/gpu/hermite/matrix.cuh); with a g shell, on
+ * the CPU alone. */
+#define FMO_PAIR_ANY_GPU_TABLE(X)    \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FF)
-/* The pairs whose code is compiled for each class. */
+#define FMO_PAIR_ANY_CPU_TABLE(X)    \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_GS) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_GP) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_GD) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_GF) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_GG)
+#define FMO_PAIR_ANY_TABLE(X) FMO_PAIR_ANY_GPU_TABLE(X) FMO_PAIR_ANY_CPU_TABLE(X)
+/* The pairs whose code is compiled for each class; those of the GPU, which begin with them; and all
+ * pairs, which begin with those. */
 #define FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
-/* All pairs, which begin with them. */
-#define FMO_PAIR_TABLE(X)    FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_TABLE(X)
-#define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
+#define FMO_PAIR_GPU_TABLE(X)      FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_GPU_TABLE(X)
+#define FMO_PAIR_TABLE(X)          FMO_PAIR_GPU_TABLE(X) FMO_PAIR_ANY_CPU_TABLE(X)
+#define FMO_PAIR_ROW(X, ...)       X(__VA_ARGS__)
 
 /* The kets that are combined with a bra (the further arguments): all pairs up to the bra's class.
  */
@@ -80,6 +95,16 @@ extern "C" {
     FMO_PAIR_KETS_FP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_FD)
 #define FMO_PAIR_KETS_FF(X, ...) \
     FMO_PAIR_KETS_FD(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_FF)
+#define FMO_PAIR_KETS_GS(X, ...) \
+    FMO_PAIR_KETS_FF(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_GS)
+#define FMO_PAIR_KETS_GP(X, ...) \
+    FMO_PAIR_KETS_GS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_GP)
+#define FMO_PAIR_KETS_GD(X, ...) \
+    FMO_PAIR_KETS_GP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_GD)
+#define FMO_PAIR_KETS_GF(X, ...) \
+    FMO_PAIR_KETS_GD(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_GF)
+#define FMO_PAIR_KETS_GG(X, ...) \
+    FMO_PAIR_KETS_GF(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_GG)
 
 /* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, by bra
  * in the order of the pairs; the names are OpenFMO's. First the classes of s and p shells only. */
@@ -87,22 +112,29 @@ extern "C" {
     FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
-/* The other classes without f shells, whose bra has a d shell. */
+/* The other classes up to d shells, whose bra has a d shell. */
 #define FMO_ERI_HIGH_L_TABLE(X)          \
     FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_KETS_DD(X, FMO_PAIR_ROW_DD)
-/* The classes with an f shell, which then the bra contains. */
-#define FMO_ERI_ANY_TABLE(X)             \
+/* The classes with an f shell, and those with a g shell, which then the bra contains. */
+#define FMO_ERI_ANY_GPU_TABLE(X)         \
     FMO_PAIR_KETS_FS(X, FMO_PAIR_ROW_FS) \
     FMO_PAIR_KETS_FP(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_KETS_FD(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_KETS_FF(X, FMO_PAIR_ROW_FF)
-/* The classes whose code is compiled for each. */
+#define FMO_ERI_ANY_CPU_TABLE(X)         \
+    FMO_PAIR_KETS_GS(X, FMO_PAIR_ROW_GS) \
+    FMO_PAIR_KETS_GP(X, FMO_PAIR_ROW_GP) \
+    FMO_PAIR_KETS_GD(X, FMO_PAIR_ROW_GD) \
+    FMO_PAIR_KETS_GF(X, FMO_PAIR_ROW_GF) \
+    FMO_PAIR_KETS_GG(X, FMO_PAIR_ROW_GG)
+#define FMO_ERI_ANY_TABLE(X) FMO_ERI_ANY_GPU_TABLE(X) FMO_ERI_ANY_CPU_TABLE(X)
+/* The classes whose code is compiled for each, those of the GPU, and all, as of the pairs. */
 #define FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
-/* All classes, which begin with them. */
-#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_TABLE(X)
-#define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
+#define FMO_ERI_GPU_TABLE(X)      FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_GPU_TABLE(X)
+#define FMO_ERI_CLASS_TABLE(X)    FMO_ERI_GPU_TABLE(X) FMO_ERI_ANY_CPU_TABLE(X)
+#define FMO_ERI_ROW(X, ...)       FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
     X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)
 

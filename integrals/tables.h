@@ -191,28 +191,32 @@ enum {
 
 /* Pairs and classes of s and p shells come first in the tables; their GPU kernels use these sizes.
  * Those with d shells follow; code that is compiled for each class uses the sizes of both
- * ("unrolled"). Those with f shells, whose code takes angular momenta at run time, come last. */
+ * ("unrolled"). Those with f shells, whose code takes angular momenta at run time, come next, and
+ * end the pairs and classes of the GPU; those with g shells come last. */
 #define ROW(...) +1
 enum {
     FMO_PAIR_LOW_L_COUNT = 0 FMO_PAIR_LOW_L_TABLE(ROW),
     FMO_ERI_LOW_L_COUNT = 0 FMO_ERI_LOW_L_TABLE(ROW),
     FMO_PAIR_UNROLLED_COUNT = 0 FMO_PAIR_UNROLLED_TABLE(ROW),
-    FMO_ERI_UNROLLED_COUNT = 0 FMO_ERI_UNROLLED_TABLE(ROW)
+    FMO_ERI_UNROLLED_COUNT = 0 FMO_ERI_UNROLLED_TABLE(ROW),
+    FMO_PAIR_GPU_COUNT = 0 FMO_PAIR_GPU_TABLE(ROW),
+    FMO_ERI_GPU_COUNT = 0 FMO_ERI_GPU_TABLE(ROW)
 };
 #undef ROW
-union fmo_low_l_orders {
 #define ROW(P, name, li, lj, partner) char name[(li) + (lj) + 1];
+union fmo_low_l_orders {
     FMO_PAIR_LOW_L_TABLE(ROW)
-#undef ROW
 };
+union fmo_unrolled_orders {
+    FMO_PAIR_UNROLLED_TABLE(ROW)
+};
+union fmo_gpu_orders {
+    FMO_PAIR_GPU_TABLE(ROW)
+};
+#undef ROW
 union fmo_low_l_sizes {
 #define ROW(P, name, li, lj, partner) char name[FMO_CARTESIAN(li) * FMO_CARTESIAN(lj)];
     FMO_PAIR_LOW_L_TABLE(ROW)
-#undef ROW
-};
-union fmo_unrolled_orders {
-#define ROW(P, name, li, lj, partner) char name[(li) + (lj) + 1];
-    FMO_PAIR_UNROLLED_TABLE(ROW)
 #undef ROW
 };
 enum {
@@ -225,8 +229,36 @@ enum {
     FMO_ERI_UNROLLED_ORDER_MAX = 2 * FMO_PAIR_UNROLLED_ORDER_MAX,
     FMO_UNROLLED_ANG_MOM_MAX = FMO_PAIR_UNROLLED_ORDER_MAX / 2,
     FMO_UNROLLED_FUNCTIONS_MAX = FMO_CARTESIAN(FMO_UNROLLED_ANG_MOM_MAX),
+    /* of the GPU's pairs and classes */
+    FMO_PAIR_GPU_ORDER_MAX = sizeof(union fmo_gpu_orders) - 1,
+    FMO_ERI_GPU_ORDER_MAX = 2 * FMO_PAIR_GPU_ORDER_MAX,
+    FMO_GPU_ANG_MOM_MAX = FMO_PAIR_GPU_ORDER_MAX / 2,
+    FMO_GPU_FUNCTIONS_MAX = FMO_CARTESIAN(FMO_GPU_ANG_MOM_MAX),
+    FMO_PAIR_GPU_PRODUCTS_MAX = FMO_GPU_FUNCTIONS_MAX * FMO_GPU_FUNCTIONS_MAX,
     FMO_SLICE_ANG_MOM_LIMIT = 3 /* up to which eri_slice.h computes quartets in slices */
 };
+
+/* The limits of the code that is being compiled: of the GPU in CUDA files, so that local arrays of
+ * code that host and device share have no elements for shells that the GPU does not compute. Not
+ * for structs that both see. */
+#if defined(__CUDACC__)
+enum { FMO_TARGET_ANG_MOM_MAX = FMO_GPU_ANG_MOM_MAX };
+#else
+enum { FMO_TARGET_ANG_MOM_MAX = FMO_ANG_MOM_MAX };
+#endif
+enum {
+    FMO_TARGET_PAIR_ORDER_MAX = 2 * FMO_TARGET_ANG_MOM_MAX,
+    FMO_TARGET_ERI_ORDER_MAX = 2 * FMO_TARGET_PAIR_ORDER_MAX
+};
+
+/* y and z powers, together, of Cartesian function c of a shell, without a loop. */
+#if defined(__CUDACC__)
+#define FMO_SHELL_REST(c) (((c) > 0) + ((c) > 2) + ((c) > 5))
+#else
+#define FMO_SHELL_REST(c) (((c) > 0) + ((c) > 2) + ((c) > 5) + ((c) > 9))
+#endif
+FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 4 && FMO_GPU_ANG_MOM_MAX <= 3,
+                  "tables.h: FMO_SHELL_REST counts to g shells, on the GPU to f shells")
 
 /* ---- what a row has to be ------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * once per instruction set, with FMO_CPU_SWEEPS set by CMake. */
 #include "accumulate/cpu/coulomb_sweep.inc"
 
-/* Classes with f shells share one copy of each kind. */
+/* Classes with f or g shells share one copy of each kind. */
 #define SWEEP_ANY(what)                                                                      \
     __attribute__((noinline)) static void any_##what(int NB, int NK, const coulomb_sweep *s) \
     {                                                                                        \

@@ -40,7 +40,7 @@ static void differentiate(int t, int u, int v, int m, double c[2])
 static void make_derivatives(fmo_cpu_far *far)
 {
     for (int n = 0; n < FMO_FAR_DERIVATIVES; n++) {
-        const signed char *const power = fmo_hermite_term[n];
+        const uint8_t *const power = fmo_hermite_term[n];
         const int l = FMO_HERMITE_DEGREE(n);
         for (int m = 0; m <= l; m++) {
             double *const c = far->derivative[n] + 2 * fmo_harmonic(l, m);
@@ -60,7 +60,7 @@ FMO_HD void add_terms(int la, int lb, fmo_hermite_product E, double K,
 #undef ADD
 }
 
-/* The same from the expansion of eri_any.h, for pairs with f shells. */
+/* The same from the expansion of eri_any.h, for pairs with f or g shells. */
 static void add_any(int la, int lb, const double *PA, const double *AB, double half, double K,
                     double sum[][FMO_HERMITE_MAX])
 {
@@ -106,15 +106,16 @@ static double as_charge(const double *moment, int order, double d)
 }
 
 /* Describes pair q of a list: its position, its extent, and the largest moment of a product of
- * its functions, converted to a charge. Moments are sums over the primitives. */
-static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff, fmo_box_item *item,
-                     double *moment)
+ * its functions, converted to a charge. Moments are sums over the primitives. work: of two arrays
+ * with a row for each product. */
+static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
+                     double (*work)[FMO_HERMITE_MAX], fmo_box_item *item, double *moment)
 {
     const int la = fmo_pair_ang_mom(c, 0), lb = fmo_pair_ang_mom(c, 1);
     const int products = fmo_pair_products(c, 0);
     const fmo_cpu_family *family = &list->family[list->family_of[q]];
     const double *prim = list->prim + list->prim_begin[q] * FMO_CPU_PRIM_FIELDS;
-    double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX];
+    double(*const sum)[FMO_HERMITE_MAX] = work, (*const own)[FMO_HERMITE_MAX] = work + products;
     double powers[FMO_PAIR_PRODUCTS_MAX] = {0.0}; /* distances to the power FMO_BOX_POWER,
                                                    * weighted with charges */
     memset(item, 0, sizeof *item);
@@ -126,7 +127,7 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     const double d = la + lb > 0 ? 0.5 * sqrt(item->spread) : 0.0;
     for (int m = 0; m < list->count[q]; m++, prim += FMO_CPU_PRIM_FIELDS) {
         const double p = list->exponent[family->exponent + m];
-        double own[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX], away = 0.0;
+        double away = 0.0;
         if (prim[FMO_CPU_PRIM_K] == 0.0) continue;
         memset(own, 0, (size_t)products * sizeof *own);
         for (int x = 0; x < 3; x++) {
@@ -157,6 +158,33 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
 /* The survey for near_share does not go below boxes of this many leaves. */
 enum { SURVEY_LEAVES = 4 };
 
+/* Describes the pairs of all lists. Clears *good if a thread has no memory. */
+static void describe_all(const fmo_cpu_pairs *pairs, double cutoff, int threads, fmo_cpu_far *far,
+                         fmo_box_item *item, double *bound, int *good)
+{
+    int products = 1;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        if (pairs->list[c].num && fmo_pair_products(c, 0) > products)
+            products = fmo_pair_products(c, 0);
+#pragma omp parallel num_threads(threads)
+    {
+        double(*const work)[FMO_HERMITE_MAX] = malloc(2 * (size_t)products * sizeof *work);
+        if (!work) {
+#pragma omp atomic write
+            *good = 0;
+        }
+        for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+#pragma omp for schedule(static) nowait
+            for (int q = 0; q < pairs->list[c].num; q++) {
+                const int at = far->first[c] + q;
+                if (!work) continue;
+                describe(&pairs->list[c], c, q, cutoff, work, &item[at], &far->moment[at]);
+                bound[at] = pairs->list[c].prim_bounds[q];
+            }
+        free(work);
+    }
+}
+
 /* Describes all pairs, makes the tree of boxes, and computes maxima for each box. */
 fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threads,
                             fmo_cpu_far *far, fmo_error *err)
@@ -172,13 +200,7 @@ fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threa
     far->moment = malloc(((size_t)num + 1) * sizeof *far->moment);
     double *const bound = malloc(((size_t)num + 1) * sizeof *bound);
     int good = item && far->moment && bound;
-    for (int c = 0; good && c < FMO_PAIR_CLASS_COUNT; c++)
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (int q = 0; q < pairs->list[c].num; q++) {
-            const int at = far->first[c] + q;
-            describe(&pairs->list[c], c, q, cutoff, &item[at], &far->moment[at]);
-            bound[at] = pairs->list[c].prim_bounds[q];
-        }
+    if (good) describe_all(pairs, cutoff, threads, far, item, bound, &good);
     good = good &&
            fmo_boxes_make(item, num, fmo_tuning_cpu_far_leaf, threads, &far->boxes, err) == FMO_OK;
     if (good) {

@@ -39,18 +39,24 @@ static char *make_worker(const job *j, fmo_cpu_gradient_worker *w)
         const int kets = pairs->list[fmo_eri_class_ket(c)].count_max;
         const size_t all = fmo_cpu_gradient_layout_of(c, kets).all;
         if (!bras || !kets) continue;
+        const int bra = fmo_eri_class_bra(c);
+        const int own = FMO_MD_TERMS(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1));
+        if (own > w->bra_stride) w->bra_stride = own;
         vectors = all > vectors ? all : vectors;
         prims = (size_t)bras > prims ? (size_t)bras : prims;
     }
     const size_t of_build = (fmo_cpu_worker_arrays(&j->shape, NULL, &w->of_build) + 63) / 64 * 64;
-    const size_t of_vectors = vectors * FMO_CPU_WIDTH_MAX;
-    const size_t terms = prims * FMO_CPU_LOWERED * FMO_GRADIENT_TERMS_MAX;
+    const size_t stride = (size_t)w->bra_stride, terms = prims * FMO_CPU_LOWERED * stride;
+    const size_t of_vectors = (vectors > stride ? vectors : stride) * FMO_CPU_WIDTH_MAX;
+    const size_t of_tables = (sizeof *w->tables + 63) / 64 * 64;
     char *const memory = aligned_alloc(
-        64, (of_build + (of_vectors + terms + 3 * nuclei) * sizeof(double) + 63) / 64 * 64);
+        64,
+        (of_build + of_tables + (of_vectors + terms + 3 * nuclei) * sizeof(double) + 63) / 64 * 64);
     if (!memory) return NULL;
     fmo_cpu_worker_arrays(&j->shape, memory, &w->of_build);
-    w->tables.eri_class = -1;
-    w->vectors = (double *)(memory + of_build);
+    w->tables = (fmo_cpu_gradient_class *)(memory + of_build);
+    w->tables->eri_class = -1;
+    w->vectors = (double *)(memory + of_build + of_tables);
     w->bra_terms = w->vectors + of_vectors;
     w->sums = w->bra_terms + terms;
     memset(w->sums, 0, 3 * nuclei * sizeof *w->sums);

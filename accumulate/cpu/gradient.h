@@ -71,9 +71,9 @@ typedef struct fmo_cpu_gradient_class {
 /* Working memory of one thread. Vectors have as many doubles as there are lanes. */
 typedef struct fmo_cpu_gradient_worker {
     fmo_cpu_worker of_build; /* lists of kets, packed primitives, table of exponents */
-    fmo_cpu_gradient_class tables;
-    double *bra_terms; /* [primitive][FMO_CPU_LOWERED][FMO_GRADIENT_TERMS_MAX] coefficients, times
-                        * prefactors */
+    fmo_cpu_gradient_class *tables;
+    int bra_stride;    /* terms of the bras of this basis, at most */
+    double *bra_terms; /* [primitive][FMO_CPU_LOWERED][bra_stride] coefficients, times prefactors */
     double *vectors;   /* fmo_cpu_gradient_layout */
     double *sums;      /* [nucleus][3] of the running bras */
 } fmo_cpu_gradient_worker;

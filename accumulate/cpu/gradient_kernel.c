@@ -43,7 +43,7 @@ static void begin_bra(const gradient_bra *t)
         const double share = t->g->of_pairs[t->bra_class].share[family->exponent + b];
         const double K = half_sqrt_pi * prim[FMO_CPU_PRIM_K];
         const double scale[FMO_CPU_LOWERED] = {K, -share * K, (1.0 - share) * K};
-        fmo_real PA[3], terms[FMO_GRADIENT_TERMS_MAX];
+        fmo_real PA[3], *const terms = (fmo_real *)t->worker->vectors; /* not in use yet */
         fmo_hermite_product E;
         for (int x = 0; x < 3; x++) PA[x] = fmo_set(prim[FMO_CPU_PRIM_X + x]);
         expand(&t->tables->terms[FMO_CPU_BRA][0], PA, AB, fmo_set(0.5 / p), E);
@@ -119,9 +119,9 @@ void FMO_CPU_GRADIENT(int eri_class, const fmo_cpu_gradient *g, fmo_cpu_gradient
     fmo_cpu_worker *const w = &worker->of_build;
     bra_sums sums;
     int begun = 0, left = 0;
-    if (worker->tables.eri_class != eri_class)
+    if (worker->tables->eri_class != eri_class)
         for (int f = 0; f < kets->family_num; f++) w->table_of[f] = -1;
-    make_tables(eri_class, &worker->tables);
+    make_tables(eri_class, worker->tables);
     const gradient_bra t = {.li = fmo_pair_ang_mom(bra_class, 0),
                             .lj = fmo_pair_ang_mom(bra_class, 1),
                             .lk = fmo_pair_ang_mom(ket_class, 0),
@@ -132,7 +132,7 @@ void FMO_CPU_GRADIENT(int eri_class, const fmo_cpu_gradient *g, fmo_cpu_gradient
                             .bra = bra,
                             .g = g,
                             .worker = worker,
-                            .tables = &worker->tables,
+                            .tables = worker->tables,
                             .bras = bras,
                             .kets = kets,
                             .at = fmo_cpu_gradient_layout_of(eri_class, kets->count_max)};

@@ -32,7 +32,7 @@
 FMO_ERI_CLASS_TABLE(TASK)
 #undef TASK
 
-/* Classes with d and f shells share one copy of the code, which GCC would clone; Clang does not.
+/* Classes with d to g shells share one copy of the code, which GCC would clone; Clang does not.
  * Those of s and p shells share one for operators other than 1/r, which would otherwise take as
  * long to compile as all others. */
 #ifdef __clang__

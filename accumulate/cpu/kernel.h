@@ -23,11 +23,11 @@ FMO_TABLE_FUNCTION int fmo_cpu_stride(int pair_class)
 }
 
 /* Columns of the rows of D and X^K that a bra works with: at most the functions of its two
- * shells. */
-enum { FMO_CPU_STRIDE_MAX = (FMO_PAIR_PRODUCTS_MAX + 3) / 4 * 4, FMO_CPU_ROW_MAX = 20 };
-FMO_STATIC_ASSERT(
-    2 * FMO_SHELL_FUNCTIONS_MAX <= FMO_CPU_ROW_MAX,
-    "cpu/kernel_digest.inc: rows of D and X^K have too few columns for two such shells")
+ * shells, padded to a multiple of 4. */
+enum {
+    FMO_CPU_STRIDE_MAX = (FMO_PAIR_PRODUCTS_MAX + 3) / 4 * 4,
+    FMO_CPU_ROW_MAX = (2 * FMO_SHELL_FUNCTIONS_MAX + 3) / 4 * 4
+};
 
 /* How values are added to the sums. */
 typedef struct fmo_cpu_adding {
@@ -101,7 +101,8 @@ typedef struct fmo_cpu_worker {
     double *packed;    /* primitives of the ket pairs in the lanes */
     double *table;     /* see FMO_CPU_RHO */
     double *hermite;   /* working memory of cpu/coulomb_kernel.c; H(p|cd) of cpu/kernel.c */
-    double *integrals; /* of one vector of quartets; for classes with d or f shells */
+    double *integrals; /* of one vector of quartets; for classes with d to g shells */
+    double *bra_sums;  /* [densities][product][lane] X^J of the bra, for pairs with d to g shells */
     int *table_of;     /* [ket family] the bra family that its section of the table belongs to, or
                         * -1 */
     double *near;      /* [leaf] 1 if it is near leaf near_of, else 0 */

@@ -34,12 +34,14 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
     const fmo_cpu_state *state = s->plan->state;
     const size_t leaves = state->goes_far ? (size_t)state->far.boxes.leaf_num : 0;
-    size_t kets = 0, prims = 1, table = 1, families = 0, hermite = 1, half = 0, eri = 0, used = 0;
+    size_t kets = 0, prims = 1, table = 1, families = 0, hermite = 1, half = 0, eri = 0, used = 0,
+           products = 0;
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
         kets = size_max(kets, (size_t)list->num);
         prims = size_max(prims, (size_t)list->count_max);
         families = size_max(families, (size_t)list->family_num);
+        if (list->num) products = size_max(products, (size_t)fmo_pair_products(c / 2, 0));
         hermite = size_max(hermite, (size_t)list->count_max *
                                         (size_t)FMO_HERMITE_COUNT(fmo_pair_order(c / 2)));
     }
@@ -71,6 +73,8 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
                                    s->densities * hermite * (3 * FMO_CPU_WIDTH_MAX + 1)),
                       sizeof *w->hermite);
     w->integrals = take(memory, &used, eri * FMO_CPU_WIDTH_MAX, sizeof *w->integrals);
+    w->bra_sums =
+        take(memory, &used, s->densities * products * FMO_CPU_WIDTH_MAX, sizeof *w->bra_sums);
     w->table_of = take(memory, &used, families, sizeof *w->table_of);
     w->near = take(memory, &used, leaves, sizeof *w->near);
     w->near_of = -1;

@@ -80,26 +80,42 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
+/* Memory of a thread. */
+typedef struct reference_worker {
+    eri_reference_work work;
+    double eri[FMO_ERI_INTEGRALS_MAX];
+} reference_worker;
+
+/* The tensor T in progress, T[i][j][k][l]. */
+typedef struct reference_tensor {
+    const double *weight; /* of the primitives */
+    double *T;
+    reference_worker *worker; /* [threads] */
+} reference_tensor;
+
 /* Computes T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
-static void tensor_row(const fmo_basis *b, fmo_operator op, const double *weight, int si, int sj,
-                       double *T)
+static void tensor_row(const fmo_basis *b, fmo_operator op, const reference_tensor *to, int si,
+                       int sj)
 {
+    reference_worker *const own = &to->worker[omp_get_thread_num()];
+    const double *const weight = to->weight;
+
     const size_t n = (size_t)b->function_num;
     eri_reference_shell shell[4] = {reference_shell(b, weight, si), reference_shell(b, weight, sj)};
     const int i0 = b->shell[si].ao_begin, j0 = b->shell[sj].ao_begin;
     const int ni = fmo_shell_functions(shell[0].l), nj = fmo_shell_functions(shell[1].l);
     for (int sk = 0; sk < b->shell_num; sk++) {
         for (int sl = 0; sl <= sk; sl++) {
-            double eri[FMO_ERI_INTEGRALS_MAX], *e = eri;
+            const double *e = own->eri;
             shell[2] = reference_shell(b, weight, sk);
             shell[3] = reference_shell(b, weight, sl);
             const int k0 = b->shell[sk].ao_begin, l0 = b->shell[sl].ao_begin;
             const int nk = fmo_shell_functions(shell[2].l), nl = fmo_shell_functions(shell[3].l);
-            eri_reference(shell, op, negligible, eri);
+            eri_reference(shell, op, negligible, &own->work, own->eri);
             for (int i = i0; i < i0 + ni; i++) {
                 for (int j = j0; j < j0 + nj; j++) {
-                    double *ij = T + ((size_t)i * n + (size_t)j) * n * n;
-                    double *ji = T + ((size_t)j * n + (size_t)i) * n * n;
+                    double *ij = to->T + ((size_t)i * n + (size_t)j) * n * n;
+                    double *ji = to->T + ((size_t)j * n + (size_t)i) * n * n;
                     for (int k = k0; k < k0 + nk; k++) {
                         for (int l = l0; l < l0 + nl; l++, e++) {
                             const size_t kl = (size_t)k * n + (size_t)l;
@@ -140,7 +156,7 @@ static fmo_status fold(const char *name, size_t n, double final, int sign, const
 }
 
 /* Computes the tensor T of an operator, from fraction `begun` of the build's progress to `end`. */
-static void make_tensor(const fmo_fock_plan *plan, fmo_operator op, const double *weight, double *T,
+static void make_tensor(const fmo_fock_plan *plan, fmo_operator op, const reference_tensor *to,
                         double begun, double end)
 {
     const fmo_basis *b = plan->basis;
@@ -151,7 +167,7 @@ static void make_tensor(const fmo_fock_plan *plan, fmo_operator op, const double
         int i = (int)((sqrt(8.0 * row + 1.0) - 1.0) / 2.0);
         while ((i + 1) * (i + 2) / 2 <= row) i++;
         while (i * (i + 1) / 2 > row) i--;
-        tensor_row(b, op, weight, i, row - i * (i + 1) / 2, T);
+        tensor_row(b, op, to, i, row - i * (i + 1) / 2);
         int now;
 #pragma omp atomic capture
         now = ++done;
@@ -203,13 +219,15 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     const size_t n = (size_t)plan->basis->function_num;
     double *T = malloc(tensor_bytes(n));
     double *weight = malloc((size_t)plan->basis->prim_num * sizeof *weight);
+    reference_worker *worker = malloc((size_t)plan->options.threads * sizeof *worker);
+    const reference_tensor to = {weight, T, worker};
     const int same = fmo_operator_same(m->coulomb_operator, m->exchange_operator);
     fmo_status status = FMO_OK;
-    if (T && weight) {
+    if (T && weight && worker) {
         primitive_weights(plan->basis, weight);
-        make_tensor(plan, m->coulomb_operator, weight, T, 0.0, same ? 1.0 : 0.5);
+        make_tensor(plan, m->coulomb_operator, &to, 0.0, same ? 1.0 : 0.5);
         status = contract(plan, FMO_TERMS_J, T, err);
-        if (status == FMO_OK && !same) make_tensor(plan, m->exchange_operator, weight, T, 0.5, 1.0);
+        if (status == FMO_OK && !same) make_tensor(plan, m->exchange_operator, &to, 0.5, 1.0);
         if (status == FMO_OK) status = contract(plan, FMO_TERMS_K, T, err);
     } else {
         status =
@@ -219,6 +237,7 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     }
     free(T);
     free(weight);
+    free(worker);
     if (status == FMO_OK) fmo_plan_progress(plan, 1.0);
     return status;
 }

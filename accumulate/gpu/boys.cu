@@ -3,7 +3,7 @@
 #include "accumulate/gpu/plan.h"
 
 alignas(64) static __device__ const fmo_boys_table table = {
-#include "boys_table.inc"
+#include "boys_gpu.inc"
 };
 
 cudaError_t fmo_gpu_boys(const fmo_boys_table **at)

@@ -25,11 +25,10 @@ int64_t fmo_gpu_identity(void)
 const fmo_mode_implementation fmo_mode_fused = {0};
 const fmo_mode_implementation fmo_mode_split = {0};
 
-fmo_status fmo_fused_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
-                              double *gradient, fmo_error *err)
+void fmo_fused_gradients(fmo_gradient_job *const *jobs, size_t num, fmo_error *const *errs)
 {
-    (void)plan, (void)terms, (void)term_num, (void)gradient;
-    return fmo_gpu_probe(NULL, err);
+    (void)jobs;
+    for (size_t k = 0; k < num; k++) (void)fmo_gpu_probe(NULL, errs[k]);
 }
 
 fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,

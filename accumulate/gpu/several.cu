@@ -294,10 +294,10 @@ void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
         if (!g->hermite || !plan->others.plan[k]->gpu->hermite) continue;
         const fmo_hermite_counters *const high_l = &g->others.counters[k].high_l;
         fmo_hermite_counters *const h = g->hermite->host_counters;
-        add_counts(h->quartets, high_l->quartets, FMO_ERI_CLASS_COUNT);
-        add_counts(h->screened_in_num, high_l->screened_in_num, FMO_ERI_CLASS_COUNT);
-        add_counts(h->prim_quartets, high_l->prim_quartets, FMO_ERI_CLASS_COUNT);
-        add_counts(h->issued, high_l->issued, FMO_ERI_CLASS_COUNT);
+        add_counts(h->quartets, high_l->quartets, FMO_ERI_GPU_COUNT);
+        add_counts(h->screened_in_num, high_l->screened_in_num, FMO_ERI_GPU_COUNT);
+        add_counts(h->prim_quartets, high_l->prim_quartets, FMO_ERI_GPU_COUNT);
+        add_counts(h->issued, high_l->issued, FMO_ERI_GPU_COUNT);
     }
     g->others.shared = 0;
 }

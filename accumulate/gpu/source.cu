@@ -62,7 +62,7 @@ static cudaError_t queue_between(const fmo_gpu_group *group, const fmo_fock_plan
     const fmo_gpu_state *const g = plan->gpu;
     if (!fmo_gpu_is_hermite_coulomb(g))
         FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, NULL, false));
-    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && g->hermite; bra++)
+    for (int bra = 0; bra < FMO_PAIR_GPU_COUNT && g->hermite; bra++)
         FMO_GPU_TRY(fmo_hermite_coulomb(group, source->gpu->hermite, bra));
     if (g->hermite) FMO_GPU_TRY(fmo_hermite_contract(group));
     FMO_GPU_TRY(fmo_gpu_queue_finish(group, variant));

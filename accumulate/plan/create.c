@@ -14,7 +14,7 @@
 #include "base/snake.h"
 #include "base/stack.h"
 #include "base/threads.h"
-#include "integrals/tables.h"
+#include "integrals/shell_from.h"
 
 int fmo_fock_threads(int asked)
 {
@@ -158,7 +158,7 @@ static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options,
     if (status != FMO_OK) return status;
     plan->cutoff = plan->options.cutoff;
     choose_threads(plan, basis, possible);
-    status = fmo_stack_check(err);
+    status = fmo_stack_check(fmo_basis_shell_from(basis, FMO_UNROLLED_ANG_MOM_MAX + 1) >= 0, err);
     if (status != FMO_OK) return status;
 
     plan->basis = fmo_basis_copy(basis);

@@ -132,14 +132,20 @@ static const char *high_l_strategies(char *text, size_t size)
     return text;
 }
 
-/* Checks that a GPU can do what the options request if the basis has d or f shells.
- */
+/* Checks that a GPU can do what the options request if the basis has shells above p. */
 static fmo_status check_high_l(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
 {
     const int high_l = fmo_plan_high_l_shell(basis);
+    const int none = fmo_basis_shell_from(basis, FMO_GPU_ANG_MOM_MAX + 1); /* no kernels at all */
     if (high_l < 0) return FMO_OK;
     const char letter = fmo_shell_letter(high_l);
     char strategies[160];
+    if (none >= 0)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "modes fused and split have no kernels for %c shells, which the basis "
+                             "has%s",
+                             fmo_shell_letter(none),
+                             o->mode == FMO_MODE_AUTO ? "" : "; use mode cpu or auto");
     if (o->mode == FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "mode split has no kernels for %c shells, which the basis has; use "

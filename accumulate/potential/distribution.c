@@ -214,7 +214,7 @@ fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
                              "or one in device",
                              call, o->device_num, o->device, FMO_DEVICES_MAX);
     if (o->device_num > 0) o->device = o->devices[0];
-    return fmo_stack_check(err);
+    return fmo_stack_check(0, err);
 }
 
 static fmo_status check_finite(const char *call, const char *name, size_t num, const double *of,

@@ -18,7 +18,10 @@ FMO_TABLE_FUNCTION int fmo_blocks_size(int la, int lb)
 {
     return FMO_HERMITE_COUNT(la) * FMO_HERMITE_COUNT(lb);
 }
-enum { FMO_BLOCKS_MAX = FMO_HERMITE_COUNT(FMO_ANG_MOM_MAX) * FMO_HERMITE_COUNT(FMO_ANG_MOM_MAX) };
+enum {
+    FMO_BLOCKS_MAX =
+        FMO_HERMITE_COUNT(FMO_TARGET_ANG_MOM_MAX) * FMO_HERMITE_COUNT(FMO_TARGET_ANG_MOM_MAX)
+};
 
 /* The norm of a Hermite function t, u, v of exponent p: the square root of its Coulomb
  * self-interaction. */

@@ -19,6 +19,13 @@ static int end_of(const fmo_point_list *list, double least)
     return (end + W - 1) / W * W;
 }
 
+/* R_tuv in a cube, or with `any` in a list. */
+enum {
+    SIDE = FMO_ERI_UNROLLED_ORDER_MAX + 1,
+    CUBE = SIDE * SIDE * SIDE,
+    R_SIZE = CUBE > (int)FMO_ANY_R_MAX ? CUBE : (int)FMO_ANY_R_MAX
+};
+
 /* Adds to V the potential of some lists at a point. NB, NK: orders of the point and of the lists,
  * constants unless `any`, which is one. */
 FMO_HD void potential(int any, int NB, int NK, const fmo_point *at, const fmo_point_source *source,
@@ -26,7 +33,7 @@ FMO_HD void potential(int any, int NB, int NK, const fmo_point *at, const fmo_po
 {
     const int L = NB + NK, own = FMO_HERMITE_COUNT(NB), others = FMO_HERMITE_COUNT(NK);
     fmo_real sum[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)];
-    fmo_real r[(FMO_ERI_ORDER_MAX + 1) * (FMO_ERI_ORDER_MAX + 1) * (FMO_ERI_ORDER_MAX + 1)];
+    fmo_real r[R_SIZE];
     COULOMB_UNROLL
     for (int k = 0; k < own; k++) sum[k] = fmo_set(0.0);
     for (int n = 0; n < lists; n++) {
@@ -65,7 +72,8 @@ FMO_HD void potential(int any, int NB, int NK, const fmo_point *at, const fmo_po
 /* All combinations of the two orders: those of shells up to d, and the others, which share one copy
  * of the code. */
 #define LOW(X, a)  X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4)
-#define HIGH(X, a) X(a, 5) X(a, 6)
+#define HIGH(X, a) X(a, 5) X(a, 6) X(a, 7) X(a, 8)
+#define BOTH(X, a) LOW(X, a) HIGH(X, a)
 #define ALL_LOW(X) LOW(X, 0) LOW(X, 1) LOW(X, 2) LOW(X, 3) LOW(X, 4)
 #define ALL_HIGH(X) \
     HIGH(X, 0)      \
@@ -73,8 +81,11 @@ FMO_HD void potential(int any, int NB, int NK, const fmo_point *at, const fmo_po
     HIGH(X, 2)      \
     HIGH(X, 3)      \
     HIGH(X, 4)      \
-    LOW(X, 5) HIGH(X, 5) LOW(X, 6) HIGH(X, 6)
-FMO_STATIC_ASSERT(FMO_POINT_ORDERS == 7, "potential/kernel.c: a row and a column for each order")
+    BOTH(X, 5)      \
+    BOTH(X, 6)      \
+    BOTH(X, 7)      \
+    BOTH(X, 8)
+FMO_STATIC_ASSERT(FMO_POINT_ORDERS == 9, "potential/kernel.c: a row and a column for each order")
 
 __attribute__((noinline)) static void potential_any(int NB, int NK, const fmo_point *at,
                                                     const fmo_point_source *source, int lists,

@@ -74,8 +74,8 @@ static double bound_of(const fmo_centres *cs, const fmo_product *z)
             const double c = largest_use(cs, z->prim_a, la) * largest_use(cs, z->prim_b, lb);
             const int base_a = FMO_HERMITE_COUNT(la - 1), base_b = FMO_HERMITE_COUNT(lb - 1);
             for (int ab = 0; c > 0.0 && ab < FMO_CARTESIAN(la) * FMO_CARTESIAN(lb); ab++) {
-                const signed char *const a = fmo_hermite_term[base_a + ab / FMO_CARTESIAN(lb)];
-                const signed char *const b = fmo_hermite_term[base_b + ab % FMO_CARTESIAN(lb)];
+                const uint8_t *const a = fmo_hermite_term[base_a + ab / FMO_CARTESIAN(lb)];
+                const uint8_t *const b = fmo_hermite_term[base_b + ab % FMO_CARTESIAN(lb)];
                 double sum = 0.0;
                 for (int t = 0; t <= a[0] + b[0]; t++)
                     for (int u = 0; u <= a[1] + b[1]; u++)

@@ -2,6 +2,7 @@
 """Forces by hand: what is too long for the tests, which take the same functions with fewer steps.
 
     docs/results/forces.py batch [COUNT]      random geometries in one call against single runs (1000)
+    docs/results/forces.py rate [COUNT]       glycines and (H2O)8 in one call on a GPU, without and with forces (1000)
     docs/results/forces.py dynamics [STEPS]   energy of (H2O)8 at constant number, volume and energy (200)
     docs/results/forces.py minima             optimised water, benzene, glycine and NH2 against PySCF's
     docs/results/forces.py speed              a gradient against a build, and PySCF's, by processor time of one thread
@@ -64,6 +65,15 @@ def batch(count):
         energy = max(energy, abs(single.e_tot - one.e_tot))
         gradient = max(gradient, np.abs(single.gradient - one.gradient).max())
     return energy, gradient, seconds
+
+
+def rate(mol, count, forces, seed=1):
+    """Molecules a second of one call in mode fused, and how many failed."""
+    random = np.random.default_rng(seed)
+    mols = [mol.with_positions(mol.positions + 0.05 * random.standard_normal(mol.positions.shape)) for _ in range(count)]
+    start = time.perf_counter()
+    done = fmo.scf_batch(mols, mode="fused", forces=forces)
+    return count / (time.perf_counter() - start), sum(not one.converged for one in done)
 
 
 def dynamics(mol, steps, step=0.25, temperature=200.0, seed=1):
@@ -148,6 +158,14 @@ def main():
         energy, gradient, seconds = batch(count or 1000)
         print(f"{count or 1000} geometries of H2O 6-31G*, NH3 6-31G and NH2 6-31G (UHF) in one call of {seconds:.1f} s\n"
               f"largest difference from single runs: energy {energy:.1e} hartree, gradient {gradient:.1e} hartree/bohr")
+    elif command == "rate":
+        for name, mol in (("glycine 6-31G*", molecule(MINIMA["glycine"][2], "6-31g*")),
+                          ("(H2O)8 6-31G", fmo.Molecule.from_xyz(os.path.join(XYZ, "water008.xyz"), basis="6-31g"))):
+            rate(mol, 100, True)  # starts the GPU
+            for forces in (False, True, True):
+                found, failed = rate(mol, count or 1000, forces)
+                print(f"{count or 1000} {name}, {'energies and forces' if forces else 'energies'}: {found:.1f} a second, "
+                      f"{failed} not converged", flush=True)
     elif command == "dynamics":
         mol = fmo.Molecule.from_xyz(os.path.join(XYZ, "water008.xyz"), basis="sto-3g")
         made = dynamics(mol, count or 200)

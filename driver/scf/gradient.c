@@ -48,13 +48,17 @@ fmo_status fmo_scf_check_forces(const fmo_scf_input *in, fmo_error *err)
                          difference);
 }
 
-/* Memory of a gradient: densities of one or two spins and W, [n][n] each; parts of the gradient. */
+/* A gradient that is being computed: densities of one or two spins and W, [n][n] each; parts of the
+ * gradient, [nucleus_num][3] each, and forces on point charges. */
 typedef struct gradient_work {
-    size_t size; /* n n */
+    size_t size, components; /* n n; 3 nucleus_num */
     int spins;
     double *spin[FMO_SCF_CHANNELS]; /* of RHF the whole density */
     double *weighted, *product;
-    double *two_electron; /* [nucleus_num][3] */
+    double *two_electron, *one_electron, *attraction, *charges;
+    double *memory;             /* of all these */
+    fmo_gradient_term terms[3]; /* of the two-electron part */
+    int term_num;
 } gradient_work;
 
 /* Adds factor D F D to W. */
@@ -90,18 +94,22 @@ static fmo_status make_weighted(const fmo_scf_options *o, const fmo_scf_result *
     return status;
 }
 
-/* Computes the two-electron part in mode fused if that is the result's and the basis has no f
- * shells, else on the CPU, with a plan of its own that keeps no integrals. */
-static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o,
-                               const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
+/* Returns the mode of the two-electron part: fused if that is the result's and the basis has no f
+ * shells, else cpu. */
+static fmo_mode mode_of(const fmo_scf_input *in, const fmo_scf_result *r)
 {
-    fmo_fock_plan *plan = NULL;
+    const int high_l = fmo_basis_shell_from(in->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    return r->mode == FMO_MODE_FUSED && high_l < 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
+}
+
+/* Returns the options of a plan for a gradient, which keeps no integrals. */
+static fmo_fock_options plan_options(const fmo_scf_options *o, fmo_mode mode)
+{
     fmo_fock_options fock;
     fmo_fock_options_init(&fock);
-    const int high_l = fmo_basis_shell_from(in->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
-    fock.mode = r->mode == FMO_MODE_FUSED && high_l < 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    fock.mode = mode;
     fock.coulomb = FMO_COULOMB_DIRECT;
-    if (fock.mode == FMO_MODE_FUSED) {
+    if (mode == FMO_MODE_FUSED) {
         fock.device = o->fock.device_num ? o->fock.devices[0] : o->fock.device;
         fock.stream = o->fock.stream;
     }
@@ -109,13 +117,18 @@ static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o
     fock.threads = o->fock.threads;
     fock.memory = o->fock.memory;
     fock.integrals = FMO_INTEGRALS_DIRECT;
-    fmo_gradient_term terms[3] = {
-        {.density = r->density, .coulomb_weight = 1.0, .exchange_weight = w->spins == 1},
-        {.density = w->spin[0], .exchange_weight = 2.0},
-        {.density = w->spin[1], .exchange_weight = 2.0}};
+    return fock;
+}
+
+/* Computes the two-electron part with a plan of its own. */
+static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o,
+                               const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
+{
+    fmo_fock_plan *plan = NULL;
+    const fmo_fock_options fock = plan_options(o, mode_of(in, r));
     fmo_status status = fmo_fock_plan_create(in->basis, &fock, &plan, err);
     if (status == FMO_OK)
-        status = fmo_fock_gradient(plan, terms, 2 * w->spins - 1, w->two_electron, err);
+        status = fmo_fock_gradient(plan, w->terms, w->term_num, w->two_electron, err);
     fmo_fock_plan_destroy(plan);
     return status;
 }
@@ -124,6 +137,58 @@ static fmo_status two_electron(const fmo_scf_input *in, const fmo_scf_options *o
 static int spins_of(const fmo_scf_result *r)
 {
     return r->unrestricted || r->restricted ? 2 : 1;
+}
+
+/* Allocates the work of a gradient; free w->memory. */
+static fmo_status allocate(const fmo_scf_input *in, const fmo_scf_result *r, gradient_work *w,
+                           fmo_error *err)
+{
+    *w = (gradient_work){.size = (size_t)r->nao * (size_t)r->nao,
+                         .components = 3 * (size_t)fmo_basis_nucleus_num(in->basis),
+                         .spins = spins_of(r)};
+    w->memory = calloc(4 * w->size + 3 * w->components + 3 * in->charge_num, sizeof *w->memory);
+    if (!w->memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
+    w->spin[0] = w->memory;
+    w->spin[1] = w->spin[0] + w->size;
+    w->weighted = w->spin[1] + w->size;
+    w->product = w->weighted + w->size;
+    w->two_electron = w->product + w->size;
+    w->one_electron = w->two_electron + w->components;
+    w->attraction = w->one_electron + w->components;
+    w->charges = w->attraction + w->components;
+    w->terms[0] = (fmo_gradient_term){
+        .density = r->density, .coulomb_weight = 1.0, .exchange_weight = w->spins == 1};
+    for (int s = 0; s < 2; s++)
+        w->terms[1 + s] = (fmo_gradient_term){.density = w->spin[s], .exchange_weight = 2.0};
+    w->term_num = 2 * w->spins - 1;
+    return FMO_OK;
+}
+
+/* Checks the input, and computes all but the two-electron part. */
+static fmo_status begin(const fmo_scf_input *in, const fmo_scf_options *o, const fmo_scf_result *r,
+                        gradient_work *w, fmo_error *err)
+{
+    *w = (gradient_work){0};
+    fmo_status status = fmo_scf_check_forces(in, err);
+    if (status == FMO_OK) status = allocate(in, r, w, err);
+    if (status == FMO_OK) status = make_weighted(o, r, w, err);
+    if (status == FMO_OK)
+        status =
+            fmo_one_electron_gradient(in->basis, r->density, w->weighted, w->one_electron, err);
+    if (status == FMO_OK && in->charge_num)
+        status = fmo_charge_attraction_gradient(in->basis, r->density, in->charge_num, in->charge,
+                                                in->charge_coord, w->attraction, w->charges, err);
+    return status;
+}
+
+/* Adds up the parts. */
+static void add_up(const gradient_work *w, const fmo_scf_input *in, double *gradient,
+                   double *charge_gradient)
+{
+    for (size_t k = 0; k < w->components; k++)
+        gradient[k] = w->one_electron[k] + w->attraction[k] + w->two_electron[k];
+    if (charge_gradient)
+        memcpy(charge_gradient, w->charges, 3 * in->charge_num * sizeof *charge_gradient);
 }
 
 /* Checks the result, and adds up the parts. */
@@ -152,65 +217,162 @@ fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_options *o
     if (!result->converged)
         return fmo_error_set(err, FMO_ERR_CHECK,
                              "no forces: the SCF has not converged, so its energy has no gradient");
-    status = fmo_scf_check_forces(input, err);
-    if (status != FMO_OK) return status;
-    const size_t components = 3 * (size_t)fmo_basis_nucleus_num(input->basis);
-    gradient_work w = {.size = (size_t)result->nao * (size_t)result->nao,
-                       .spins = spins_of(result)};
-    const size_t of_charges = 3 * input->charge_num;
-    double *const memory = malloc((4 * w.size + 3 * components + of_charges) * sizeof *memory);
-    if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
-    w.spin[0] = memory;
-    w.spin[1] = memory + w.size;
-    w.weighted = memory + 2 * w.size;
-    w.product = memory + 3 * w.size;
-    w.two_electron = memory + 4 * w.size;
-    double *const one_electron = w.two_electron + components;
-    double *const attraction = one_electron + components, *const charges = attraction + components;
-    memset(attraction, 0, components * sizeof *attraction);
-    status = make_weighted(o, result, &w, err);
-    if (status == FMO_OK)
-        status =
-            fmo_one_electron_gradient(input->basis, result->density, w.weighted, one_electron, err);
-    if (status == FMO_OK && input->charge_num)
-        status = fmo_charge_attraction_gradient(input->basis, result->density, input->charge_num,
-                                                input->charge, input->charge_coord, attraction,
-                                                charges, err);
+    gradient_work w;
+    status = begin(input, o, result, &w, err);
     if (status == FMO_OK) status = two_electron(input, o, result, &w, err);
-    for (size_t k = 0; status == FMO_OK && k < components; k++)
-        gradient[k] = one_electron[k] + attraction[k] + w.two_electron[k];
-    if (status == FMO_OK && charge_gradient)
-        memcpy(charge_gradient, charges, of_charges * sizeof *charges);
-    free(memory);
+    if (status == FMO_OK) add_up(&w, input, gradient, charge_gradient);
+    free(w.memory);
     return status;
 }
 
-/* Computes the forces of a result that has converged, if they are requested; without them there is
- * no result. */
+/* Allocates the arrays of a result's forces, which it does not have yet. */
+static fmo_status allocate_forces(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err)
+{
+    const size_t nuclei = (size_t)fmo_basis_nucleus_num(in->basis);
+    r->nuclear_gradient = malloc(3 * nuclei * sizeof *r->nuclear_gradient);
+    if (in->charge_num)
+        r->charge_gradient = malloc(3 * in->charge_num * sizeof *r->charge_gradient);
+    if (!r->nuclear_gradient || (in->charge_num && !r->charge_gradient))
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
+    r->charge_num = in->charge_num;
+    r->nucleus_num = (int)nuclei;
+    return FMO_OK;
+}
+
+/* Computes the forces of a result that has converged, if they are requested and it has none;
+ * without them there is no result. */
 fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
                               fmo_scf_result **result, fmo_error *err)
 {
     fmo_scf_result *const r = *result;
-    if (!o || !o->forces || !r || !r->converged) return FMO_OK;
+    if (!o || !o->forces || !r || !r->converged || r->nuclear_gradient) return FMO_OK;
     const double start = driver_seconds();
-    const size_t nuclei = (size_t)fmo_basis_nucleus_num(in->basis);
-    double *const gradient = malloc(3 * nuclei * sizeof *gradient);
-    double *const charges = in->charge_num ? malloc(3 * in->charge_num * sizeof *charges) : NULL;
-    const fmo_status status = gradient && (charges || !in->charge_num)
-                                  ? fmo_scf_gradient(in, o, r, gradient, charges, err)
-                                  : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
+    fmo_status status = allocate_forces(in, r, err);
+    if (status == FMO_OK)
+        status = fmo_scf_gradient(in, o, r, r->nuclear_gradient, r->charge_gradient, err);
     if (status == FMO_OK) {
-        r->charge_num = in->charge_num;
-        r->charge_gradient = charges;
-        r->nucleus_num = (int)nuclei;
-        r->nuclear_gradient = gradient;
         r->forces_seconds = driver_seconds() - start;
         r->seconds += r->forces_seconds;
         return FMO_OK;
     }
-    free(gradient);
-    free(charges);
     fmo_scf_result_destroy(r);
     *result = NULL;
     return status;
+}
+
+/* ---- with other SCFs ------------------------------------------------------------------------ */
+
+/* The forces of one of several SCFs. */
+typedef struct batch_forces {
+    const fmo_scf_input *in;
+    fmo_scf_options options; /* with one thread */
+    fmo_scf_result *r;
+    gradient_work w;
+    fmo_status status;
+    fmo_error err;
+} batch_forces;
+
+/* Computes what belongs to the host: all but the two-electron part, and this too if it is one of
+ * mode cpu. */
+static void on_host(void *user)
+{
+    batch_forces *const f = user;
+    f->status = allocate_forces(f->in, f->r, &f->err);
+    if (f->status == FMO_OK) f->status = begin(f->in, &f->options, f->r, &f->w, &f->err);
+    if (f->status == FMO_OK && mode_of(f->in, f->r) != f->r->mode)
+        f->status = two_electron(f->in, &f->options, f->r, &f->w, &f->err);
+}
+
+/* Computes the forces together with those of other SCFs, whose host parts have a thread each. */
+fmo_status fmo_scf_add_batch_forces(fmo_scf_state *s, const fmo_scf_input *in,
+                                    const fmo_scf_options *o, fmo_scf_result *r, fmo_error *err)
+{
+    const double start = driver_seconds();
+    fmo_linalg *const la = s->la;
+    batch_forces f = {.in = in, .options = *o, .r = r};
+    f.options.fock.threads = 1;
+    la->ops->on_host(la, on_host, &f);
+    if (f.status == FMO_OK) f.status = la->error.status;
+    if (f.status == FMO_OK && mode_of(in, r) == r->mode) {
+        f.status = fmo_fock_plan_loosen(s->plan, o->fock.cutoff, &f.err); /* its own cutoff again */
+        if (f.status == FMO_OK)
+            la->ops->gradient(la, s->plan, f.w.terms, f.w.term_num, f.w.two_electron);
+        if (f.status == FMO_OK) f.status = la->error.status;
+    }
+    if (f.status == FMO_OK) add_up(&f.w, in, r->nuclear_gradient, r->charge_gradient);
+    free(f.w.memory);
+    r->forces_seconds = driver_seconds() - start;
+    if (f.status != FMO_OK && f.err.status != FMO_OK)
+        fmo_error_set(err, f.status, "%s", f.err.message);
+    return f.status;
+}
+
+/* Computes the two-electron parts of all molecules without errors on one GPU, with plans that are
+ * made for them. basis, plan, jobs: [num] memory. */
+static void two_electron_of_all(batch_forces *f, size_t num, const fmo_fock_options *fock,
+                                const fmo_basis **basis, fmo_fock_plan **plan,
+                                fmo_gradient_job *jobs)
+{
+    size_t used = 0, made = 0;
+    for (size_t k = 0; k < num; k++)
+        if (f[k].status == FMO_OK) basis[used++] = f[k].in->basis;
+    if (used) (void)fmo_fock_plan_create_batch(basis, used, fock, plan, NULL);
+    for (size_t k = 0, n = 0; k < num; k++) {
+        if (f[k].status != FMO_OK) continue;
+        if (plan[n])
+            jobs[made++] = (fmo_gradient_job){.plan = plan[n],
+                                              .terms = f[k].w.terms,
+                                              .term_num = f[k].w.term_num,
+                                              .gradient = f[k].w.two_electron,
+                                              .err = &f[k].err};
+        else
+            f[k].status = fmo_error_set(&f[k].err, FMO_ERR_MEMORY, "no memory for forces");
+        n++;
+    }
+    (void)fmo_fock_gradient_batch(jobs, made, NULL);
+    for (size_t k = 0; k < num; k++)
+        if (f[k].status == FMO_OK) f[k].status = f[k].err.status;
+    for (size_t n = 0; n < used; n++) fmo_fock_plan_destroy(plan[n]);
+}
+
+/* Computes the parts of all molecules, those of the host by a thread for each. */
+void fmo_scf_add_forces_of_all(fmo_scf_job *const *jobs, size_t num, const fmo_scf_options *o,
+                               int device, int threads)
+{
+    const double start = driver_seconds();
+    batch_forces *const f = calloc(num, sizeof *f);
+    const fmo_basis **const basis = calloc(num, sizeof(*basis));
+    fmo_fock_plan **const plan = calloc(num, sizeof(*plan));
+    fmo_gradient_job *const gradient = calloc(num, sizeof *gradient);
+    const int ready = f && basis && plan && gradient, hold = fmo_linalg_one_thread();
+    fmo_fock_options fock = plan_options(o, FMO_MODE_FUSED);
+    fock.device = device;
+    fock.threads = threads;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (size_t k = 0; k < num * (size_t)ready; k++) {
+        f[k] = (batch_forces){.in = &jobs[k]->input, .options = *o, .r = jobs[k]->result};
+        f[k].options.fock.threads = 1;
+        on_host(&f[k]);
+    }
+    fmo_linalg_release_threads(hold);
+    if (ready && num) two_electron_of_all(f, num, &fock, basis, plan, gradient);
+    for (size_t k = 0; k < num; k++) {
+        fmo_scf_result *const r = jobs[k]->result;
+        const fmo_error none = {FMO_ERR_MEMORY, "no memory for forces"};
+        jobs[k]->err = ready ? f[k].err : none;
+        jobs[k]->status = jobs[k]->err.status;
+        if (jobs[k]->status == FMO_OK) {
+            add_up(&f[k].w, f[k].in, r->nuclear_gradient, r->charge_gradient);
+            r->forces_seconds = (driver_seconds() - start) / (double)num;
+            r->seconds += r->forces_seconds;
+        } else {
+            fmo_scf_result_destroy(r);
+            jobs[k]->result = NULL;
+        }
+        if (ready) free(f[k].w.memory);
+    }
+    free(f);
+    free(basis);
+    free(plan);
+    free(gradient);
 }

@@ -8,7 +8,7 @@
 #ifndef FMO_SCF_LINALG_H
 #define FMO_SCF_LINALG_H
 
-#include <fmo/fock.h>
+#include <fmo/gradient.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,6 +99,10 @@ typedef struct fmo_linalg_ops {
     void (*on_host)(fmo_linalg *la, void (*work)(void *user), void *user);
     /* Waits until all queued work is done and its errors are known. */
     void (*finish)(fmo_linalg *la);
+    /* Computes the derivative of the plan's two-electron energy (fmo/gradient.h) together with
+     * those of other SCFs, from and to host memory. NULL: the backend belongs to one SCF. */
+    void (*gradient)(fmo_linalg *la, fmo_fock_plan *plan, const fmo_gradient_term *terms,
+                     int term_num, double *gradient);
 } fmo_linalg_ops;
 
 enum { FMO_LINALG_VECTORS = 64 };

@@ -513,7 +513,8 @@ static const fmo_linalg_ops *gpu_operations(void)
                                        gpu_fock,
                                        gpu_fock_of_spins,
                                        gpu_on_host,
-                                       gpu_finish};
+                                       gpu_finish,
+                                       NULL};
     return &ops;
 }
 

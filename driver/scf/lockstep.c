@@ -329,6 +329,17 @@ static void queue_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
     enqueue(la, (fmo_request){.kind = FMO_REQUEST_HOST, .work = work, .user = user});
 }
 
+static void queue_gradient(fmo_linalg *la, fmo_fock_plan *plan, const fmo_gradient_term *terms,
+                           int term_num, double *gradient)
+{
+    if (failed(la)) return;
+    enqueue(la, (fmo_request){.kind = FMO_REQUEST_GRADIENT,
+                              .plan = plan,
+                              .terms = terms,
+                              .m = term_num,
+                              .out = gradient});
+}
+
 static void queue_finish(fmo_linalg *la)
 {
     if (!failed(la)) enqueue(la, (fmo_request){.kind = FMO_REQUEST_FINISH});
@@ -343,7 +354,8 @@ static void queue_finish(fmo_linalg *la)
         .dots = queue_dots, .combine = queue_combine, .eigen = queue_eigen,                       \
         .inverse_cholesky = queue_inverse_cholesky, .bounds = queue_bounds,                       \
         .purify = queue_purify, .gaps = queue_gaps, .fock = queue_fock,                           \
-        .fock_of_spins = queue_fock_of_spins, .on_host = queue_on_host, .finish = queue_finish    \
+        .fock_of_spins = queue_fock_of_spins, .on_host = queue_on_host, .finish = queue_finish,   \
+        .gradient = queue_gradient                                                                \
     }
 static const fmo_linalg_ops host_ops = OPERATIONS(0), device_ops = OPERATIONS(1);
 #undef OPERATIONS

@@ -34,6 +34,7 @@ extern "C" {
     X(FMO_REQUEST_BOUNDS, 1)   \
     X(FMO_REQUEST_PURIFY, 1)   \
     X(FMO_REQUEST_GAPS, 1)     \
+    X(FMO_REQUEST_GRADIENT, 1) \
     X(FMO_REQUEST_HOST, 1)     \
     X(FMO_REQUEST_FINISH, 1)
 
@@ -49,13 +50,14 @@ typedef struct fmo_request {
     fmo_request_kind kind;
     fmo_linalg *la; /* backend of the SCF, whose error may be set */
     char op_a, op_b;
-    int m, n, k, divide; /* k also: occupied */
+    int m, n, k, divide; /* k also: occupied; m also: number of terms */
     size_t count;
     double alpha, beta;  /* also: a and b; scale and sign; x; shift; trace */
     const double *A, *B; /* input arrays of the backend; also x; V and x; density */
     double *C, *D; /* output arrays of the backend; also y; out; coulomb and exchange; P and work */
     const double *in, *in2;    /* host input; also factor; c; e_a and e_i */
-    double *out, *out2, *out3; /* host output; also values; dot; low, high, trace */
+    double *out, *out2, *out3; /* host output; also values; dot; low, high, trace; gradient */
+    const fmo_gradient_term *terms;
     int *positive;
     fmo_fock_plan *plan;
     void (*work)(void *user);

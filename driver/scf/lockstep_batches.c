@@ -308,8 +308,7 @@ size_t fmo_lockstep_single_num(const batch *b)
     while (large < b->deal.other_mode &&
            fmo_scf_job_functions(&b->jobs[b->order[large]]) > LOCKSTEP_FUNCTIONS)
         large++;
-    const int single = fock->stream || b->options->forces || /* forces need all threads */
-
+    const int single = fock->stream ||
                        fmo_scatter_sums_integers(
                            fock->scatter) || /* integer sums must be reproducible bit for bit */
                        fock->mode == FMO_MODE_SPLIT ||

@@ -281,6 +281,25 @@ void run_fock(const fmo_request *const *request, size_t num)
     free(jobs);
 }
 
+/* Computes the gradients of all requests in one batch; only failed jobs keep an error. */
+void run_gradients(const fmo_request *const *request, size_t num)
+{
+    fmo_gradient_job *const jobs = (fmo_gradient_job *)calloc(num, sizeof *jobs);
+    if (!jobs) {
+        fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, "gradients", "no memory");
+        return;
+    }
+    for (size_t k = 0; k < num; k++) {
+        jobs[k].plan = request[k]->plan;
+        jobs[k].terms = request[k]->terms;
+        jobs[k].term_num = request[k]->m;
+        jobs[k].gradient = request[k]->out;
+        jobs[k].err = &request[k]->la->error;
+    }
+    (void)fmo_fock_gradient_batch(jobs, num, NULL);
+    free(jobs);
+}
+
 /* Uploads or downloads; threads of the host copy to and from pinned memory. */
 bool copy_portion(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                   const size_t *begin)
@@ -326,6 +345,9 @@ void gpu_run(fmo_batch_linalg *executor, const fmo_request *const *request, size
         break;
     case FMO_REQUEST_FOCK:
         run_fock(request, num);
+        break;
+    case FMO_REQUEST_GRADIENT:
+        run_gradients(request, num);
         break;
     case FMO_REQUEST_UPLOAD:
     case FMO_REQUEST_DOWNLOAD:

@@ -90,6 +90,9 @@ static void do_one(fmo_linalg *la, const fmo_request *q)
         op->gaps(la, &(fmo_orbital_gaps){q->in, q->in2, q->m, q->n, q->alpha}, q->divide, q->A,
                  q->C);
         break;
+    case FMO_REQUEST_GRADIENT:
+        (void)fmo_fock_gradient(q->plan, q->terms, q->m, q->out, &la->error);
+        break;
     case FMO_REQUEST_HOST:
     case FMO_REQUEST_FINISH:
     case FMO_REQUEST_COUNT:
@@ -126,7 +129,8 @@ void fmo_batch_linalg_stage(int threads, const fmo_request *const *request, size
 static void host_run(fmo_batch_linalg *executor, const fmo_request *const *request, size_t num)
 {
     const host_executor *const h = (const host_executor *)executor;
-    const int builds = request[0]->kind == FMO_REQUEST_FOCK; /* builds use all threads themselves */
+    const int kind = request[0]->kind; /* builds and gradients use all threads themselves */
+    const int builds = kind == FMO_REQUEST_FOCK || kind == FMO_REQUEST_GRADIENT;
     fmo_batch_linalg_on_host(h->la, builds ? 1 : executor->threads, request, num);
 }
 

@@ -418,6 +418,8 @@ static fmo_status solve(running *c, fmo_error *err)
     fmo_scf_give_verdict(c->options, r);
     if (!r->converged || stays_unstable(c->options, r))
         status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
+    if (status == FMO_OK && c->options->forces && s->la->ops->gradient)
+        status = fmo_scf_add_batch_forces(s, c->input, c->options, r, err);
     return status;
 }
 

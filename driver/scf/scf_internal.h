@@ -295,10 +295,19 @@ void fmo_scf_density_orbitals(fmo_scf_state *s);
 
 /* Refuses forces where a matrix of the caller's has no derivative that is known. */
 fmo_status fmo_scf_check_forces(const fmo_scf_input *in, fmo_error *err);
-/* Adds the forces to a result that has converged, if they are requested. The result may be NULL,
- * and is freed and NULL after an error. */
+/* Adds the forces to a result that has converged, if they are requested and it has none. The result
+ * may be NULL, and is freed and NULL after an error. */
 fmo_status fmo_scf_add_forces(const fmo_scf_input *in, const fmo_scf_options *o,
                               fmo_scf_result **result, fmo_error *err);
+/* Adds the forces to the result of an SCF whose backend computes those of several together
+ * (linalg.h), with the plan of its builds. */
+fmo_status fmo_scf_add_batch_forces(fmo_scf_state *s, const fmo_scf_input *in,
+                                    const fmo_scf_options *o, fmo_scf_result *r, fmo_error *err);
+/* Adds the forces to the results of jobs that have converged in mode fused, those of GPU number
+ * `device` together; threads: of the host. A job that fails gets status and error, and no
+ * result. */
+void fmo_scf_add_forces_of_all(fmo_scf_job *const *jobs, size_t num, const fmo_scf_options *o,
+                               int device, int threads);
 
 /* ---- history.c ---- */
 

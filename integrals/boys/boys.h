@@ -18,17 +18,17 @@
 #define FMO_BOYS_FAR_HIGH(X) \
     X(9, 57) X(10, 59) X(11, 61) X(12, 63) X(13, 65) X(14, 67) X(15, 69) X(16, 71)
 
-#define FMO_BOYS_FAR_ROW(order, T) (order) == FMO_ERI_ORDER_MAX ? (T):
+#define FMO_BOYS_FAR_ROW(order, T) (order) == FMO_BOYS_ORDER_MAX ? (T):
+#define FMO_BOYS_ROWS_TO(far)      ((far)*FMO_BOYS_PER_UNIT + 1)
 enum {
-    FMO_BOYS_ORDER_MAX = FMO_ERI_ORDER_MAX,
+    FMO_BOYS_ORDER_MAX = FMO_TARGET_ERI_ORDER_MAX, /* the GPU has a table of its own */
     FMO_BOYS_PER_UNIT = 20,
-    FMO_BOYS_T_MAX = FMO_BOYS_FAR_TABLE(FMO_BOYS_FAR_ROW) - 1,
-    FMO_BOYS_ROWS = FMO_BOYS_T_MAX * FMO_BOYS_PER_UNIT + 1,
+    FMO_BOYS_ROWS = FMO_BOYS_ROWS_TO(FMO_BOYS_FAR_TABLE(FMO_BOYS_FAR_ROW) 0),
     FMO_BOYS_TERMS = 6, /* degree 5 */
     FMO_BOYS_ROW_SIZE = 6
 };
 #undef FMO_BOYS_FAR_ROW
-FMO_STATIC_ASSERT(FMO_BOYS_T_MAX > 0, "FMO_BOYS_FAR_TABLE: a row for the highest order of a class")
+FMO_STATIC_ASSERT(FMO_BOYS_ROWS > 1, "FMO_BOYS_FAR_TABLE: a row for the highest order of a class")
 
 #include "integrals/boys/boys_lanes.h"
 
@@ -40,6 +40,7 @@ typedef struct fmo_boys_table {
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_ROWS][FMO_BOYS_ROW_SIZE];
 } fmo_boys_table;
 
+#if !defined(__CUDACC__)
 /* The host's table, aligned to 64 bytes; the GPU's is in gpu/boys.cu. */
 #ifdef __cplusplus
 extern "C"
@@ -47,6 +48,7 @@ extern "C"
 extern
 #endif
     const fmo_boys_table fmo_boys;
+#endif
 
 FMO_HD double fmo_boys_far(int M)
 {

@@ -1,6 +1,7 @@
 /* Writes the tables of boys.h and of boys_lanes.h as C initialisers at build time:
- * fmo-boys-table-maker FILE LANES_FILE. On each interval of width 1/20 around T0 the highest order
- * is a polynomial of degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
+ * fmo-boys-table-maker FILE LANES_FILE GPU_FILE. On each interval of width 1/20 around T0 the
+ * highest order is a polynomial of degree 5 in T - T0, interpolated at Chebyshev nodes in long
+ * double. */
 #define FMO_REF_REAL long double
 #include "integrals/boys/boys_reference.inc"
 #include "integrals/boys/boys.h"
@@ -120,16 +121,17 @@ static void round_high_terms(long double half, long double *c)
     c[3] += rest[1] * h2 * 5 / 4;
 }
 
-/* Writes the table of boys.h, row by row. */
-static void write_rows(FILE *out)
+/* Writes a table of boys.h up to an order, row by row. */
+static void write_rows(FILE *out, int order_max)
 {
+    const int rows = FMO_BOYS_ROWS_TO((int)fmo_boys_far(order_max));
     long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX];
     const long double half = 0.5L / FMO_BOYS_PER_UNIT;
     fprintf(out, "/* [order][interval]: rows of boys.h */\n{");
     chebyshev_nodes(FMO_BOYS_TERMS, half, x);
-    for (int order = 0; order <= FMO_BOYS_ORDER_MAX; order++) {
+    for (int order = 0; order <= order_max; order++) {
         fprintf(out, "{\n");
-        for (int row = 0; row < FMO_BOYS_ROWS; row++) {
+        for (int row = 0; row < rows; row++) {
             /* the same rounding as in boys.h */
             const long double T0 = row * (long double)(1.0 / FMO_BOYS_PER_UNIT);
             values(FMO_BOYS_TERMS, order, T0, x, y);
@@ -145,11 +147,11 @@ static void write_rows(FILE *out)
     fprintf(out, "}\n");
 }
 
-/* Writes FILE and, if specified, LANES_FILE. */
+/* Writes FILE and, if specified, LANES_FILE and GPU_FILE, the table of the GPU's classes. */
 int main(int argc, char **argv)
 {
-    if (argc != 2 && argc != 3) {
-        fprintf(stderr, "usage: fmo-boys-table-maker FILE [LANES_FILE]\n");
+    if (argc < 2 || argc > 4) {
+        fprintf(stderr, "usage: fmo-boys-table-maker FILE [LANES_FILE [GPU_FILE]]\n");
         return 2;
     }
     for (int file = 1; file < argc; file++) {
@@ -158,10 +160,10 @@ int main(int argc, char **argv)
             perror(argv[file]);
             return 1;
         }
-        if (file == 1)
-            write_rows(out);
-        else
+        if (file == 2)
             write_lanes(out);
+        else
+            write_rows(out, file == 1 ? FMO_ERI_ORDER_MAX : FMO_ERI_GPU_ORDER_MAX);
         if (fclose(out)) {
             perror(argv[file]);
             return 1;

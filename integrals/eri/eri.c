@@ -10,11 +10,13 @@ static fmo_prim_pair load_pair(const double *record)
     return z;
 }
 
+/* Classes of the recursion accumulate integrals in place. */
 #define QUARTET(e, name, li, lj, lk, ll, bra_class, ket_class)                                  \
     static void quartet_##name(const fmo_pair_view *bra, const fmo_pair_view *ket, double *eri) \
     {                                                                                           \
-        double acc[eri_##name##_acc] = {0};                                                     \
-        double AC[3];                                                                           \
+        double own[(int)e < (int)FMO_ERI_LOW_L_COUNT ? eri_##name##_acc : 1];                   \
+        double *const acc = (int)e < (int)FMO_ERI_LOW_L_COUNT ? own : eri, AC[3];               \
+        memset(acc, 0, eri_##name##_acc * sizeof *acc);                                         \
         for (int x = 0; x < 3; x++) AC[x] = bra->A[x] - ket->A[x];                              \
         for (int i = 0; i < bra->prim_num; i++) {                                               \
             const fmo_prim_pair b = load_pair(bra->prim + i * FMO_PAIR_FIELDS);                 \

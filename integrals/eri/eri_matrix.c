@@ -176,6 +176,6 @@ fmo_status fmo_eri_matrix(const fmo_basis *basis, double cutoff, double *eri, fm
 {
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_eri_matrix", err, FMO_GIVEN(eri));
     if (status == FMO_OK) status = check_basis("fmo_eri_matrix", basis, err);
-    if (status == FMO_OK) status = fmo_stack_check(err);
+    if (status == FMO_OK) status = fmo_stack_check(0, err);
     return status == FMO_OK ? fmo_eri_matrix_of(basis, cutoff, eri, NULL, NULL, err) : status;
 }

@@ -1,4 +1,4 @@
-/* The classes with d shells (FMO_ERI_HIGH_L_TABLE; those with f shells: eri_any.h) by the
+/* The classes with d shells (FMO_ERI_HIGH_L_TABLE; those with f and g shells: eri_any.h) by the
  * recursions of McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978):
  *
  *    R_tuv     Hermite integrals between the two products, to order L
@@ -38,15 +38,14 @@
 /* fmo_shell_power without a loop, for constant and variable arguments. */
 FMO_HD int fmo_md_power(int l, int c, int x)
 {
-    const int rest = (c > 0) + (c > 2) + (c > 5), k = c - rest * (rest + 1) / 2;
+    const int rest = FMO_SHELL_REST(c), k = c - rest * (rest + 1) / 2;
     return x == 0 ? l - rest : x == 1 ? rest - k : k;
 }
-FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "eri_md.h: fmo_md_power knows f shells at most")
 
 /* Largest number of terms of one product: the order of the pair divided over x, y and z. */
 #define FMO_MD_TERMS_OF(order) \
     (((order) / 3 + 1) * (((order) + 1) / 3 + 1) * (((order) + 2) / 3 + 1))
-enum { FMO_MD_TERMS_MAX = FMO_MD_TERMS_OF(FMO_PAIR_ORDER_MAX) };
+enum { FMO_MD_TERMS_MAX = FMO_MD_TERMS_OF(FMO_TARGET_PAIR_ORDER_MAX) };
 
 /* Computes R_tuv, t + u + v <= L, in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m
  * F_m, level by level, in place: each new value uses values one and two orders lower from the level
@@ -93,7 +92,7 @@ FMO_HD void fmo_md_start(int L, const fmo_prim_quartet *z, fmo_real *start)
 /* Computes R_tuv of a quartet. */
 FMO_HD void fmo_md_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
-    fmo_real start[FMO_ERI_ORDER_MAX + 1];
+    fmo_real start[FMO_TARGET_ERI_ORDER_MAX + 1];
     fmo_md_start(L, z, start);
     fmo_md_derivatives(L, start, z->PQ, r);
 }
@@ -132,7 +131,7 @@ FMO_HD void fmo_md_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet *z
                        fmo_real *term, fmo_real *H)
 {
     const int N = la + lb, n = N + lc + ld + 1, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
-    int place[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) + 1], num = 0; /* of R_p in r */
+    int place[FMO_HERMITE_COUNT(FMO_TARGET_PAIR_ORDER_MAX) + 1], num = 0; /* of R_p in r */
     fmo_md_coulomb(n - 1, z, r);
     fmo_md_terms(lc, ld, z->QC, z->CD, z->half_q, -1.0, term);
     for (int v = 0; v <= N; v++)

@@ -33,8 +33,22 @@ FMO_HD void add_charges(int L, const fmo_real *g, const fmo_real *r, fmo_real *s
     }
 }
 
-/* Sums over all charges for one product; far from it, without the Boys function. */
-FMO_HD void sum_charges(int L, const fmo_charge_view *view, const double *offset, double p,
+/* The same for any order, without unrolling: two g shells have 295 sums. */
+__attribute__((noinline)) static void add_charges_any(int L, const fmo_real *g, const fmo_real *r,
+                                                      fmo_real *sums)
+{
+    fmo_real mono[FMO_HERMITE_MAX];
+    mono[0] = fmo_set(1.0);
+    for (int k = 1; k < FMO_HERMITE_COUNT(L); k++)
+        mono[k] = mono[fmo_hermite_term[k][3]] * r[fmo_hermite_term[k][4]];
+    for (int s = 0; s <= L / 2; s++)
+        for (int k = 0; k < FMO_HERMITE_COUNT(L - 2 * s); k++)
+            *sums++ += g[FMO_HERMITE_DEGREE(k) + s] * mono[k];
+}
+
+/* Sums over all charges for one product; far from it, without the Boys function. any: 1 for
+ * add_charges_any. */
+FMO_HD void sum_charges(int any, int L, const fmo_charge_view *view, const double *offset, double p,
                         double *out)
 {
     const fmo_charge_radial radial = fmo_charge_radial_of(L, p);
@@ -46,19 +60,27 @@ FMO_HD void sum_charges(int L, const fmo_charge_view *view, const double *offset
         fmo_real g[FMO_PAIR_ORDER_MAX + 1];
         fmo_charge_g(L, &radial, fmo_load(view->charge + c),
                      r[0] * r[0] + r[1] * r[1] + r[2] * r[2], g);
-        add_charges(L, g, r, sums);
+        if (any)
+            add_charges_any(L, g, r, sums);
+        else
+            add_charges(L, g, r, sums);
     }
     for (int k = 0; k < FMO_CHARGE_SUMS_NUM(L); k++) out[k] = fmo_sum_lanes(sums[k]);
 }
 
-#define ROW(P, name, li, lj, partner)                                                    \
+#define SUMS(any, name, L)                                                               \
     static void sums_##name(const fmo_charge_view *view, const double *offset, double p, \
                             double *sums)                                                \
     {                                                                                    \
-        sum_charges(li + lj, view, offset, p, sums);                                     \
+        sum_charges(any, L, view, offset, p, sums);                                      \
     }
-FMO_PAIR_TABLE(ROW)
+#define ROW(P, name, li, lj, partner) SUMS(0, name, li + lj)
+FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
+#define ROW(P, name, li, lj, partner) SUMS(1, name, li + lj)
+FMO_PAIR_ANY_CPU_TABLE(ROW)
+#undef ROW
+#undef SUMS
 
 const fmo_charge_kernels FMO_CHARGE_KERNELS = {FMO_VECTOR_NAME,
                                                {

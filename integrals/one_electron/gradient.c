@@ -123,7 +123,7 @@ static void derivative_1d(int la, int lb, int side, double exponent, fmo_table_1
 
 /* Adds D T' - W S' of one product of components to gradient[3]; tables [axis]: overlaps, kinetic
  * energies and their derivatives; a, b: powers. */
-static void add_component(const signed char *a, const signed char *b, const double *weight,
+static void add_component(const uint8_t *a, const uint8_t *b, const double *weight,
                           fmo_table_1d (*tables)[3], double *gradient)
 {
     double s[3], t[3], ds[3], dt[3];
@@ -194,8 +194,8 @@ static void derivative_expansion(const fmo_product *z, int side, int x, fmo_herm
 
 /* Adds weight E E E to H[tuv], of powers a and b; E: expansions of each axis, whose orders go to
  * the sum of powers plus `more` of the axis. */
-static void add_hermite(const signed char *a, const signed char *b, double weight,
-                        const double *const *E, int raised, double *H)
+static void add_hermite(const uint8_t *a, const uint8_t *b, double weight, const double *const *E,
+                        int raised, double *H)
 {
     int top[3];
     for (int x = 0; x < 3; x++) top[x] = a[x] + b[x] + (x == raised);
@@ -223,8 +223,8 @@ static void contract_hermite(gradient_pair *pair, const fmo_product *z, int side
             if (!(z->kinds_a >> i & 1) || !(z->kinds_b >> j & 1)) continue;
             const int nb = fmo_shell_functions(j);
             for (int k = 0; k < fmo_shell_functions(i) * nb; k++) {
-                const signed char *const a = fmo_hermite_term[FMO_HERMITE_COUNT(i - 1) + k / nb];
-                const signed char *const b = fmo_hermite_term[FMO_HERMITE_COUNT(j - 1) + k % nb];
+                const uint8_t *const a = fmo_hermite_term[FMO_HERMITE_COUNT(i - 1) + k / nb];
+                const uint8_t *const b = fmo_hermite_term[FMO_HERMITE_COUNT(j - 1) + k % nb];
                 const double weight = z->scale * pair->share[DENSITY][i][j][k];
                 for (int m = 0; m < 4; m++) {
                     const double *line[3];
@@ -252,7 +252,7 @@ static void add_attraction(gradient_pair *pair, const fmo_product *z, int side)
     for (int x = 0; x < 3; x++) {
         double all = 0.0, own = 0.0; /* of all charges; of the differentiated centre */
         for (int k = 0; k < FMO_HERMITE_COUNT(order); k++) {
-            const signed char *const n = fmo_hermite_term[k];
+            const uint8_t *const n = fmo_hermite_term[k];
             all +=
                 H[0][k] * R[fmo_hermite_index(n[0] + (x == 0), n[1] + (x == 1), n[2] + (x == 2))];
         }
@@ -365,7 +365,7 @@ static fmo_status run_parts(gradient_job *job, fmo_error *err)
  * matrix, kinetic and charges, and calls end_job in any case. */
 static fmo_status run_job(const fmo_basis *basis, gradient_job *job, fmo_error *err)
 {
-    fmo_status status = fmo_stack_check(err);
+    fmo_status status = fmo_stack_check(0, err);
     if (status == FMO_OK) status = fmo_centres_make(basis, &job->centres, err);
     if (status != FMO_OK) return status;
     job->kernels = FMO_VECTOR_TABLE(fmo_charge_force_kernels);

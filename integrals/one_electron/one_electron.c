@@ -102,8 +102,8 @@ FMO_HD void block_of(int la, int lb, int kinetic, double scale, fmo_table_1d *s,
     for (int i = 0; i < FMO_CARTESIAN(la); i++) {
         FMO_UNROLL
         for (int j = 0; j < FMO_CARTESIAN(lb); j++) {
-            const signed char *const a = fmo_hermite_term[base_a + i];
-            const signed char *const b = fmo_hermite_term[base_b + j];
+            const uint8_t *const a = fmo_hermite_term[base_a + i];
+            const uint8_t *const b = fmo_hermite_term[base_b + j];
             const double S[3] = {s[0][a[0]][b[0]], s[1][a[1]][b[1]], s[2][a[2]][b[2]]};
             double sum = S[0] * S[1] * S[2];
             if (kinetic) {
@@ -323,7 +323,7 @@ static fmo_status run(one_electron *job, double *out, fmo_error *err)
     const int threads = useful > 1 ? fmo_threads(useful) : 1;
     worker *workers = NULL;
     double *parts = NULL;
-    fmo_status status = fmo_stack_check(err);
+    fmo_status status = fmo_stack_check(0, err);
     if (status != FMO_OK) return status;
     status = make_workers(job, threads, &workers, err);
     if (status == FMO_OK && job->parts > 1) {

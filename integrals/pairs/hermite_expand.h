@@ -7,7 +7,10 @@
 #include "integrals/real.h"
 #include "integrals/tables.h"
 
-enum { FMO_HERMITE_POWERS = FMO_ANG_MOM_MAX + 1, FMO_HERMITE_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
+enum {
+    FMO_HERMITE_POWERS = FMO_TARGET_ANG_MOM_MAX + 1,
+    FMO_HERMITE_ORDERS = FMO_TARGET_PAIR_ORDER_MAX + 1
+};
 
 /* Computes E[i][j][t], t <= i + j, of x_A^i x_B^j for i <= la, j <= lb, with half = 1/2p:
  * E^(i,j+1)_t = half E^(ij)_(t-1) + PB E^(ij)_t + (t+1) E^(ij)_(t+1), and with PA for i. E is an

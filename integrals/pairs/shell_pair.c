@@ -106,15 +106,16 @@ void fmo_sp_partners(const fmo_basis *basis, int *partner)
 }
 
 /* sqrt(max_ab (ab|ab)) of n primitives. Integrals of primitives b and k are symmetric, so kets run
- * up to the bra: terms with b = k are halved and all are doubled. prim is modified and restored. */
-static double schwarz_bound(fmo_pair_class pair_class, const double *center, const double *AB,
-                            int n, double *prim)
+ * up to the bra: terms with b = k are halved and all are doubled. prim is modified and restored;
+ * eri: working memory for the integrals of the pair with itself. */
+static double schwarz_bound_in(fmo_pair_class pair_class, const double *center, const double *AB,
+                               int n, double *prim, double *eri)
 {
     const fmo_eri_class diagonal = (fmo_eri_class)fmo_eri_class_of(pair_class, pair_class);
     const int size = fmo_pair_products(pair_class, 0);
     double sum[FMO_PAIR_PRODUCTS_MAX] = {0}, largest = 0.0;
     for (int m = 0; m < n; m++) {
-        double eri[FMO_ERI_INTEGRALS_MAX], twice[FMO_PAIR_FIELDS];
+        double twice[FMO_PAIR_FIELDS];
         double *const own = prim + m * FMO_PAIR_FIELDS;
         const fmo_pair_view bra = {1, twice, AB, center};
         const fmo_pair_view kets = {m + 1, prim, AB, center};
@@ -127,6 +128,28 @@ static double schwarz_bound(fmo_pair_class pair_class, const double *center, con
     }
     for (int ab = 0; ab < size; ab++) largest = fmax(largest, sum[ab]);
     return sqrt(largest);
+}
+
+/* The same with memory on the stack, of which a class takes what its integrals need. */
+#define ROW(P, name, li, lj, partner)                                                              \
+    __attribute__((noinline)) static double schwarz_##name(const double *center, const double *AB, \
+                                                           int n, double *prim)                    \
+    {                                                                                              \
+        enum { PRODUCTS = FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) };                                 \
+        double eri[PRODUCTS * PRODUCTS];                                                           \
+        return schwarz_bound_in(FMO_PAIR_##P, center, AB, n, prim, eri);                           \
+    }
+FMO_PAIR_TABLE(ROW)
+#undef ROW
+static double schwarz_bound(fmo_pair_class pair_class, const double *center, const double *AB,
+                            int n, double *prim)
+{
+    static double (*const of[])(const double *, const double *, int, double *) = {
+#define ROW(P, name, li, lj, partner) schwarz_##name,
+        FMO_PAIR_TABLE(ROW)
+#undef ROW
+    };
+    return of[pair_class](center, AB, n, prim);
 }
 
 /* The same for one primitive, in closed form. */

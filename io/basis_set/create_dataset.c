@@ -91,8 +91,8 @@ static fmo_status check_set(maker *m)
             if (l > FMO_ANG_MOM_MAX)
                 return INPUT(m,
                              "%s: shell %d of %s in basis set %s is a%s %c shell, and this build "
-                             "supports s, p, d and f; choose a smaller set such as "
-                             "cc-pVDZ, cc-pVTZ or def2-TZVP",
+                             "supports s, p, d, f and g; choose a smaller set such as "
+                             "cc-pVTZ, def2-TZVP or def2-QZVP",
                              m->label, s + 1, symbol, m->set->name,
                              strchr("fhilmnoqrsx", fmo_ang_mom_letter(l)) ? "n" : "",
                              fmo_ang_mom_letter(l));

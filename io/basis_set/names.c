@@ -137,11 +137,10 @@ void fmo_basis_set_list(char *text, size_t size)
     free(list);
 }
 
-/* Returns true if a name has one of the usual marks of sets with g shells on first-row atoms. */
-static bool has_g_shells(const char *name)
+/* Returns true if a name has one of the usual marks of sets with h shells on first-row atoms. */
+static bool has_h_shells(const char *name)
 {
-    static const char *const marks[] = {"qz",   "5z",   "6z",      "3dfg",
-                                        "pc-3", "pc-4", "pcseg-3", "pcseg-4"};
+    static const char *const marks[] = {"5z", "6z", "pc-4", "pcseg-4"};
     bool found = false;
     for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
         found |= strcasestr(name, marks[k]) != NULL;
@@ -164,8 +163,8 @@ static fmo_status unknown_name(const char *name, fmo_error *err)
                          "basis set '%s' %s; choose one of %s, or give the path of a .json or .gbs "
                          "file",
                          shown,
-                         has_g_shells(name) ? "needs g shells for its polarisation functions: this "
-                                              "build supports s, p, d and f"
+                         has_h_shells(name) ? "needs h shells for its polarisation functions: this "
+                                              "build supports s, p, d, f and g"
                                             : "is not known",
                          known);
 }

@@ -215,12 +215,15 @@ const char *fmo_dataset_formula(const fmo_dataset *dataset)
 /* Writes the label of an AO, or "?" if there is no such AO; always a terminated string. */
 void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
 {
-    static const char *const function[][2][10] = {
+    static const char *const function[][2][15] = {
         {{"s"}, {"s"}},
         {{"px", "py", "pz"}, {"px", "py", "pz"}},
         {{"d0", "d+1", "d-1", "d+2", "d-2"}, {"dxx", "dxy", "dxz", "dyy", "dyz", "dzz"}},
         {{"f0", "f+1", "f-1", "f+2", "f-2", "f+3", "f-3"},
-         {"fxxx", "fxxy", "fxxz", "fxyy", "fxyz", "fxzz", "fyyy", "fyyz", "fyzz", "fzzz"}}};
+         {"fxxx", "fxxy", "fxxz", "fxyy", "fxyz", "fxzz", "fyyy", "fyyz", "fyzz", "fzzz"}},
+        {{"g0", "g+1", "g-1", "g+2", "g-2", "g+3", "g-3", "g+4", "g-4"},
+         {"gxxxx", "gxxxy", "gxxxz", "gxxyy", "gxxyz", "gxxzz", "gxyyy", "gxyyz", "gxyzz", "gxzzz",
+          "gyyyy", "gyyyz", "gyyzz", "gyzzz", "gzzzz"}}};
     FMO_STATIC_ASSERT(sizeof function / sizeof *function == FMO_SHELL_KIND_COUNT,
                       "dataset.c: names of functions")
     if (!text || !size) return;

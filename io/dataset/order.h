@@ -19,9 +19,9 @@ static inline bool fmo_shell_has_forms(int ang_mom)
 /* Returns the component (fmo_basis_input.ao_component) of function k of a shell in the file. */
 static inline int fmo_file_component(int ang_mom, int k, bool cartesian)
 {
-    static const int place[FMO_SHELL_KIND_COUNT][7] = {
-        {0}, {2, 0, 1}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4, 5, 6}};
-    FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 4, "order.h: TREXIO's order of spherical functions")
+    static const int place[FMO_SHELL_KIND_COUNT][9] = {
+        {0}, {2, 0, 1}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4, 5, 6}, {0, 1, 2, 3, 4, 5, 6, 7, 8}};
+    FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 5, "order.h: TREXIO's order of spherical functions")
     return cartesian ? k : place[ang_mom][k];
 }
 

@@ -1,7 +1,7 @@
 /* Writes orbitals as a Molden file (G. Schaftenaar, J. H. Noordik, J. Comput.-Aided Mol. Des. 14,
  * 123 (2000)). Contraction coefficients refer to normalised primitives; contractions and functions
  * are normalised. Functions are ordered nucleus by nucleus, first s shells, then p (x y z), then d
- * (xx yy zz xy xz yz, or after [5D] m = 0 +1 -1 +2 -2). Next: io/basis_set/norm.h. */
+ * (xx yy zz xy xz yz, or after [5D] m = 0 +1 -1 +2 -2), f and g. Next: io/basis_set/norm.h. */
 #define _GNU_SOURCE /* uselocale, open_memstream */
 #include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
@@ -30,16 +30,19 @@ typedef struct writer {
                         file's */
 } writer;
 
-FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 4,
+FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 5,
                   "molden.c: order of shells and of functions, marks like "
-                  "[5D], for s, p, d and f alone")
+                  "[5D], for s, p, d, f and g alone")
 enum { KINDS = FMO_SHELL_KIND_COUNT };
 
 /* Returns the component (fmo_basis_input.ao_component) of function k of a shell in the file. */
 static int component_of(int ang_mom, int k, bool cartesian)
 {
-    static const int place[KINDS][10] = {
-        {0}, {0, 1, 2}, {0, 3, 5, 1, 2, 4}, {0, 6, 9, 3, 1, 2, 5, 8, 7, 4}};
+    static const int place[KINDS][15] = {{0},
+                                         {0, 1, 2},
+                                         {0, 3, 5, 1, 2, 4},
+                                         {0, 6, 9, 3, 1, 2, 5, 8, 7, 4},
+                                         {0, 10, 14, 1, 2, 6, 11, 9, 13, 3, 5, 12, 4, 7, 8}};
     return cartesian ? place[ang_mom][k] : k;
 }
 
@@ -81,8 +84,8 @@ static int contraction(const writer *w, int shell, double *exponent, double *coe
     return n;
 }
 
-/* Writes [5D7F] or [5D], which means the same, for spherical functions; without it, functions in a
- * Molden file are Cartesian. */
+/* Writes [5D7F] or [5D], which means the same, for spherical functions, and [9G] for those of g
+ * shells; without it, functions in a Molden file are Cartesian. */
 static void put_form(const writer *w)
 {
     const fmo_basis_input *in = &w->d->input;
@@ -90,7 +93,8 @@ static void put_form(const writer *w)
     for (int s = 0; s < in->shell_num; s++)
         if (in->shell_ang_mom[s] > largest) largest = in->shell_ang_mom[s];
     if (fmo_shell_has_forms(largest) && !w->d->cartesian)
-        fprintf(w->stream, largest > 2 ? "[5D7F]\n" : "[5D]\n");
+        fprintf(w->stream, "%s%s", largest > 2 ? "[5D7F]\n" : "[5D]\n",
+                largest > 3 ? "[9G]\n" : "");
 }
 
 static void put_atoms(const writer *w)

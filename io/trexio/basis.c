@@ -30,7 +30,8 @@ static const char *shell_in_words(int ang_mom, bool cartesian)
     static const char *const words[][2] = {{"n s", "n s"},
                                            {" p", " p"},
                                            {" spherical d", " Cartesian d"},
-                                           {" spherical f", " Cartesian f"}};
+                                           {" spherical f", " Cartesian f"},
+                                           {" spherical g", " Cartesian g"}};
     _Static_assert(sizeof words / sizeof *words == FMO_SHELL_KIND_COUNT, "a word for each kind");
     return words[ang_mom][cartesian];
 }

@@ -41,7 +41,13 @@ static void check_names(void)
         "dpps", "dppp", "dpds", "dpdp", "ddss", "ddps", "ddpp", "ddds", "dddp", "dddd", "fsss",
         "fsps", "fspp", "fsds", "fsdp", "fsdd", "fsfs", "fpss", "fpps", "fppp", "fpds", "fpdp",
         "fpdd", "fpfs", "fpfp", "fdss", "fdps", "fdpp", "fdds", "fddp", "fddd", "fdfs", "fdfp",
-        "fdfd", "ffss", "ffps", "ffpp", "ffds", "ffdp", "ffdd", "fffs", "fffp", "fffd", "ffff"};
+        "fdfd", "ffss", "ffps", "ffpp", "ffds", "ffdp", "ffdd", "fffs", "fffp", "fffd", "ffff",
+        "gsss", "gsps", "gspp", "gsds", "gsdp", "gsdd", "gsfs", "gsfp", "gsfd", "gsff", "gsgs",
+        "gpss", "gpps", "gppp", "gpds", "gpdp", "gpdd", "gpfs", "gpfp", "gpfd", "gpff", "gpgs",
+        "gpgp", "gdss", "gdps", "gdpp", "gdds", "gddp", "gddd", "gdfs", "gdfp", "gdfd", "gdff",
+        "gdgs", "gdgp", "gdgd", "gfss", "gfps", "gfpp", "gfds", "gfdp", "gfdd", "gffs", "gffp",
+        "gffd", "gfff", "gfgs", "gfgp", "gfgd", "gfgf", "ggss", "ggps", "ggpp", "ggds", "ggdp",
+        "ggdd", "ggfs", "ggfp", "ggfd", "ggff", "gggs", "gggp", "gggd", "gggf", "gggg"};
     _Static_assert(sizeof eri_class / sizeof *eri_class == FMO_ERI_CLASS_COUNT, "names of classes");
     for (int i = 0; i < FMO_MODE_COUNT; i++)
         CHECK(!strcmp(fmo_mode_name((fmo_mode)i), mode[i]) && *fmo_mode_text((fmo_mode)i),

@@ -107,6 +107,59 @@ static void check_f(void)
     }
 }
 
+/* The same with g shells, up to four of them in a quartet. */
+static void check_g(void)
+{
+    static test_system s;
+    static const int shells[][5] = {
+        {0, 0, 0, 0, 1}, {1, 0, 0, 0, 2}, {0, 1, 1, 1, 1}, {1, 1, 0, 1, 2}};
+    for (size_t k = 0; k < sizeof shells / sizeof *shells; k++) {
+        for (int cartesian = 0; cartesian < 2; cartesian++) {
+            char name[64];
+            system_random_kinds(&s, cartesian, k < 1 ? 1 : 2, 5, shells[k], k == 1 ? 2 : 1, 3.0,
+                                &seed);
+            if (k % 2) system_shuffle_functions(&s, &seed);
+            snprintf(name, sizeof name, "%d s, %d p, %d d, %d f, %d %s g", shells[k][0],
+                     shells[k][1], shells[k][2], shells[k][3], shells[k][4],
+                     cartesian ? "Cartesian" : "spherical");
+            compare_system(name, &s);
+        }
+    }
+}
+
+/* g shells are refused by name on a GPU, and mode auto leaves them to the CPU. */
+static void check_g_on_gpu(void)
+{
+    static test_system s;
+    static const int shells[] = {1, 0, 0, 0, 1};
+    system_random_kinds(&s, 0, 1, 5, shells, 1, 3.0, &seed);
+    fmo_basis *basis = system_basis(&s);
+    for (int k = 0; basis && k < 3; k++) {
+        static const fmo_mode modes[] = {FMO_MODE_FUSED, FMO_MODE_SPLIT, FMO_MODE_AUTO};
+        fmo_fock_options o;
+        fmo_fock_plan *plan = NULL;
+        fmo_mode mode;
+        char reason[sizeof((fmo_fock_profile *)0)->mode_reason];
+        fmo_error err = {FMO_OK, ""};
+        fmo_fock_options_init(&o);
+        o.mode = modes[k];
+        const fmo_status status = modes[k] == FMO_MODE_AUTO
+                                      ? fmo_fock_choose_mode(basis, &o, &mode, reason, &err)
+                                      : fmo_fock_plan_create(basis, &o, &plan, &err);
+        if (modes[k] == FMO_MODE_AUTO)
+            CHECK(status == FMO_OK && mode == FMO_MODE_CPU &&
+                      !strcmp(reason, "modes fused and split have no kernels for g shells, which "
+                                      "the basis has"),
+                  "%d: %s", (int)mode, reason);
+        else
+            CHECK(status == FMO_ERR_UNSUPPORTED &&
+                      strstr(err.message, "g shells, which the basis has; use mode cpu or auto"),
+                  "%d: %s", (int)status, err.message);
+        fmo_fock_plan_destroy(plan);
+    }
+    fmo_basis_destroy(basis);
+}
+
 /* Potentials of f shells are refused on a GPU by name. */
 static void check_potentials_of_f(void)
 {
@@ -191,6 +244,8 @@ int main(void)
     check_modes_of(4);
     check_potentials_of_f();
     check_f();
+    check_g();
+    check_g_on_gpu();
     for (int shells = 1; shells <= 9; shells++) { /* around the vector widths 2, 4, 8 */
         system_random(&s, shells, shells, 0, 3, 4.0, &seed);
         snprintf(name, sizeof name, "%d s", shells);

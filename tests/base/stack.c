@@ -12,8 +12,10 @@
 
 #include "tests/support/check.h"
 #include "tests/support/molecule.h"
+#include "tests/support/system.h"
 
 static fmo_dataset *dataset;
+static fmo_basis *with_g;
 static int team;
 
 static void answered(const char *what, fmo_status status, const fmo_error *err)
@@ -23,29 +25,40 @@ static void answered(const char *what, fmo_status status, const fmo_error *err)
     CHECK(!team || status == FMO_OK, "%s of a team: %s", what, err->message);
 }
 
-/* Runs a build with d shells, one-electron matrices and an SCF. */
-static void *run(void *user)
+/* Runs a build of J and K of the unit matrix, and of J alone. */
+static void build(const char *what, const fmo_basis *basis, const fmo_fock_options *o)
 {
-    const fmo_basis *const basis = fmo_dataset_basis(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     double *const D = calloc(3 * n * n, sizeof *D);
-    fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
-    fmo_error err = {FMO_OK, ""}, none = err;
-    (void)user;
-    fmo_fock_options_init(&o);
-    o.mode = FMO_MODE_CPU;
-    o.threads = team ? 2 : 1;
+    fmo_error err = {FMO_OK, ""};
     for (size_t i = 0; i < n; i++) D[i * n + i] = 1.0;
-    fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
+    fmo_status status = fmo_fock_plan_create(basis, o, &plan, &err);
     if (status == FMO_OK) status = fmo_fock_build(plan, D, D + n * n, D + 2 * n * n, &err);
-    answered("build", status, &err);
+    if (status == FMO_OK) status = fmo_fock_build(plan, D, D + n * n, NULL, &err);
+    answered(what, status, &err);
     fmo_fock_profile profile;
     if (team && status == FMO_OK && fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK)
         CHECK(strstr(profile.notice, "OMP_STACKSIZE") ? profile.threads == 1 : profile.threads == 2,
               "%d threads, \"%s\"", profile.threads, profile.notice);
     fmo_fock_plan_destroy(plan);
-    err = none;
+    free(D);
+}
+
+/* Runs builds with d and with g shells, one-electron matrices and an SCF. */
+static void *run(void *user)
+{
+    const fmo_basis *const basis = fmo_dataset_basis(dataset);
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    double *const D = calloc(2 * n * n, sizeof *D);
+    fmo_fock_options o;
+    fmo_error err = {FMO_OK, ""}, none = err;
+    (void)user;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_CPU;
+    o.threads = team ? 2 : 1;
+    build("build", basis, &o);
+    build("build with g shells", with_g, &o);
     answered("overlap", fmo_overlap(basis, D + n * n, &err), &err);
     err = none;
     answered("attraction", fmo_nuclear_attraction(basis, D + n * n, &err), &err);
@@ -70,8 +83,13 @@ static int in_child(size_t kilobytes)
 {
     pthread_attr_t attr;
     pthread_t thread;
+    static test_system system;
+    static const int shells[] = {1, 0, 0, 1, 1};
+    unsigned long long seed = 5;
     dataset = molecule_dataset("ch2o", "cc-pvdz");
-    if (!dataset) return 1;
+    system_random_kinds(&system, 0, 1, 5, shells, 2, 3.0, &seed);
+    with_g = system_basis(&system);
+    if (!dataset || !with_g) return 1;
     if (team) {
         run(NULL);
     } else {
@@ -83,6 +101,7 @@ static int in_child(size_t kilobytes)
         pthread_attr_destroy(&attr);
     }
     fmo_dataset_destroy(dataset);
+    fmo_basis_destroy(with_g);
     return check_summary();
 }
 
@@ -90,8 +109,8 @@ static int in_child(size_t kilobytes)
  * a team; no child may crash. */
 int main(int argc, char **argv)
 {
-    static const char *const sizes[] = {"64",  "128", "256", "384",  "460",
-                                        "512", "576", "640", "1024", "8192"};
+    static const char *const sizes[] = {"64",  "128", "256", "384",  "460", "512",
+                                        "576", "640", "880", "1024", "8192"};
     if (argc > 2) {
         team = strcmp(argv[1], "team") == 0;
         return in_child((size_t)atol(argv[2]));

@@ -1,6 +1,6 @@
 /* Derivatives of two-electron energies in mode fused: against mode cpu for shells of every kind,
  * operators and spins, without and with a cutoff; equal bits of repeated calls and strategies; sums
- * of forces; and after a change of the density's size. */
+ * of forces; after a change of the density's size; and batches. */
 #include <fmo/gradient.h>
 
 #include "tests/support/system.h"
@@ -155,6 +155,60 @@ static void chain(test_system *s, int atoms)
     }
 }
 
+/* A batch of molecules of all kinds and sizes, with terms of one or two spins, against single
+ * calls. Jobs BAD and TOO_LARGE fail, for a density with NaN and one whose derivatives are too
+ * large; one job has a plan of mode cpu. */
+enum { BATCH = 24, BAD = 3, TOO_LARGE = 8, ON_CPU = 9 };
+static void check_batch(int num)
+{
+    static test_system s[BATCH];
+    static case_of_terms test[BATCH];
+    static double got[BATCH][COMPONENTS_MAX], want[COMPONENTS_MAX];
+    fmo_gradient_job jobs[BATCH] = {0};
+    fmo_basis *basis[BATCH];
+    fmo_error errs[BATCH], err = {FMO_OK, ""};
+    double worst = 0.0;
+    for (int k = 0; k < num; k++) {
+        if (k % 4 == 3)
+            chain(&s[k], 1 + k % 5);
+        else if (k % 4 == 2)
+            system_random_d(&s[k], k % 8 == 2, 3, (const int[3]){2, 2, 1}, 2, 4.0, &seed);
+        else
+            system_random(&s[k], 2 + k % 3, 3 + k, k % 4 * 2, 3, 5.0, &seed);
+        test[k] = cases[k % 5 == 4 ? 3 : 0];
+        for (int t = 0; t < test[k].num; t++) {
+            double *const D = random_density(s[k].aos, k == TOO_LARGE ? 1e160 : 1.0 + k, &seed);
+            if (k == BAD) D[0] = NAN;
+            test[k].term[t].density = D;
+        }
+        basis[k] = system_basis(&s[k]);
+        jobs[k] = (fmo_gradient_job){.plan = plan_of(basis[k],
+                                                     k == ON_CPU ? FMO_MODE_CPU : FMO_MODE_FUSED,
+                                                     1e-10, FMO_SCATTER_AUTO),
+                                     .terms = test[k].term,
+                                     .term_num = test[k].num,
+                                     .gradient = got[k],
+                                     .err = &errs[k]};
+        for (int x = 0; x < COMPONENTS_MAX; x++) got[k][x] = 7.0;
+    }
+    const fmo_status status = fmo_fock_gradient_batch(jobs, (size_t)num, &err);
+    CHECK(status == (num > BAD ? FMO_ERR_INPUT : FMO_OK), "batch of %d: %s", num, err.message);
+    for (int k = 0; k < num; k++) {
+        const int components = 3 * s[k].nuclei, fails = k == BAD || k == TOO_LARGE;
+        CHECK((jobs[k].status == FMO_OK) == !fails && jobs[k].status == errs[k].status,
+              "job %d: %s", k, errs[k].message);
+        CHECK(got[k][fails ? 0 : components] == 7.0, "job %d: more was written", k);
+        if (!fails) gradient_of(jobs[k].plan, &test[k], components, want);
+        for (int x = 0; x < components && !fails; x++)
+            worst = fmax(worst, fabs(got[k][x] - want[x]) / (1.0 + largest_of(want, components)));
+        for (int t = 0; t < test[k].num; t++) free((void *)test[k].term[t].density);
+        fmo_fock_plan_destroy(jobs[k].plan);
+        fmo_basis_destroy(basis[k]);
+    }
+    printf("batch of %d: largest difference from single calls %.1e\n", num, worst);
+    CHECK(worst <= 1e-10, "batch of %d: differs by %.1e from single calls", num, worst);
+}
+
 /* Compares gradients of mode fused with those of mode cpu for molecules of each kind of shell. */
 int main(void)
 {
@@ -181,5 +235,8 @@ int main(void)
     chain(&s, 16);
     check_case("chain", &s, &cases[0], 1e-10, 1e-8);
     check_case("chain", &s, &cases[0], 1e-6, 1e-4);
+    check_batch(1);
+    check_batch(2);
+    check_batch(BATCH);
     return check_summary();
 }

@@ -292,6 +292,7 @@ static void check_fock(const fmo_basis *basis)
     REFUSED(fmo_fock_gradient, "plan", NULL, &term, 1, J, &err);
     REFUSED(fmo_fock_gradient, "terms", plan, NULL, 1, J, &err);
     REFUSED(fmo_fock_gradient, "gradient", plan, &term, 1, NULL, &err);
+    REFUSED(fmo_fock_gradient_batch, "jobs", NULL, 1, &err);
     REFUSED(fmo_fock_build_batch, "jobs", NULL, 1, &err);
     REFUSED(fmo_fock_build_batch_device, "jobs", NULL, 1, &err);
     REFUSED(fmo_fock_workspace, "basis", NULL, &o, &memory, &err);

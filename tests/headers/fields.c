@@ -34,6 +34,7 @@ static fmo_ranks of_fmo_ranks;
 static fmo_operator of_fmo_operator;
 static fmo_fock_job of_fmo_fock_job;
 static fmo_gradient_term of_fmo_gradient_term;
+static fmo_gradient_job of_fmo_gradient_job;
 static fmo_distribution_job of_fmo_distribution_job;
 static fmo_potential_job of_fmo_potential_job;
 static fmo_electrostatics_job of_fmo_electrostatics_job;
@@ -88,7 +89,7 @@ static void *keep(const void *from, size_t bytes)
 
 /* Outputs hold this until a call has written them. */
 static const double untouched = 12345.0;
-static double J[4], K[4];
+static double J[4], K[4], gradient[6];
 
 static int is_untouched(const double *M)
 {
@@ -191,7 +192,6 @@ static void call_builds(void)
     fmo_fock_plan *own = NULL;
     fmo_mode mode;
     fmo_fock_memory memory;
-    double gradient[6];
     const fmo_basis *const of[] = {basis};
     CALL("fmo_fock_choose_mode", 1,
          fmo_fock_choose_mode(basis, &of_fmo_fock_options, &mode, NULL, &err));
@@ -211,6 +211,9 @@ static void call_builds(void)
         CALL("fmo_fock_gradient", gradient[0] == untouched && gradient[5] == untouched,
              fmo_fock_gradient(own, &of_fmo_gradient_term, 1, gradient, &err));
     fmo_fock_plan_destroy(own);
+    for (int i = 0; i < 6; i++) gradient[i] = untouched;
+    CALL("fmo_fock_gradient_batch", gradient[0] == untouched && gradient[5] == untouched,
+         fmo_fock_gradient_batch(&of_fmo_gradient_job, 1, &err));
     for (int i = 0; i < 4; i++) J[i] = K[i] = untouched;
     of_fmo_fock_job.exchange_operator = of_fmo_operator;
     CALL("fmo_fock_build_batch", is_untouched(J) && is_untouched(K),
@@ -354,7 +357,8 @@ static const struct {
     const char *of; /* blanks around each */
 } groups[] = {
     {call_input, " fmo_basis_input fmo_molecule "},
-    {call_builds, " fmo_fock_options fmo_fock_job fmo_gradient_term fmo_operator "},
+    {call_builds,
+     " fmo_fock_options fmo_fock_job fmo_gradient_term fmo_gradient_job fmo_operator "},
     {call_scf, " fmo_scf_options fmo_fock_options fmo_scf_input fmo_scf_job "},
     {call_fragments, " fmo_fragment_system fmo_atom_label fmo_fragment_options fmo_fragment_result "
                      "fmo_fragment_pair fmo_scf_options fmo_fock_options "},

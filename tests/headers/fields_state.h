@@ -83,6 +83,8 @@ static void fill_jobs(void)
         .plan = plan, .density = REALS_OF(0.6, 0.6, 0.6, 0.6), .coulomb = J, .exchange = K};
     of_fmo_gradient_term = (fmo_gradient_term){
         .density = REALS_OF(0.6, 0.6, 0.6, 0.6), .coulomb_weight = 1.0, .exchange_weight = 1.0};
+    of_fmo_gradient_job = (fmo_gradient_job){
+        .plan = plan, .terms = &of_fmo_gradient_term, .term_num = 1, .gradient = gradient};
     of_fmo_distribution_job =
         (fmo_distribution_job){.products = products,
                                .density = REALS_OF(0.6, 0.6, 0.6, 0.6),

@@ -187,6 +187,12 @@ typedef enum kind {
     X(fmo_gradient_term, exchange_weight, REAL, 1)    \
     X(fmo_gradient_term, coulomb_operator, LEFT, 1)   \
     X(fmo_gradient_term, exchange_operator, LEFT, 1)  \
+    X(fmo_gradient_job, plan, POINTER, 1)             \
+    X(fmo_gradient_job, terms, POINTER, 1)            \
+    X(fmo_gradient_job, term_num, LEFT, 1)            \
+    X(fmo_gradient_job, gradient, POINTER, 1)         \
+    X(fmo_gradient_job, status, WRITTEN, 1)           \
+    X(fmo_gradient_job, err, POINTER, 1)              \
     X(fmo_operator, full, REAL, 1)                    \
     X(fmo_operator, long_range, REAL, 1)              \
     X(fmo_operator, omega, REAL, 1)                   \

@@ -117,8 +117,8 @@ static void check_refusals(void)
     BAD_INPUT(m.coord[1] = 1.1e6, "nucleus/coord[0][1] = 1.1e+06: expected a finite coordinate");
     BAD_INPUT(m.nucleus[2] = 2, "basis/nucleus_index[2] = 2: expected 0 to 1");
     BAD_INPUT(m.nucleus[2] = -1, "basis/nucleus_index[2] = -1: expected 0 to 1");
-    BAD_INPUT(m.ang_mom[1] = 4,
-              "basis/shell_ang_mom[1] = 4 (g): this build supports s, p, d and f");
+    BAD_INPUT(m.ang_mom[1] = 5,
+              "basis/shell_ang_mom[1] = 5 (h): this build supports s, p, d, f and g");
     BAD_INPUT(m.ang_mom[1] = 3,
               "ao/num = 8: the 2 s, 1 p and 1 f shells have 12 spherical functions");
     BAD_INPUT(m.ang_mom[1] = 2,
@@ -127,9 +127,9 @@ static void check_refusals(void)
               "ao/num = 8: the 2 s, 1 p and 1 d shells have 11 Cartesian functions");
     BAD_INPUT(m.ang_mom[1] = 7, "basis/shell_ang_mom[1] = 7 (k)");
     BAD_INPUT(m.ang_mom[3] = 8,
-              "basis/shell_ang_mom[3] = 8: expected 0 (s), 1 (p), 2 (d) or 3 (f)");
+              "basis/shell_ang_mom[3] = 8: expected 0 (s), 1 (p), 2 (d), 3 (f) or 4 (g)");
     BAD_INPUT(m.ang_mom[3] = -1,
-              "basis/shell_ang_mom[3] = -1: expected 0 (s), 1 (p), 2 (d) or 3 (f)");
+              "basis/shell_ang_mom[3] = -1: expected 0 (s), 1 (p), 2 (d), 3 (f) or 4 (g)");
     BAD_INPUT(m.ang_mom[3] = INT_MAX, "basis/shell_ang_mom[3] = 2147483647");
     BAD_INPUT(m.prim_shell[4] = 4, "basis/shell_index[4] = 4: expected 0 to 3");
     BAD_INPUT(m.prim_shell[4] = -2, "basis/shell_index[4] = -2: expected 0 to 3");

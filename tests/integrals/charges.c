@@ -86,7 +86,7 @@ static cloud random_cloud(int kind)
 
 /* Returns one sum over the charges by its definition; *size becomes the sum of the absolute values
  * of its terms. */
-static real definition(const cloud *c, int degree, int s, const signed char *power, real *size)
+static real definition(const cloud *c, int degree, int s, const uint8_t *power, real *size)
 {
     const real p = c->p, pi = acosl(-1.0L);
     real sum = 0;

@@ -235,7 +235,7 @@ static void check_all_f_slices(void)
     static const struct {
         fmo_eri_class e;
         int l[6]; /* four angular momenta, and the classes of pairs */
-    } classes[] = {FMO_ERI_ANY_TABLE(ROW)};
+    } classes[] = {FMO_ERI_ANY_GPU_TABLE(ROW)};
 #undef ROW
     for (size_t k = 0; k < sizeof classes / sizeof *classes; k++)
         for (int set = 0; set < 3; set++) check_f_slices(classes[k].e, classes[k].l, set);

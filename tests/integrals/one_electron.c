@@ -102,9 +102,9 @@ static void random_shells(test_system *s, int atoms, int kinds, int depth, doubl
 static void check_random_systems(void)
 {
     static test_system s;
-    const int sets = getenv("FMO_TEST_FULL") ? 12 : getenv("FMO_TEST_SMALL") ? 4 : 6;
+    const int sets = getenv("FMO_TEST_FULL") ? 12 : getenv("FMO_TEST_SMALL") ? 2 : 3;
     for (int set = 0; set < sets; set++) {
-        random_shells(&s, 2 + set % 3, 3, 4, set % 2 ? 3.0 : 8.0);
+        random_shells(&s, 2 + set % 3, 2, 3, set % 2 ? 3.0 : 8.0);
         for (int c = 0; c < s.nuclei; c++) s.charge[c] = 10.0 * check_random(&seed) - 2.0;
         for (int k = 0; set % 3 == 0 && k < s.prims; k++) { /* exponents 1e-2 to 1e5 */
             s.exponent[k] = pow(10.0, -2.0 + 7.0 * check_random(&seed));

@@ -12,29 +12,60 @@
 
 typedef long double real;
 
-/* Nodes and weights for int exp(-x^2) f(x) dx, exact for polynomials up to degree 9: the
- * kinetic energy of two f functions has x^8. */
-enum { NODES = 5 };
-static real node[NODES], weight[NODES];
+/* Nodes and weights for int exp(-x^2) f(x) dx with `num` nodes, exact for polynomials up to degree
+ * 2 num - 1: the kinetic energy of two g functions has x^10. */
+enum { NODES_MAX = FMO_ANG_MOM_MAX + 2 };
+typedef struct quadrature {
+    int num;
+    real node[NODES_MAX], weight[NODES_MAX];
+} quadrature;
+static quadrature quadratures[NODES_MAX + 1]; /* by number of nodes */
 
-/* Computes nodes and weights, and checks them by the moments up to degree 8. */
+/* The Hermite polynomial H_n(x). */
+static real hermite_polynomial(int n, real x)
+{
+    real last = 0, now = 1;
+    for (int k = 0; k < n; k++) {
+        const real next = 2 * x * now - 2 * k * last;
+        last = now;
+        now = next;
+    }
+    return now;
+}
+
+/* Computes nodes, by bisection between those of the rule with one node less, and weights; and
+ * checks them by the moments. */
 static void make_quadrature(void)
 {
-    /* H_5(x) = 8 x (4 x^4 - 20 x^2 + 15): x = 0, x^2 = (5 -+ sqrt 10) / 2; w = 2^4 5! sqrt(pi) /
-     * (5 H_4(x))^2, H_4(x) = 16 x^4 - 48 x^2 + 12 */
-    const real pi = acosl(-1.0L), ten = sqrtl(10.0L);
-    for (int s = 0; s < NODES; s++) {
-        const real square = s == 4 ? 0 : (s / 2 ? 5 + ten : 5 - ten) / 2;
-        const real H4 = 16 * square * square - 48 * square + 12;
-        node[s] = s % 2 ? -sqrtl(square) : sqrtl(square);
-        weight[s] = 1920 * sqrtl(pi) / (25 * H4 * H4);
-    }
-    for (int degree = 0; degree <= 8; degree += 2) { /* int x^d = Gamma((d+1)/2) */
-        real sum = 0;
-        for (int k = 0; k < NODES; k++) sum += weight[k] * powl(node[k], degree);
-        const real want = tgammal((degree + 1) * 0.5L);
-        CHECK(fabsl(sum / want - 1) < 1e-18L, "quadrature of x^%d: %.20Lg, %.20Lg", degree, sum,
-              want);
+    const real pi = acosl(-1.0L);
+    for (int n = 1; n <= NODES_MAX; n++) {
+        quadrature *const to = &quadratures[n];
+        const quadrature *const before = &quadratures[n - 1];
+        real factor = sqrtl(pi) / n; /* 2^(n-1) n! sqrt(pi) / n^2 */
+        to->num = n;
+        for (int k = 1; k < n; k++) factor *= 2 * k;
+        for (int s = 0; s < n; s++) {
+            real low = s ? before->node[s - 1] : -sqrtl(2 * n + 1);
+            real high = s < n - 1 ? before->node[s] : sqrtl(2 * n + 1);
+            const int sign = hermite_polynomial(n, low) > 0 ? 1 : -1;
+            for (int k = 0; k < 80; k++) {
+                const real middle = (low + high) / 2;
+                if (sign * hermite_polynomial(n, middle) > 0)
+                    low = middle;
+                else
+                    high = middle;
+            }
+            to->node[s] = (low + high) / 2;
+            const real H = hermite_polynomial(n - 1, to->node[s]);
+            to->weight[s] = factor / (H * H);
+        }
+        for (int degree = 0; degree < 2 * n; degree += 2) { /* int x^d = Gamma((d+1)/2) */
+            real sum = 0;
+            for (int k = 0; k < n; k++) sum += to->weight[k] * powl(to->node[k], degree);
+            const real want = tgammal((degree + 1) * 0.5L);
+            CHECK(fabsl(sum / want - 1) < 1e-17L, "%d nodes, x^%d: %.20Lg, %.20Lg", n, degree, sum,
+                  want);
+        }
     }
 }
 
@@ -105,8 +136,11 @@ static void add_primitives(const charges *field, primitive bra_prim, primitive k
     }
     const real exponent = a * b / p * r2, condition = 1 + exponent;
     factor *= expl(-exponent);
-    for (int n = 0; n < NODES * NODES * NODES; n++) {
-        const int at[3] = {n / NODES / NODES, n / NODES % NODES, n % NODES};
+    const quadrature *const by = &quadratures[(la + lb + 4) / 2];
+    const int nodes = by->num;
+    const real *const node = by->node, *const weight = by->weight;
+    for (int n = 0; n < nodes * nodes * nodes; n++) {
+        const int at[3] = {n / nodes / nodes, n / nodes % nodes, n % nodes};
         real w = factor / (p * sqrtl(p)), bra[3], ket[3], laplacian = 0, rounding = 0;
         for (int x = 0; x < 3; x++) {
             const real u = node[at[x]] / sqrtl(p);
@@ -133,15 +167,16 @@ static void add_primitives(const charges *field, primitive bra_prim, primitive k
                      1e-5L * rounding; /* of the reference */
     }
     for (int c = 0; c < field->num; c++) {
-        real PC[3], R[ERI_REF_DIM][ERI_REF_DIM][ERI_REF_DIM];
+        static eri_reference_work work;
+        real PC[3];
         for (int x = 0; x < 3; x++) PC[x] = P[x] - field->coord[3 * c + x];
-        eri_reference_coulomb((fmo_operator){0}, la + lb, p, PC, R);
+        eri_reference_coulomb((fmo_operator){0}, la + lb, p, PC, &work);
         for (int t = 0; t <= pa[0] + pb[0]; t++)
             for (int u = 0; u <= pa[1] + pb[1]; u++)
                 for (int w = 0; w <= pa[2] + pb[2]; w++) {
                     const real term = -field->charge[c] * 2 * pi / p * factor *
                                       E[0][pa[0]][pb[0]][t] * E[1][pa[1]][pb[1]][u] *
-                                      E[2][pa[2]][pb[2]][w] * R[t][u][w];
+                                      E[2][pa[2]][pb[2]][w] * work.R[t][u][w];
                     v->V += term;
                     v->size_V += condition * fabsl(term);
                 }

@@ -148,28 +148,29 @@ def add_next_shell(root):
 
 # Files that rows alone change, and the static assertions that may stop each of them. Nothing else
 # may: the arithmetic of new classes and pairs follows from the rule.
-POWERS = ("fmo_md_power knows f shells at most",)
-HERMITE = ("fmo_hermite_power knows f shells", "fmo_hermite_term lacks orders", "fmo_hermite_pairs lacks orders",
-           "FMO_CHARGE_SUMS_BEGIN lacks orders")
-ROWS = ("rows of D and X^K have too few columns",)
+POWERS = ("FMO_SHELL_REST counts to g shells",)
+BOYS = POWERS + ("a row for the highest order of a class",)
+RECURSION = BOYS + ("eri_any.h: places in a byte",)
+HERMITE = POWERS + ("fmo_hermite_term lacks orders", "fmo_hermite_pairs lacks orders",
+                    "FMO_CHARGE_SUMS_BEGIN lacks orders")
 ASKED = {
-    "integrals/eri/eri.c": POWERS,
-    "integrals/boys/boys.c": (),
-    "integrals/basis.c": (),
-    "integrals/translate.c": ("between Cartesian and spherical",),
-    "integrals/pairs/shell_pair.c": POWERS,
-    "integrals/one_electron/centres.c": (),
+    "integrals/eri/eri.c": RECURSION,
+    "integrals/boys/boys.c": BOYS,
+    "integrals/basis.c": POWERS,
+    "integrals/translate.c": POWERS + ("between Cartesian and spherical",),
+    "integrals/pairs/shell_pair.c": RECURSION,
+    "integrals/one_electron/centres.c": POWERS,
     "integrals/one_electron/one_electron.c": HERMITE,
-    "integrals/one_electron/charge_sums.c": HERMITE,
-    "integrals/one_electron/charge_forces.c": HERMITE,
+    "integrals/one_electron/charge_sums.c": HERMITE + BOYS[1:],
+    "integrals/one_electron/charge_forces.c": HERMITE + RECURSION[1:],
     "integrals/one_electron/gradient.c": HERMITE,
-    "integrals/far/far.h": (),
-    "accumulate/cpu/reference.c": POWERS,
-    "accumulate/cpu/pairs.c": POWERS,
-    "accumulate/cpu/split_digest.c": POWERS + ROWS,
-    "accumulate/cpu/kernel.c": POWERS + ROWS,
-    "driver/fmo/hybrid.c": ("between Cartesian and spherical",),
-    "tests/integrals/md.c": POWERS,
+    "integrals/far/far.h": BOYS,
+    "accumulate/cpu/reference.c": RECURSION,
+    "accumulate/cpu/pairs.c": RECURSION,
+    "accumulate/cpu/split_digest.c": RECURSION,
+    "accumulate/cpu/kernel.c": RECURSION,
+    "driver/fmo/hybrid.c": POWERS + ("between Cartesian and spherical",),
+    "tests/integrals/md.c": RECURSION,
 }
 
 

@@ -171,7 +171,7 @@ static void check_quartets(const vector_forms *v, fmo_eri_class c, const char *n
     static double bra[PRIMS * FMO_PAIR_FIELDS * W_MAX], ket[PRIMS * FMO_PAIR_FIELDS * W_MAX];
     static lane_pair bras[W_MAX], kets[W_MAX];
     double AB[3 * W_MAX] = {0}, CD[3 * W_MAX] = {0}, AC[3 * W_MAX] = {0};
-    double got[FMO_ERI_INTEGRALS_MAX * W_MAX], want[FMO_ERI_INTEGRALS_MAX];
+    static double got[FMO_ERI_INTEGRALS_MAX * W_MAX], want[FMO_ERI_INTEGRALS_MAX];
     const int W = v->width, n = fmo_shell_functions(li) * fmo_shell_functions(lj) *
                                 fmo_shell_functions(lk) * fmo_shell_functions(ll);
     int flat[W_MAX], empty[W_MAX];

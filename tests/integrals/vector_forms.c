@@ -55,6 +55,13 @@ BOYS(9)
 BOYS(10)
 BOYS(11)
 BOYS(12)
+BOYS(13)
+BOYS(14)
+BOYS(15)
+BOYS(16)
+
+/* Integrals of a vector of quartets, too many for a stack. */
+static fmo_real acc[FMO_ERI_INTEGRALS_MAX], out[FMO_ERI_INTEGRALS_MAX];
 
 static fmo_prim_pair load_pair(const double *prim)
 {
@@ -71,7 +78,7 @@ static fmo_prim_pair load_pair(const double *prim)
                                  const double *AB, const double *CD, const double *AC,           \
                                  double *eri)                                                    \
     {                                                                                            \
-        fmo_real acc[eri_##name##_acc], out[FMO_ERI_INTEGRALS_MAX], ab[3], cd[3], ac[3];         \
+        fmo_real ab[3], cd[3], ac[3];                                                            \
         for (int x = 0; x < 3; x++) {                                                            \
             ab[x] = fmo_load(AB + x * W);                                                        \
             cd[x] = fmo_load(CD + x * W);                                                        \
@@ -100,7 +107,7 @@ const vector_forms VECTOR_FORMS = {
     .select = select_lanes,
     .any_below = any_below,
     .boys = {boys_0, boys_1, boys_2, boys_3, boys_4, boys_5, boys_6, boys_7, boys_8, boys_9,
-             boys_10, boys_11, boys_12},
+             boys_10, boys_11, boys_12, boys_13, boys_14, boys_15, boys_16},
     .eri =
         {
 #define ROW(e, name, ...) [e] = eri_lanes_##name,

@@ -6,7 +6,7 @@
 
 #include "integrals/boys/boys.h"
 
-enum { VECTOR_WIDTH_MAX = 8, VECTOR_ORDERS = 13 };
+enum { VECTOR_WIDTH_MAX = 8, VECTOR_ORDERS = 17 };
 
 FMO_STATIC_ASSERT((int)VECTOR_ORDERS == (int)FMO_BOYS_ORDER_MAX + 1, "orders of the Boys function")
 

@@ -116,13 +116,13 @@ static void refuse_create(const char *what, const char *xyz, const char *basis, 
 static void check_refused(void)
 {
     static const char polarised[] =
-        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nG 1 1.0\n0.8 1\n****\n";
+        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nH 1 1.0\n0.8 1\n****\n";
     char path[1024];
     snprintf(path, sizeof path, "%s", put_file("polarised.gbs", polarised, strlen(polarised)));
     refuse_create(
-        "g shell", water, path, 0,
-        "shell 4 of O in basis set polarised is a g shell, and this build supports s, p, d "
-        "and f; choose a smaller set such as cc-pVDZ, cc-pVTZ or def2-TZVP");
+        "h shell", water, path, 0,
+        "shell 4 of O in basis set polarised is an h shell, and this build supports s, p, d, f "
+        "and g; choose a smaller set such as cc-pVTZ, def2-TZVP or def2-QZVP");
     static const char mixed[] =
         "{\"elements\": {\"1\": {\"electron_shells\": [{\"function_type\": \"gto_cartesian\", "
         "\"angular_momentum\": [2], \"exponents\": [\"1.0\"], \"coefficients\": [[\"1.0\"]]}]}, "

@@ -33,8 +33,8 @@ SETS = ("h2o_6-31g", "ch3oh_6-31g_shuffled", "nh3_3-21g_sph_shuffled", "ch2o_6-3
         "hehp_sto-3g", "h2s_hcl_6-31g", "h2o_6-31gd", "ch2o_cc-pvdz_sph", "hbr_def2-svp_sph",
         "h2s_6-31gd_shuffled", "h2o_def2-svp_sph_shuffled", "h2o_6-31g2dfp", "h2o_def2-tzvp_sph_shuffled")
 # The places of the functions of a file's shell in PySCF, by ao_cartesian and angular momentum.
-PLACE = {1: ((0,), (0, 1, 2), tuple(range(6)), tuple(range(10))),
-         0: ((0,), (2, 0, 1), (2, 3, 1, 4, 0), (3, 4, 2, 5, 1, 6, 0))}
+PLACE = {1: ((0,), (0, 1, 2), tuple(range(6)), tuple(range(10)), tuple(range(15))),
+         0: ((0,), (2, 0, 1), (2, 3, 1, 4, 0), (3, 4, 2, 5, 1, 6, 0), (4, 5, 3, 6, 2, 7, 1, 8, 0))}
 
 
 def convert(*arguments):
@@ -126,6 +126,54 @@ class OpenShells(Written):
                 self.assertAlmostEqual(float(subprocess.run([os.environ["FMO_DRIVER"], path, "--scf", "--quiet", "--guess", "read"],
                                                             check=True, stdout=subprocess.PIPE).stdout.split()[1]), ours,
                                        delta=1e-8)
+
+
+class HighShells(Written):
+    """g shells, from a file with a basis set of PySCF."""
+
+    def test_files(self):
+        """TREXIO and Molden files of an SCF by fmo-driver give PySCF's energy; the data set can be read again."""
+        bases = {"H": gto.basis.load("sto-3g", "H"), "F": gto.basis.load("cc-pvqz", "F")}
+        text = ["BASIS SPHERICAL"]
+        for symbol, shells in bases.items():
+            for l, *rows in shells:
+                text += [f"{symbol} {'SPDFG'[l]}", *(" ".join(map(repr, row)) for row in rows)]
+        for functions in ("cartesian", "spherical"):
+            with self.subTest(functions), tempfile.TemporaryDirectory() as folder:
+                path, basis, xyz = (os.path.join(folder, name) for name in ("out.h5", "qz.nw", "hf.xyz"))
+                with open(basis, "w", encoding="ascii") as file:
+                    file.write("\n".join([*text, "END\n"]))
+                with open(xyz, "w", encoding="ascii") as file:
+                    file.write("2\n\nF 0.1 0.2 0\nH 0.3 0 0.9\n")
+                driver = [os.environ["FMO_DRIVER"], "--scf", "--quiet"]
+                subprocess.run([*driver, xyz, "--basis", basis, "--functions", functions, "--output", path, "--molden",
+                                os.path.join(folder, "out.molden")], check=True, stdout=subprocess.DEVNULL)
+                want = scf.RHF(gto.M(atom="F 0.1 0.2 0; H 0.3 0 0.9", basis=bases, cart=functions == "cartesian", verbose=0))
+                want.conv_tol = 1e-12
+                want.kernel()
+                found = self.read(path)
+                self.assertEqual(max(found["basis_shell_ang_mom"]), 4)
+                mol, where = self.molecule(found)
+                at = np.ix_(where, where)
+                theirs = mol.intor("int1e_ovlp")[at]
+                norm = np.sqrt(np.diag(found["ao_1e_int_overlap"]) / np.diag(theirs))
+                np.testing.assert_allclose(found["ao_1e_int_overlap"], theirs * np.outer(norm, norm), atol=1e-10)
+                core = mol.intor("int1e_kin") + mol.intor("int1e_nuc")
+                np.testing.assert_allclose(found["ao_1e_int_core_hamiltonian"], core[at] * np.outer(norm, norm), atol=1e-9)
+                orbitals = np.zeros_like(found["mo_coefficient"])
+                orbitals[:, where] = found["mo_coefficient"] * norm
+                density = (orbitals.T * found["mo_occupation"]) @ orbitals
+                self.assertAlmostEqual(electronic_energy(mol, density, core) + mol.energy_nuc(), want.e_tot, delta=1e-8)
+                again = subprocess.run([*driver, path, "--guess", "read"], check=True, stdout=subprocess.PIPE)
+                self.assertAlmostEqual(float(again.stdout.split()[1]), want.e_tot, delta=1e-8)
+                mol, energies, orbitals, occupation, *_ = molden.load(os.path.join(folder, "out.molden"))
+                self.assertEqual(mol.cart, functions == "cartesian")
+                overlap = orbitals.T @ mol.intor("int1e_ovlp") @ orbitals
+                np.testing.assert_allclose(overlap, np.eye(len(overlap)), atol=1e-9)
+                density = (orbitals * occupation) @ orbitals.T
+                core = mol.intor("int1e_kin") + mol.intor("int1e_nuc")
+                self.assertAlmostEqual(electronic_energy(mol, density, core) + mol.energy_nuc(), want.e_tot, delta=1e-8)
+                np.testing.assert_allclose(energies, want.mo_energy, atol=1e-5)
 
 
 class Trexio(Written):

@@ -12,7 +12,7 @@ import types
 from unittest import mock
 
 # first: it may start another Python
-from helpers import MODULE, SOURCE, Case, main, molecule, needs
+from helpers import H_SHELL, MODULE, SOURCE, Case, main, molecule, needs
 
 import numpy as np
 from pyscf import gto, scf
@@ -26,7 +26,7 @@ class Errors(Case):
         """Each is an fmo.Error of its kind, and the built-in exception that was raised before there were kinds."""
         mol = molecule("hydrogen")
         dm = np.eye(2)
-        cc = gto.M(atom="O 0 0 0", basis="cc-pvqz", verbose=0)
+        cc = gto.M(atom="O 0 0 0", basis={"O": H_SHELL["O"]}, verbose=0)
         cases = (
             (lambda: fmo.get_jk(mol, dm, mode="gpu"), fmo.InputError, ValueError, "FMO_ERR_ARGUMENT"),
             (lambda: fmo.get_jk(mol, dm, threads=1.5), fmo.InputError, ValueError, "FMO_ERR_ARGUMENT"),

@@ -14,7 +14,7 @@ import fmo
 # name of MOLECULES, Cartesian, other arguments of gto.M
 CASES = (("water", False, {}), ("d functions", True, {}), ("d functions", False, {}), ("third row", False, {}),
          ("general contraction", False, {}), ("general contraction with d", False, {}),
-         ("general contraction with d", True, {}), ("fourth row", False, {}), ("correlation consistent", False, {}),
+         ("general contraction with d", True, {}), ("g functions", False, {}), ("g functions", True, {}), ("fourth row", False, {}), ("correlation consistent", False, {}),
          ("uncontracted", False, {}), ("ghost atom", False, {}), ("water far from the origin", False, {}),
          ("water", False, {"atom": "O 0.1 0 0; H 0 0.3 0.94", "charge": -1, "basis": "6-31++g"}),
          ("water", False, {"atom": "N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", "spin": 1, "basis": "def2-svp"}))

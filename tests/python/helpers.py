@@ -24,6 +24,8 @@ import fmo
 EXACT = 1e-11  # hartree, for densities of order one and no cutoff
 
 WATER = "O 0 0 0.117; H 0 0.757 -0.469; H 0 -0.757 -0.469"
+# a basis of water that libfmo refuses
+H_SHELL = {"O": [*gto.basis.load("sto-3g", "O"), [5, [1.0, 1.0]]], "H": "sto-3g"}
 CLUSTER = WATER + "; O 2.9 0.1 0.2; H 3.4 0.8 -0.2; H 3.3 -0.7 0; O -2.8 0.3 1; H -3.2 1 0.6; H -1.9 0.3 0.7"
 MOLECULES = {
     "hydrogen": dict(atom="H 0 0 0; H 0 0 0.74", basis="sto-3g"),
@@ -50,6 +52,10 @@ MOLECULES = {
     "d before s": dict(atom="N 0 0 0; N 0.2 0.1 1.1",
                        basis={"N": [[2, [0.8, 1.0]], [0, [5.0, 0.4], [0.6, 0.7]], [2, [2.1, 0.4], [0.7, 0.5]],
                                     [1, [0.9, 0.3], [3.1, 0.7]]]}),
+    "g functions": dict(atom="O 0 0 0.117; H 0 0.757 -0.469; H 0.1 -0.757 -0.469", basis={"O": "cc-pvqz", "H": "sto-3g"}),
+    "general contraction with g": dict(atom="He 0 0 0; He 0.3 0.4 1.4",
+                                       basis={"He": [[0, [1.1, 1.0]], [3, [1.3, 1.0]],
+                                                     [4, [1.1, 0.6, 0.0], [0.5, 0.5, 1.0]]]}),
     "p before s": dict(atom="N 0 0 0; N 0.2 0.1 1.1",
                        basis={"N": [[1, [0.9, 0.3], [3.1, 0.7]], [0, [5.0, 0.4], [0.6, 0.7]], [1, [0.2, 1.0]]]}),
 }

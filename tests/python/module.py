@@ -22,7 +22,7 @@ import unittest
 import weakref
 
 # first: it may start another Python
-from helpers import EXACT, MODULE, MOLECULES, SOURCE, Case, densities, molecule, recorded
+from helpers import EXACT, H_SHELL, MODULE, MOLECULES, SOURCE, Case, densities, molecule, recorded
 
 import numpy as np
 from pyscf import scf
@@ -332,7 +332,7 @@ class Fallback(Case):
         """The result is that of PySCF alone, with one warning for each case."""
         water = dict(mol="water")
         cases = {
-            "g shells": (dict(mol="water", basis="cc-pvqz"), {}, lambda n: densities(n, 2)),
+            "h shells": (dict(mol="water", basis=H_SHELL), {}, lambda n: densities(n, 2)),
             "complex": (water, {}, lambda n: densities(n, 1)[0] + 1j * 0),
         }
         for reason, (system, arguments, density) in cases.items():

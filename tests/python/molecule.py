@@ -83,6 +83,37 @@ class Molecules(Case):
                 self.assertEqual((mol.symbols, mol.formula, mol.charge), (("O", "H", "H"), "H2O", 0))
         self.assert_close(first.atom_coords("angstrom"), PLACES, 1e-12)
 
+    def test_g_shells_of_files(self):
+        """A basis set with g shells and an SPDFG shell in the formats of NWChem, Gaussian and Psi4."""
+        five = [[l, [0.9, 1.0]] for l in range(5)]
+        bases = {"H": [*gto.basis.load("sto-3g", "H"), *five], "F": gto.basis.load("cc-pvqz", "F")}
+        gaussian, nwchem = [], []
+        for symbol, shells in bases.items():
+            gaussian.append(f"{symbol} 0")
+            for l, *rows in shells[:-5 if symbol == "H" else None]:
+                nwchem += [f"{symbol} {'spdfg'[l]}", *(" ".join(map(repr, row)) for row in rows)]
+                for c in range(1, len(rows[0])):
+                    gaussian += [f"{'SPDFG'[l]} {len(rows)} 1.00", *(f"{row[0]!r} {row[c]!r}" for row in rows)]
+            if symbol == "H":
+                gaussian += ["SPDFG 1 1.00", "0.9 1 1 1 1 1"]
+                nwchem += [line for l in range(5) for line in (f"H {'spdfg'[l]}", "0.9 1.0")]
+            gaussian.append("****")
+        files = {"qz.nw": ["BASIS {}", *nwchem, "END"], "qz.gbs": ["{}", *gaussian], "plain.gbs": gaussian}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, lines in files.items():
+                for form in ("spherical", "cartesian") if "qz" in name else ("spherical",):
+                    path = os.path.join(folder, name)
+                    with open(path, "w", encoding="ascii") as file:
+                        file.write("\n".join(lines).format(form) + "\n")
+                    with self.subTest(name, form=form):
+                        want = gto.M(atom="F 0 0 0; H 0.1 0.2 0.9", basis=bases, cart=form == "cartesian", verbose=0)
+                        mol = fmo.Molecule(["F", "H"], [[0, 0, 0], [0.1, 0.2, 0.9]], basis=path)
+                        self.assertEqual((mol.nao, mol.cart), (want.nao, bool(want.cart)))
+                        mf = fmo.RHF(mol).run(max_cycle=1)
+                        core = [np.sort(np.linalg.eigvals(np.linalg.solve(*pair)).real) for pair in (
+                            (mf.get_ovlp(), mf.get_hcore()), (want.intor("int1e_ovlp"), scf.hf.get_hcore(want)))]
+                        self.assert_close(*core, 1e-7)
+
     def test_does_not_change(self):
         """A molecule has no attributes that can be set, and shares no arrays with the caller."""
         mol = fmo.Molecule(NUMBERS, PLACES)

@@ -14,7 +14,7 @@ import sys
 import unittest
 
 # first: it may start another Python
-from helpers import Case, recorded
+from helpers import H_SHELL, Case, recorded
 
 import numpy as np
 from pyscf import ao2mo, dft, gto, lib, mcscf, qmmm, scf, solvent
@@ -257,7 +257,8 @@ class PatchAttributes(Table):
             "another omega of a functional": (rks("camb3lyp"), then(set_to(omega=0.2), energy), "fmo"),
             "no exchange": (rks("pbe"), then(same, energy), "fmo"),
             "f shells": (rhf(basis={"O": "cc-pvtz", "H": "sto-3g"}), then(same, energy), "fmo"),
-            "g shells": (rhf(basis={"O": "cc-pvqz", "H": "sto-3g"}), then(same, energy), "pyscf"),
+            "g shells": (rhf(basis={"O": "cc-pvqz", "H": "sto-3g"}), then(same, energy), "fmo"),
+            "h shells": (rhf(basis=H_SHELL), then(same, energy), "pyscf"),
             "mol": (rhf(), moved("mol"), "fmo"),
             "reset with another molecule": (rhf(), moved("reset"), "fmo"),
             "geometry": (rhf(), moved("geometry"), "fmo"),

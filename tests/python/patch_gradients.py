@@ -7,7 +7,7 @@ import logging
 import pickle
 
 # first: it may start another Python
-from helpers import Case, main, needs, recorded
+from helpers import H_SHELL, Case, main, needs, recorded
 
 import numpy as np
 from pyscf import dft, gto, qmmm, scf
@@ -67,7 +67,7 @@ class PatchGradients(Case):
     def test_methods(self):
         """All kinds of SCFs, with global and range-separated hybrids; the grid's part is PySCF's."""
         for name, mf, terms in (
-                ("f shells", scf.RHF(water(basis=F_SHELL)), 1),
+                ("f shells", scf.RHF(water(basis=F_SHELL)), 1), ("g shells", scf.RHF(water(basis=G_SHELL)), 1),
                 ("RHF", scf.RHF(water(basis="6-31g*")), 1), ("UHF", scf.UHF(radical(basis="6-31g*")), 3),
                 ("ROHF", scf.ROHF(radical()), 3), ("Cartesian", scf.RHF(water(basis="6-31g*", cart=True)), 1),
                 *((f"RKS {xc}", functional("RKS", xc), 1) for xc in ("pbe", "b3lyp", "wb97x", "hse06", "lc_wpbe")),
@@ -103,7 +103,7 @@ class PatchGradients(Case):
         self.compare(functional("RKS", "b3lyp"), 1, with_response)
 
     def test_pyscfs(self):
-        """What libfmo does not cover: g shells, density fitting, methods of the caller's, two ranges, a patch taken
+        """What libfmo does not cover: h shells, density fitting, methods of the caller's, two ranges, a patch taken
         back. PySCF computes it, with a warning unless there was one."""
         class Own(scf.hf.RHF):
             """An SCF whose gradient has a part of its own."""
@@ -123,7 +123,7 @@ class PatchGradients(Case):
             return make
         ranged = functional("RKS", "camb3lyp")
         ranged.mol.omega = 0.2
-        self.compare(scf.RHF(water(basis=G_SHELL)), 0)
+        self.compare(scf.RHF(water(basis=H_SHELL)), 0)
         self.compare(scf.RHF(water()).density_fit(), 0)
         self.compare(Own(water()), 0)
         self.compare(ranged, 0)
@@ -140,13 +140,13 @@ class PatchGradients(Case):
 
     def test_one_warning(self):
         """Each reason is given once for an object."""
-        mf = scf.RHF(water(basis=G_SHELL)).run()
+        mf = scf.RHF(water(basis=H_SHELL)).run()
         with recorded() as given:
             method = fmo.patch(mf).nuc_grad_method()
             method.kernel()
             method.kernel()
         self.assertEqual(len(given), 1, given)
-        self.assertRegex(given[0], "g shells.*PySCF computes two-electron gradients")
+        self.assertRegex(given[0], "h shells.*PySCF computes two-electron gradients")
 
     def test_matrices(self):
         """Outside kernel() get_jk, get_j, get_k and get_veff are PySCF's, as methods after SCF need them."""

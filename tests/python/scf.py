@@ -9,7 +9,7 @@ import unittest
 import warnings
 
 # first: it may start another Python
-from helpers import MOLECULES, WATER, Case, molecule, recorded
+from helpers import H_SHELL, MOLECULES, WATER, Case, molecule, recorded
 
 import numpy as np
 from pyscf import dft, gto, scf
@@ -145,16 +145,31 @@ class Patch(Case):
         fmo.patch(scf.RHF(mol), mode="cpu", integrals="direct").kernel()
         self.assertEqual(list(_mole._kept_for(mol).plans), [(("integrals", "direct"), ("mode", "cpu"))])
 
-    def test_g_shells_are_pyscfs(self):
-        mol = molecule("water", basis={"O": "cc-pvqz", "H": "sto-3g"})
+    def test_h_shells_are_pyscfs(self):
+        mol = molecule("water", basis=H_SHELL)
         given = self.energies(lambda: self.converging(scf.RHF, mol))
         self.assertEqual(len(given), 1, given)
-        self.assertIn("g shells", given[0])
+        self.assertIn("h shells", given[0])
 
     def test_f_shells(self):
         for cart in (False, True):
             mol = molecule("water", cart, basis={"O": "cc-pvtz", "H": "6-31g"})
             self.assertEqual(self.energies(lambda: self.converging(scf.RHF, mol)), [])
+
+    def test_g_shells(self):
+        """cc-pVQZ by fmo's own SCFs: energies, dipole moments and charges."""
+        oxygen = "O 0 0 0; H 0.1 0.2 0.94"
+        for kind, atom, spin, cart in (("RHF", "F 0 0 0; H 0 0 0.92", 0, True), ("RHF", WATER, 0, False),
+                                       ("RHF", "B 0 0 0; H 0.3 0 1.2", 0, False), ("UHF", oxygen, 1, False),
+                                       ("ROHF", oxygen, 1, True)):
+            with self.subTest(kind, atom=atom, cart=cart):
+                mol = gto.M(atom=atom, basis={"H": "sto-3g", "default": "cc-pvqz"}, spin=spin, cart=cart, verbose=0)
+                want, got = getattr(scf, kind)(mol), getattr(fmo, kind)(mol)
+                want.conv_tol = got.conv_tol = 1e-11
+                want.kernel()
+                self.assertAlmostEqual(got.kernel(), want.e_tot, delta=1e-8)
+                self.assert_close(got.dip_moment(), want.dip_moment(verbose=0), 1e-4)
+                self.assert_close(got.mulliken_charges(), want.mulliken_pop(verbose=0)[1], 1e-4)
 
     def test_range_separated(self):
         mol = molecule("water")
@@ -302,9 +317,9 @@ class Scf(Case):
         mf.max_cycle, mf.field = None, np.triu(np.ones((13, 13)))
         self.assertRaisesRegex(fmo.Error, "field.*symmetric", mf.kernel)
         self.assertRaisesRegex(TypeError, "unknown option", fmo.RHF, water, thread=1)
-        for kind, reason in (("third row", "unpaired"), ("g shells", "g shells")):
+        for kind, reason in (("third row", "unpaired"), ("h shells", "h shells")):
             mol = gto.M(**MOLECULES["third row"], verbose=0) if kind == "third row" else \
-                gto.M(atom=WATER, basis="cc-pvqz", verbose=0)
+                gto.M(atom=WATER, basis=H_SHELL, verbose=0)
             self.assertRaisesRegex(fmo.Error, reason, fmo.RHF, mol)
         self.assertRaisesRegex(ValueError, "fields: 1 for 2 molecules", fmo.rhf_batch, [water, water],
                                fields=[None])
@@ -328,7 +343,7 @@ class Scf(Case):
     def test_batch(self):
         """A batch gives the results of single runs; molecules that fail do not disturb the others."""
         mols = [gto.M(**MOLECULES[name], verbose=0) for name in (*self.CLOSED, "third row", *self.CLOSED)]
-        mols.insert(3, gto.M(atom=WATER, basis="cc-pvqz", verbose=0))
+        mols.insert(3, gto.M(atom=WATER, basis=H_SHELL, verbose=0))
         heard = []
         for threads in (1, 2):
             heard.clear()
@@ -338,7 +353,7 @@ class Scf(Case):
                 self.assertIs(mf.mol, mol)
                 if k in (3, len(self.CLOSED) + 1):
                     self.assertTrue(np.isnan(mf.e_tot) and not mf.converged)
-                    self.assertRegex(str(mf.error), "g shells|unpaired")
+                    self.assertRegex(str(mf.error), "h shells|unpaired")
                     continue
                 self.assertIsNone(mf.error)
                 self.assertIn((k, mf.e_tot), heard)

@@ -108,9 +108,9 @@ class ScfRefusals(driver_helpers.Case):
 
     def test_names(self):
         self.assertFails(run(WATER, "--scf", "--basis", "7-42g"), 3, "7-42g")
-        for name in ("cc-pVQZ", "def2-QZVP", "pcseg-3"):
+        for name in ("cc-pV5Z", "cc-pV6Z", "pcseg-4"):
             self.assertFails(run(WATER, "--scf", "--basis", name), 3,
-                             "needs g shells .*supports s, p, d and f; choose one of 3-21g", WATER)
+                             "needs h shells .*supports s, p, d, f and g; choose one of 3-21g", WATER)
         self.assertFails(run(self.path("none.xyz"), "--scf", "--basis", "sto-3g"), 3, "none.xyz")
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 

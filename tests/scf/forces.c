@@ -211,6 +211,63 @@ static void check_refused(const movable *m)
     fmo_basis_destroy(basis);
 }
 
+/* Sets input k of a batch: molecules of several kinds with nuclei displaced at random; molecule BAD
+ * has too many electrons. The basis is freed by the caller. */
+enum { BATCH_MOST = 200, BAD = 3 };
+static fmo_scf_input displaced(const movable *kinds, int kind_num, int k, fmo_basis **basis)
+{
+    static unsigned long long seed = 20261128;
+    movable m = kinds[k % kind_num];
+    for (int x = 0; x < 3 * m.input.nucleus_num; x++)
+        m.coord[x] += random_between(&seed, -0.1, 0.1);
+    if (k == BAD) m.electrons = 1000;
+    *basis = basis_of(&m);
+    return input_of(&m, *basis);
+}
+
+/* A batch against single runs: closed and open shells, one that fails, and SCFs that do not
+ * converge in so few cycles as are allowed the second time. On a GPU there are enough of each kind
+ * for thread blocks, and single runs for some; for all with FMO_TEST_FULL=1. */
+static void check_batch(const movable *kinds, int kind_num)
+{
+    static fmo_scf_job jobs[BATCH_MOST];
+    static fmo_basis *basis[BATCH_MOST];
+    const int full = getenv("FMO_TEST_FULL") != NULL, many = full || mode == FMO_MODE_FUSED;
+    const int num = many ? BATCH_MOST : 4 * kind_num, step = many && !full ? 7 : 1;
+    fmo_scf_options o = tight(&kinds[0]);
+    double energy = 0.0, gradient = 0.0;
+    o.forces = 1;
+    o.fock.threads = 2;
+    for (int k = 0; k < num; k++)
+        jobs[k] = (fmo_scf_job){.input = displaced(kinds, kind_num, k, &basis[k])};
+    (void)fmo_scf_run_batch(jobs, (size_t)num, &o, NULL);
+    for (int k = 0; k < num; k++) {
+        fmo_scf_result *alone = NULL;
+        const fmo_scf_result *const r = jobs[k].result;
+        CHECK((jobs[k].status == FMO_OK) == (k != BAD), "job %d: %s", k, jobs[k].err.message);
+        CHECK(!r == (k == BAD) && (!r || r->nuclear_gradient), "job %d has no forces", k);
+        if (k % step == 0 || k == BAD)
+            CHECK(fmo_scf_run(&jobs[k].input, &o, &alone, NULL) == jobs[k].status, "job %d: %s", k,
+                  jobs[k].err.message);
+        for (int x = 0; r && r->nuclear_gradient && alone && x < 3 * r->nucleus_num; x++)
+            gradient = fmax(gradient, fabs(r->nuclear_gradient[x] - alone->nuclear_gradient[x]));
+        if (r && alone) energy = fmax(energy, fabs(r->energy - alone->energy));
+        fmo_scf_result_destroy(alone);
+        fmo_scf_result_destroy(jobs[k].result);
+    }
+    printf("batch of %d: energies differ by %.1e, gradients by %.1e\n", num, energy, gradient);
+    CHECK(energy <= 1e-9 && gradient <= 1e-7, "batch: other energies (%.1e) or gradients (%.1e)",
+          energy, gradient);
+    o.max_cycles = 3;
+    (void)fmo_scf_run_batch(jobs, (size_t)kind_num, &o, NULL);
+    for (int k = 0; k < kind_num; k++) {
+        CHECK(jobs[k].status != FMO_OK && (!jobs[k].result || !jobs[k].result->nuclear_gradient),
+              "job %d: forces of an SCF that has not converged", k);
+        fmo_scf_result_destroy(jobs[k].result);
+    }
+    for (int k = 0; k < num; k++) fmo_basis_destroy(basis[k]);
+}
+
 /* Checks forces of water and its cation; with the argument fused on a GPU. */
 int main(int argc, char **argv)
 {
@@ -228,6 +285,13 @@ int main(int argc, char **argv)
     check(&cation);
     check_defaults(&closed);
     check_refused(&closed);
+    cation.restricted = 0;
+    fmo_dataset *ammonia = molecule_dataset("nh3", "6-31g"); /* no d shells */
+    if (ammonia) {
+        const movable kinds[] = {closed, movable_of("ammonia", ammonia, 0, 1), cation};
+        check_batch(kinds, 3);
+    }
+    fmo_dataset_destroy(ammonia);
     fmo_dataset_destroy(water);
     return check_summary();
 }

@@ -1,7 +1,7 @@
 /* SCFs in lockstep (driver/scf/lockstep.h) against single ones: with the host's executor bit for
  * bit, with that of a GPU (argument "fused") to rounding. Molecules of several sizes, guesses,
- * shifts, stability, Newton steps; some fail: bad input, too few cycles, no memory for a plan.
- * Links internal functions. */
+ * shifts, stability, Newton steps, forces; some fail: bad input, too few cycles, no memory for a
+ * plan. Links internal functions. */
 #include "driver/scf/lockstep.h"
 
 #include <fmo/one_electron.h>
@@ -24,7 +24,7 @@ typedef struct kind {
 static void make_kinds(kind *kinds)
 {
     static const char *const what[KINDS] = {
-        "default",       "core guess, shift", "diagonalise",           "stability",
+        "forces",        "core guess, shift", "diagonalise",           "stability",
         "density given", "too few cycles",    "orbital projected out", "newton"};
     for (int k = 0; k < KINDS; k++) {
         fmo_scf_options *const o = &kinds[k].options;
@@ -33,6 +33,7 @@ static void make_kinds(kind *kinds)
         o->fock.threads = 1;
         kinds[k].what = what[k];
     }
+    kinds[0].options.forces = 1;
     kinds[1].options.guess = FMO_SCF_GUESS_CORE;
     kinds[1].options.level_shift = 0.2;
     kinds[2].options.solver = FMO_SCF_SOLVER_DIAGONALISE;
@@ -40,6 +41,7 @@ static void make_kinds(kind *kinds)
     kinds[2].options.linear_dependence = 0.05; /* leaves some functions out */
     kinds[3].options.stability = FMO_SCF_STABILITY_FOLLOW;
     kinds[3].options.solver = FMO_SCF_SOLVER_PURIFY;
+    kinds[3].options.forces = 1;
     kinds[4].options.guess = FMO_SCF_GUESS_READ;
     kinds[5].options.max_cycles = 2;
     kinds[PROJECTED].options.solver = FMO_SCF_SOLVER_PURIFY;
@@ -92,6 +94,12 @@ static void check_result(const char *what, const fmo_lockstep_job *job, fmo_stat
     CHECK(same_numbers(&r->projector_energy, &alone->projector_energy, 1, 1e-9),
           "%s: tr D P %g, alone %g", what, r->projector_energy, alone->projector_energy);
     CHECK(same_numbers(r->overlap, alone->overlap, n * n, 0.0), "%s: another overlap", what);
+    CHECK(r->nucleus_num == alone->nucleus_num && !r->nuclear_gradient == !alone->nuclear_gradient,
+          "%s: forces on %d nuclei, alone %d", what, r->nucleus_num, alone->nucleus_num);
+    if (alone->nuclear_gradient && r->nuclear_gradient)
+        CHECK(same_numbers(r->nuclear_gradient, alone->nuclear_gradient,
+                           3 * (size_t)alone->nucleus_num, 1e-6),
+              "%s: other forces", what);
     if (!isnan(alone->hessian_lowest))
         CHECK(same_numbers(&r->hessian_lowest, &alone->hessian_lowest, 1, 1e-3),
               "%s: lowest %g, alone %g", what, r->hessian_lowest, alone->hessian_lowest);

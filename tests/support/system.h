@@ -15,8 +15,8 @@ typedef struct test_system {
     int prim_shell[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
     double exponent[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
     double coefficient[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
-    int ao_shell[10 * SYSTEM_SHELL_MAX], ao_component[10 * SYSTEM_SHELL_MAX];
-    double ao_factor[10 * SYSTEM_SHELL_MAX];
+    int ao_shell[15 * SYSTEM_SHELL_MAX], ao_component[15 * SYSTEM_SHELL_MAX];
+    double ao_factor[15 * SYSTEM_SHELL_MAX];
     int cartesian; /* Cartesian functions of a shell, else spherical ones; set it before adding
                       shells */
 } test_system;

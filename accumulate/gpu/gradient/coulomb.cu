@@ -12,6 +12,8 @@ enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
 
 typedef struct coulomb_args {
     fmo_gradient_pairs bra, ket;
+    int ket_class;
+    const fmo_gradient_molecule *molecule;
     const double *boys;
     fmo_operator op;
     float cutoff;
@@ -38,11 +40,13 @@ __global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ co
     double V[bras];
     FMO_UNROLL
     for (int b = 0; b < bras; b++) V[b] = 0.0;
-    const int tiles = a.ket.points / TILE;
-    for (int first = 0; first < tiles; first += 32) {
+    const fmo_gradient_molecule &molecule = a.molecule[a.bra.tile_molecule[bra / TILE]];
+    const int begin = molecule.of[a.ket_class].point / TILE;
+    const int end = begin + molecule.of[a.ket_class].points / TILE;
+    for (int first = begin; first < end; first += 32) {
         const int mine = first + lane;
         unsigned open = __ballot_sync(
-            0xffffffffu, mine < tiles && estimate(own, a.ket.tile_strength[mine]) >= a.cutoff);
+            0xffffffffu, mine < end && estimate(own, a.ket.tile_strength[mine]) >= a.cutoff);
         for (; open; open &= open - 1) {
             const int ket = (first + __ffs((int)open) - 1) * TILE + lane;
             if (estimate(own, a.ket.strength[ket]) < a.cutoff) continue;
@@ -77,7 +81,7 @@ __global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ co
 /* Contracts the potentials at the points of a class; one thread for each. */
 template <int CLASS>
 __global__ void __launch_bounds__(THREADS)
-    contract(const __grid_constant__ fmo_gpu_gradient h, const double *D, double weight)
+    contract(const __grid_constant__ fmo_gpu_gradient h, const fmo_gradient_density *terms)
 {
     const fmo_gradient_pairs &pairs = h.pairs[CLASS];
     const int n = blockIdx.x * THREADS + threadIdx.x;
@@ -91,16 +95,19 @@ __global__ void __launch_bounds__(THREADS)
                                     pair.functions[0],
                                     pair.functions[1],
                                     pairs.prim[prim]};
+    const int own = pair.molecule;
+    const fmo_gradient_density term = terms[own];
     double block[FMO_GRADIENT_SPLITS_MAX], sum[6] = {};
-    fmo_gradient_pair_density(h.tables, &side, D, h.nao, 2.0 * weight * side.prim.k, block);
+    fmo_gradient_pair_density(h.tables, &side, term.D, h.molecule[own].nao,
+                              2.0 * term.weight * side.prim.k, block);
     fmo_gradient_in_potential(h.tables, &side, block, pairs.potential + n, pairs.points, sum);
     for (int x = 0; x < 3; x++) {
-        fmo_gradient_add(h.sums, h.sums.sum, 3 * pair.nucleus[0] + x, sum[x]);
-        fmo_gradient_add(h.sums, h.sums.sum, 3 * pair.nucleus[1] + x, sum[3 + x] - sum[x]);
+        fmo_gradient_add(h.sums, h.sums.sum, own, 3 * pair.nucleus[0] + x, sum[x]);
+        fmo_gradient_add(h.sums, h.sums.sum, own, 3 * pair.nucleus[1] + x, sum[3 + x] - sum[x]);
     }
 }
 
-typedef void contract_kernel(fmo_gpu_gradient, const double *, double);
+typedef void contract_kernel(fmo_gpu_gradient, const fmo_gradient_density *);
 contract_kernel *const contract_of[FMO_PAIR_UNROLLED_COUNT] = {
 #define ROW(P, name, li, lj, partner) contract<FMO_PAIR_##P>,
     FMO_PAIR_UNROLLED_TABLE(ROW)
@@ -132,7 +139,8 @@ cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
                                     pass->stream));
         for (int k = FMO_PAIR_UNROLLED_COUNT - 1; k >= 0; k--) {
             if (!h.pairs[k].points) continue;
-            const coulomb_args args = {bra, h.pairs[k], pass->boys, pass->op, pass->prim_cutoff};
+            const coulomb_args args = {bra,      h.pairs[k],       k, h.molecule, pass->boys,
+                                       pass->op, pass->prim_cutoff};
             potentials_of[fmo_pair_order(b)][fmo_pair_order(
                 k)]<<<(unsigned)((bra.points + WARPS - 1) / WARPS), THREADS, 0, pass->stream>>>(
                 args);
@@ -140,7 +148,7 @@ cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
         }
         contract_of
             [b]<<<(unsigned)((bra.points + THREADS - 1) / THREADS), THREADS, 0, pass->stream>>>(
-                h, pass->coulomb.D, pass->coulomb.weight);
+                h, pass->term);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;

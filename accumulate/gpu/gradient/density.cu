@@ -10,16 +10,19 @@ enum { THREADS = 128 };
 __global__ void __launch_bounds__(THREADS)
     order_density(const __grid_constant__ fmo_gpu_gradient h, const double *in, double *out)
 {
+    const fmo_gradient_molecule &own = h.molecule[blockIdx.z];
     const int column = blockIdx.x * THREADS + threadIdx.x, row = blockIdx.y;
-    if (column >= h.nao) return;
-    const size_t n = h.caller_nao;
+    if (column >= own.nao || row >= own.nao) return;
+    const int *const begin = h.in_begin + own.function;
+    const double *const D = in + own.given;
+    const size_t n = own.caller_nao;
     double sum = 0.0;
-    for (int i = h.in_begin[row]; i < h.in_begin[row + 1]; i++)
-        for (int j = h.in_begin[column]; j < h.in_begin[column + 1]; j++) {
+    for (int i = begin[row]; i < begin[row + 1]; i++)
+        for (int j = begin[column]; j < begin[column + 1]; j++) {
             const size_t p = h.in_from[i], q = h.in_from[j];
-            sum += h.in_factor[i] * h.in_factor[j] * (0.5 * (in[p * n + q] + in[q * n + p]));
+            sum += h.in_factor[i] * h.in_factor[j] * (0.5 * (D[p * n + q] + D[q * n + p]));
         }
-    out[(size_t)row * h.nao + column] = sum;
+    out[own.matrix + (size_t)row * own.nao + column] = sum;
 }
 
 /* Returns the largest |D| of two sets. */
@@ -40,37 +43,41 @@ __device__ float largest_of(const double *D, int nao, const fmo_gradient_set &i,
 
 /* Computes sqrt(sum over terms of |weight| max |D|^2) of each block; one thread for each. */
 __global__ void __launch_bounds__(THREADS) maxima(const __grid_constant__ fmo_gpu_gradient h,
-                                                  const fmo_gradient_density *term, int term_num)
+                                                  const fmo_gradient_density *terms, int term_num)
 {
+    const fmo_gradient_molecule &own = h.molecule[blockIdx.z];
+    const fmo_gradient_density *const term = terms + (size_t)blockIdx.z * term_num;
+    const fmo_gradient_set *const set = h.set + own.set;
     const int j = blockIdx.x * THREADS + threadIdx.x, i = blockIdx.y;
     float bound = 0.0f;
-    if (j < h.sets) {
+    if (i >= own.sets) return;
+    if (j < own.sets) {
         double sum = 0.0;
         for (int t = 0; t < term_num; t++) {
-            const double D = largest_of(term[t].D, h.nao, h.set[i], h.set[j]);
+            const double D = largest_of(term[t].D, own.nao, set[i], set[j]);
             sum += fabs(term[t].weight) * D * D;
         }
         bound = __double2float_ru(sqrt(sum));
-        h.block_max[(size_t)i * h.sets + j] = bound;
+        h.block_max[own.block + (size_t)i * own.sets + j] = bound;
     }
     for (int offset = 16; offset; offset /= 2)
         bound = fmaxf(bound, __shfl_xor_sync(0xffffffffu, bound, offset));
     if (threadIdx.x % 32 == 0) /* the bits of non-negative numbers are ordered like the numbers */
-        atomicMax((unsigned *)&h.row_max[i], __float_as_uint(bound));
+        atomicMax((unsigned *)&h.row_max[own.set + i], __float_as_uint(bound));
 }
 
 /* Computes Hermite density and strengths of a point; one thread for each. */
 template <int CLASS>
 __global__ void __launch_bounds__(THREADS)
-    densities(const __grid_constant__ fmo_gpu_gradient h, const double *D, double weight)
+    densities(const __grid_constant__ fmo_gpu_gradient h, const fmo_gradient_density *terms)
 {
-    constexpr int terms = FMO_HERMITE_COUNT(fmo_pair_order(CLASS));
+    constexpr int count = FMO_HERMITE_COUNT(fmo_pair_order(CLASS));
     const fmo_gradient_pairs &pairs = h.pairs[CLASS];
     const int n = blockIdx.x * THREADS + threadIdx.x;
     const int prim = n < pairs.points ? pairs.point[n] : -1;
     float2 strength = make_float2(0.0f, 0.0f);
-    double H[terms];
-    for (int q = 0; q < terms; q++) H[q] = 0.0;
+    double H[count];
+    for (int q = 0; q < count; q++) H[q] = 0.0;
     if (prim >= 0) {
         const fmo_gradient_pair &pair = pairs.pair[pairs.pair_of[prim]];
         const fmo_gradient_side side = {CLASS,
@@ -80,15 +87,18 @@ __global__ void __launch_bounds__(THREADS)
                                         pair.functions[0],
                                         pair.functions[1],
                                         pairs.prim[prim]};
+        const fmo_gradient_molecule &own = h.molecule[pair.molecule];
+        const fmo_gradient_density term = terms[pair.molecule];
+        const fmo_gradient_set *const set = h.set + own.set;
+        const float weight = (float)sqrt(own.coulomb_weight * fabs(term.weight));
         double block[FMO_GRADIENT_SPLITS_MAX];
-        fmo_gradient_pair_density(h.tables, &side, D, h.nao, 2.0 * side.prim.k, block);
+        fmo_gradient_pair_density(h.tables, &side, term.D, own.nao, 2.0 * side.prim.k, block);
         fmo_gradient_hermite(h.tables, &side, block, H);
-        const float d =
-            (float)weight * largest_of(D, h.nao, h.set[pair.set[0]], h.set[pair.set[1]]);
+        const float d = weight * largest_of(term.D, own.nao, set[pair.set[0]], set[pair.set[1]]);
         strength = make_float2(d * side.prim.bound, d * side.prim.derivative_bound);
     }
     if (n < pairs.points) {
-        for (int q = 0; q < terms; q++)
+        for (int q = 0; q < count; q++)
             pairs.density[(size_t)q * pairs.points + n] = h.tables->order[q] % 2 ? -H[q] : H[q];
         pairs.strength[n] = strength;
     }
@@ -100,7 +110,7 @@ __global__ void __launch_bounds__(THREADS)
         pairs.tile_strength[n / FMO_GPU_TILE_PAIRS] = strength;
 }
 
-typedef void densities_kernel(fmo_gpu_gradient, const double *, double);
+typedef void densities_kernel(fmo_gpu_gradient, const fmo_gradient_density *);
 densities_kernel *const densities_of[FMO_PAIR_UNROLLED_COUNT] = {
 #define ROW(P, name, li, lj, partner) densities<FMO_PAIR_##P>,
     FMO_PAIR_UNROLLED_TABLE(ROW)
@@ -112,21 +122,27 @@ unsigned blocks_for(int threads)
     return (unsigned)((threads + THREADS - 1) / THREADS);
 }
 
+/* A grid with a row of blocks for each row of a matrix, for all molecules. */
+dim3 grid_of(const fmo_gpu_gradient *h, int rows)
+{
+    return dim3(blocks_for(rows), (unsigned)rows, (unsigned)h->molecules);
+}
+
 } // namespace
 
 cudaError_t fmo_gradient_order_density(const fmo_gpu_gradient *h, const double *in, double *out,
                                        cudaStream_t stream)
 {
-    order_density<<<dim3(blocks_for(h->nao), (unsigned)h->nao), THREADS, 0, stream>>>(*h, in, out);
+    order_density<<<grid_of(h, h->functions), THREADS, 0, stream>>>(*h, in, out);
     return cudaGetLastError();
 }
 
 cudaError_t fmo_gradient_exchange_maxima(const fmo_gradient_pass *pass)
 {
     const fmo_gpu_gradient &h = *pass->h;
-    FMO_GPU_TRY(cudaMemsetAsync(h.row_max, 0, h.sets * sizeof *h.row_max, pass->stream));
-    maxima<<<dim3(blocks_for(h.sets), (unsigned)h.sets), THREADS, 0, pass->stream>>>(
-        h, pass->exchange, pass->term_num);
+    FMO_GPU_TRY(
+        cudaMemsetAsync(h.row_max, 0, (size_t)h.total.set * sizeof *h.row_max, pass->stream));
+    maxima<<<grid_of(&h, h.sets), THREADS, 0, pass->stream>>>(h, pass->term, pass->term_num);
     return cudaGetLastError();
 }
 
@@ -135,7 +151,7 @@ cudaError_t fmo_gradient_densities(const fmo_gradient_pass *pass)
     for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
         if (!pass->h->pairs[c].points) continue;
         densities_of[c]<<<blocks_for(pass->h->pairs[c].points), THREADS, 0, pass->stream>>>(
-            *pass->h, pass->coulomb.D, sqrt(pass->coulomb_weight * fabs(pass->coulomb.weight)));
+            *pass->h, pass->term);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;

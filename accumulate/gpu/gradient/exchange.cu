@@ -1,8 +1,8 @@
 /* The derivative of K: quartets that pass screening, those of low order computed by a thread each
  * (integrals/eri/eri_gradient_low.h), others by several (eri_gradient.h). A warp takes items, a
- * bra with some tiles of kets, sums the derivatives of the bra over them, and adds those of the
- * kets quartet by quartet. Compiled once for each part of the classes, with FMO_PART set to its
- * number. */
+ * bra with some tiles of kets or a part of a tile, sums the derivatives of the bra over them, and
+ * adds those of the kets quartet by quartet. Compiled once for each part of the classes, with
+ * FMO_PART set to its number. */
 #include "accumulate/gpu/gradient/gradient.h"
 
 #include "integrals/eri/eri_gradient_low.h"
@@ -17,12 +17,14 @@ enum { SUMS_BYTES = 16 << 10 };
 typedef struct exchange_args {
     fmo_gradient_pairs bra, ket;
     bool same;         /* bra and ket are the same list */
-    int tiles, chunks; /* tiles of kets of an item; items of a bra */
+    int tiles, chunks; /* tiles of kets of an item; how many such chunks there are */
+    int parts;         /* items into which a chunk of one tile is divided, a power of two */
     const fmo_gradient_tables *tables;
     const double *boys;
     fmo_operator op;
+    const fmo_gradient_molecule *molecule;
     const fmo_gradient_density *term;
-    int term_num, nao, sets;
+    int term_num;
     const float *block_max, *row_max;
     float cutoff, prim_cutoff;
     unsigned *item;
@@ -45,8 +47,9 @@ __device__ __forceinline__ double sum_lanes(double x)
 __device__ __forceinline__ float density_of(const exchange_args &a, const fmo_gradient_pair &bra,
                                             const fmo_gradient_pair &ket)
 {
-    const float *const i = a.block_max + (size_t)bra.set[0] * a.sets;
-    const float *const j = a.block_max + (size_t)bra.set[1] * a.sets;
+    const fmo_gradient_molecule &own = a.molecule[bra.molecule];
+    const float *const i = a.block_max + own.block + (size_t)bra.set[0] * own.sets;
+    const float *const j = a.block_max + own.block + (size_t)bra.set[1] * own.sets;
     return i[ket.set[0]] * j[ket.set[1]] + i[ket.set[1]] * j[ket.set[0]];
 }
 
@@ -116,9 +119,9 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
     z.tables = t;
     z.boys = a.boys;
     z.op = a.op;
-    z.term = a.term;
+    z.term = a.term + (size_t)bra.molecule * a.term_num;
     z.term_num = a.term_num;
-    z.nao = a.nao;
+    z.nao = a.molecule[bra.molecule].nao;
     z.bra.pair_class = BRA, z.bra.la = LA, z.bra.lb = LB;
     z.ket.pair_class = KET, z.ket.la = LC, z.ket.lb = LD;
     z.bra.a = bra.functions[0], z.bra.b = bra.functions[1];
@@ -162,13 +165,15 @@ __device__ __forceinline__ void add_bra(const exchange_args &a, unsigned long lo
         if (lane == x) own = first;
         if (lane == 3 + x) own = both - first;
     }
-    if (lane < 6) fmo_gradient_add(a.sums, sums, 3 * bra.nucleus[lane / 3] + lane % 3, own);
+    if (lane < 6)
+        fmo_gradient_add(a.sums, sums, bra.molecule, 3 * bra.nucleus[lane / 3] + lane % 3, own);
 }
 
 /* Adds the derivatives with respect to the kets' nuclei, each lane those of its quartet; the sums
  * of lanes that are not `active` are zero. */
 __device__ __forceinline__ void add_kets(const exchange_args &a, unsigned long long *sums,
-                                         const int *nucleus, bool active, const double *sum)
+                                         int molecule, const int *nucleus, bool active,
+                                         const double *sum)
 {
     FMO_UNROLL
     for (int second = 0; second < 2; second++) {
@@ -180,7 +185,7 @@ __device__ __forceinline__ void add_kets(const exchange_args &a, unsigned long l
             double value = second ? -sum[3 + x] - sum[6 + x] : sum[6 + x];
             if (same) value = sum_lanes(value);
             if (same ? threadIdx.x % 32 == 0 : active)
-                fmo_gradient_add(a.sums, sums, 3 * own + x, value);
+                fmo_gradient_add(a.sums, sums, molecule, 3 * own + x, value);
         }
     }
 }
@@ -228,28 +233,34 @@ __device__ __forceinline__ void add_queue(const exchange_args &a, const warp_mem
             sum[x] += __shfl_xor_sync(0xffffffffu, sum[x], offset);
         if (!lowest) sum[x] = 0.0;
     }
-    add_kets(a, w.sums, nucleus, active && lowest, sum);
+    add_kets(a, w.sums, a.bra.pair[own].molecule, nucleus, active && lowest, sum);
 }
 
-/* Computes one item, a bra with tiles [first, end) of kets. Kets that pass screening wait in a
- * queue until there are enough for all lanes. */
+/* Computes one item, a bra with tiles [first, end) of its molecule's kets, or with `part` of them.
+ * Kets that pass screening wait in a queue until there are enough for all lanes. */
 template <int CLASS>
 __device__ __forceinline__ void add_item(const exchange_args &a, const warp_memory &w, int own,
-                                         int first, int end)
+                                         int first, int end, int part)
 {
     constexpr int groups = 32 / lanes_of<CLASS>();
     const fmo_gradient_pair &bra = a.bra.pair[own];
-    const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : a.ket.num;
-    const float most = 2.0f * a.row_max[bra.set[0]] * a.row_max[bra.set[1]];
+    const fmo_gradient_molecule &molecule = a.molecule[bra.molecule];
+    const auto &of = molecule.of[fmo_eri_class_ket(CLASS)];
+    const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : of.pair + of.pairs;
+    const float *const rows = a.row_max + molecule.set;
+    const float most = 2.0f * rows[bra.set[0]] * rows[bra.set[1]];
     double of_bra[6] = {};
     int queued = 0;
     bool any = false;
+    if (!bra.num) return; /* padding */
+    first += of.pair / TILE;
+    end += of.pair / TILE;
     for (int tile = first; tile < end && tile * TILE < kets; tile++) {
         if (estimate(bra.bound, bra.derivative_bound, a.ket.tile[tile]) * most < a.cutoff) continue;
         const int mine = tile * TILE + lane;
         float density = 0.0f;
         bool stays = false;
-        if (mine < kets) {
+        if (mine < kets && lane % a.parts == part) {
             const fmo_gradient_pair &ket = a.ket.pair[mine];
             density = density_of(a, bra, ket);
             stays = counts(a, bra, ket, density);
@@ -301,7 +312,7 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
         (unsigned long long *)(shared + tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>());
     const warp_memory w = {(const fmo_gradient_tables *)shared, (queued_ket *)own, own + QUEUE,
                            a.sums_shared ? own_sums : a.sums.sum};
-    const unsigned items = (unsigned)(a.bra.num * a.chunks);
+    const unsigned of_bra = (unsigned)(a.chunks * a.parts), items = a.bra.pairs * of_bra;
     for (unsigned k = threadIdx.x; !is_low<CLASS> && k < sizeof *a.tables; k += THREADS)
         ((unsigned char *)shared)[k] = ((const unsigned char *)a.tables)[k];
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
@@ -311,8 +322,8 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
         if (threadIdx.x % 32 == 0) item = atomicAdd(a.item, 1u);
         item = __shfl_sync(0xffffffffu, item, 0);
         if (item >= items) break;
-        const int first = (int)(item % (unsigned)a.chunks) * a.tiles;
-        add_item<CLASS>(a, w, (int)(item / (unsigned)a.chunks), first, first + a.tiles);
+        const int own = (int)(item % of_bra), first = own / a.parts * a.tiles;
+        add_item<CLASS>(a, w, (int)(item / of_bra), first, first + a.tiles, own % a.parts);
     }
     __syncthreads();
     for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
@@ -324,40 +335,43 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
 {
     constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
     const fmo_gpu_gradient &h = *pass->h;
-    if (!h.pairs[bra].num || !h.pairs[ket].num) return cudaSuccess;
+    if (!h.pairs[bra].pairs || !h.pairs[ket].pairs) return cudaSuccess;
     const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
     const bool sums_shared = sums_bytes <= SUMS_BYTES;
     const size_t bytes = (tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>()) * sizeof(double) +
                          (sums_shared ? sums_bytes : 0);
-    const int all = (h.pairs[ket].num + TILE - 1) / TILE;
+    const int all = (h.pairs[ket].most + TILE - 1) / TILE;
     int blocks = 0;
     FMO_GPU_TRY(cudaFuncSetAttribute(exchange<CLASS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)bytes));
     FMO_GPU_TRY(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>, THREADS, bytes));
     const int grid = blocks * pass->processors, warps = grid * WARPS;
-    /* about 16 items for each warp */
-    const int wanted = (16 * warps + h.pairs[bra].num - 1) / h.pairs[bra].num;
+    /* about 16 items for each warp, but no fewer kets than it computes at a time */
+    const int wanted = (16 * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
     const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
-    const exchange_args args = {h.pairs[bra],
-                                h.pairs[ket],
-                                bra == ket,
-                                tiles,
-                                (all + tiles - 1) / tiles,
-                                h.tables,
-                                pass->boys,
-                                pass->op,
-                                pass->exchange,
-                                pass->term_num,
-                                h.nao,
-                                h.sets,
-                                h.block_max,
-                                h.row_max,
-                                pass->cutoff,
-                                pass->prim_cutoff,
-                                h.item + CLASS,
-                                h.sums,
-                                sums_shared};
+    int parts = 1;
+    while (parts < lanes_of<CLASS>() && parts * all < wanted) parts *= 2;
+    exchange_args args = {};
+    args.bra = h.pairs[bra];
+    args.ket = h.pairs[ket];
+    args.same = bra == ket;
+    args.tiles = tiles;
+    args.chunks = (all + tiles - 1) / tiles;
+    args.parts = parts;
+    args.tables = h.tables;
+    args.boys = pass->boys;
+    args.op = pass->op;
+    args.molecule = h.molecule;
+    args.term = pass->term;
+    args.term_num = pass->term_num;
+    args.block_max = h.block_max;
+    args.row_max = h.row_max;
+    args.cutoff = pass->cutoff;
+    args.prim_cutoff = pass->prim_cutoff;
+    args.item = h.item + CLASS;
+    args.sums = h.sums;
+    args.sums_shared = sums_shared;
     exchange<CLASS><<<(unsigned)grid, THREADS, bytes, stream>>>(args);
     return cudaGetLastError();
 }

@@ -178,7 +178,8 @@ static int add_pair(const pair_source *from, const int *set, growing_list *list)
                               0.0f,
                               0.0f,
                               {0.0},
-                              {0.0}};
+                              {0.0},
+                              0};
     for (int x = 0; x < 3; x++) {
         pair.A[x] = i->centre[x];
         pair.AB[x] = i->centre[x] - j->centre[x];

@@ -27,6 +27,7 @@ typedef struct fmo_gradient_pair {
     int begin, num;
     float bound, derivative_bound; /* rounded up */
     double A[3], AB[3];
+    int molecule; /* on the GPU: number of the molecule in its group; in these lists 0 */
 } fmo_gradient_pair;
 
 /* The pairs of a class, by number of primitive pairs and bound in descending order

@@ -1,64 +1,116 @@
-/* Gradients in mode fused: the data that a plan keeps on its GPU for them, made when first needed,
- * and the steps of a call. See gradient.h. */
+/* Gradients in mode fused: the data of one molecule or of a group, which are made on the host and
+ * copied to the GPU. Next: call.cu. */
 #include "accumulate/gpu/gradient/gradient.h"
 
-#include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "accumulate/gpu/pageable.h"
-#include "accumulate/gpu/range.h"
-#include "accumulate/plan/gradient.h"
-#include "accumulate/rules/screen.h"
 #include "base/threads.h"
-#include "integrals/operator_rules.h"
 
 namespace {
 
 enum { CLASSES = FMO_PAIR_UNROLLED_COUNT, TILE = FMO_GPU_TILE_PAIRS };
 
-/* ---- data of a plan ------------------------------------------------------------------------- */
+int padded(int num)
+{
+    return (num + TILE - 1) / TILE * TILE;
+}
 
-/* Host copies of the arrays of one class. */
+/* ---- sizes and places ----------------------------------------------------------------------- */
+
+/* Sets the places of the data of all molecules, h->total and the largest numbers. */
+void set_places(fmo_fock_plan *const *plan, const fmo_gradient_lists *lists, fmo_gpu_gradient *h)
+{
+    fmo_gradient_molecule *const all = &h->total;
+    for (int m = 0; m < h->molecules; m++) {
+        const fmo_basis *const basis = plan[m]->basis;
+        fmo_gradient_molecule *const own = &h->host[m];
+        *own = *all;
+        own->nao = basis->function_num;
+        own->caller_nao = basis->ao_num;
+        own->sets = lists[m].set_num;
+        own->coulomb_weight = plan[m]->coulomb_weight;
+        all->set += own->sets;
+        all->function += own->nao + 1;
+        all->nucleus += basis->nucleus_num;
+        all->matrix += (size_t)own->nao * (size_t)own->nao;
+        all->given += (size_t)own->caller_nao * (size_t)own->caller_nao;
+        all->block += (size_t)own->sets * (size_t)own->sets;
+        h->sets = own->sets > h->sets ? own->sets : h->sets;
+        h->functions = own->nao > h->functions ? own->nao : h->functions;
+        for (int c = 0; c < CLASSES; c++) {
+            const fmo_gradient_list *const list = &lists[m].of[c];
+            own->of[c].pairs = list->num;
+            own->of[c].points = padded(list->prim_num);
+            all->of[c].pair += padded(list->num);
+            all->of[c].prim += list->prim_num;
+            all->of[c].point += own->of[c].points;
+            if (list->num > h->pairs[c].most) h->pairs[c].most = list->num;
+        }
+    }
+    for (int c = 0; c < CLASSES; c++) {
+        h->pairs[c].pairs = all->of[c].pair;
+        h->pairs[c].prims = all->of[c].prim;
+        h->pairs[c].points = all->of[c].point;
+    }
+    h->sums.components = 3 * all->nucleus;
+}
+
+/* ---- filling in ----------------------------------------------------------------------------- */
+
+/* Host copies of the arrays of one class, and of those of all. */
 typedef struct staged_pairs {
     fmo_gradient_pair *pair;
     fmo_gradient_prim *prim;
-    int *pair_of, *point;
+    int *pair_of, *point, *tile_molecule;
     double *place;
     float2 *tile;
 } staged_pairs;
+typedef struct staged_data {
+    staged_pairs of[CLASSES];
+    fmo_gradient_molecule *molecule;
+    fmo_gradient_set *set;
+    fmo_gradient_tables *tables;
+    int *in_begin, *in_from;
+    double *in_factor;
+} staged_data;
 
-size_t tiles_of(int num)
+/* Fills in the pairs of a class of molecule m. */
+void fill_pairs(const fmo_gpu_gradient *h, int m, int c, const fmo_gradient_list *list,
+                const staged_pairs *to)
 {
-    return ((size_t)num + TILE - 1) / TILE;
-}
-
-/* Fills in the arrays of a class. */
-void fill_pairs(const fmo_gradient_list *list, int points, const staged_pairs *to)
-{
-    const size_t stride = (size_t)points;
-    memcpy(to->pair, list->pair, (size_t)list->num * sizeof *to->pair);
-    memcpy(to->prim, list->prim, (size_t)list->prim_num * sizeof *to->prim);
-    memcpy(to->pair_of, list->pair_of, (size_t)list->prim_num * sizeof *to->pair_of);
+    const auto &own = h->host[m].of[c];
+    const size_t stride = (size_t)h->pairs[c].points;
+    memcpy(to->prim + own.prim, list->prim, (size_t)list->prim_num * sizeof *to->prim);
+    for (int n = 0; n < list->prim_num; n++)
+        to->pair_of[own.prim + n] = own.pair + list->pair_of[n];
     for (int n = 0; n < list->num; n++) {
-        float2 *const tile = &to->tile[n / TILE];
-        tile->x = fmaxf(tile->x, list->pair[n].bound);
-        tile->y = fmaxf(tile->y, list->pair[n].derivative_bound);
+        fmo_gradient_pair *const pair = &to->pair[own.pair + n];
+        float2 *const tile = &to->tile[(own.pair + n) / TILE];
+        *pair = list->pair[n];
+        pair->molecule = m;
+        pair->begin += own.prim;
+        for (int s = 0; s < 2; s++) pair->nucleus[s] += h->host[m].nucleus;
+        tile->x = fmaxf(tile->x, pair->bound);
+        tile->y = fmaxf(tile->y, pair->derivative_bound);
     }
-    for (int n = 0; n < points; n++) {
+    for (int n = 0; n < own.points; n++) {
         const int prim = n < list->prim_num ? list->point[n] : -1;
-        to->point[n] = prim;
-        to->place[3 * stride + n] = prim < 0 ? 1.0 : list->prim[prim].p;
+        const size_t at = (size_t)(own.point + n);
+        to->tile_molecule[at / TILE] = m;
+        to->point[at] = prim < 0 ? -1 : own.prim + prim;
+        to->place[3 * stride + at] = prim < 0 ? 1.0 : list->prim[prim].p;
         for (int x = 0; x < 3 && prim >= 0; x++)
-            to->place[x * stride + n] =
+            to->place[x * stride + at] =
                 list->pair[list->pair_of[prim]].A[x] + list->prim[prim].PA[x];
     }
 }
 
-/* Fills in the internal functions as linear combinations of the caller's. */
-void fill_functions(const fmo_basis *b, int *begin, int *from, double *factor)
+/* Fills in the internal functions of a molecule as linear combinations of the caller's; `num`: its
+ * first element of in_from. */
+void fill_functions(const fmo_basis *b, int num, int *begin, int *from, double *factor)
 {
-    int num = 0;
     for (int s = 0; s < b->shell_num; s++) {
         const fmo_shell *const shell = &b->shell[s];
         fmo_shell_transform T;
@@ -75,39 +127,48 @@ void fill_functions(const fmo_basis *b, int *begin, int *from, double *factor)
     begin[b->function_num] = num;
 }
 
-/* Copies the lists to the GPU and allocates what calls compute. */
-fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo_gpu_gradient *h,
-                 fmo_error *err)
+/* Fills in all data of molecule m. */
+void fill_molecule(const fmo_fock_plan *plan, const fmo_gradient_lists *lists,
+                   const fmo_gpu_gradient *h, int m, const staged_data *to)
 {
-    enum { STAGED = 6, COMPUTED = 4 };
-    const size_t functions = (size_t)h->nao, most = functions * FMO_UNROLLED_FUNCTIONS_MAX;
-    fmo_gpu_array arrays[STAGED * CLASSES + 5 + COMPUTED * CLASSES + 3];
-    staged_pairs to[CLASSES];
-    fmo_gradient_set *set = NULL;
-    fmo_gradient_tables *tables = NULL;
-    int *in_begin = NULL, *in_from = NULL, num = 0;
-    double *in_factor = NULL;
+    const fmo_gradient_molecule *const own = &h->host[m];
+    for (int c = 0; c < CLASSES; c++) fill_pairs(h, m, c, &lists->of[c], &to->of[c]);
+    memcpy(to->set + own->set, lists->set, (size_t)own->sets * sizeof *to->set);
+    fill_functions(plan->basis, own->function * FMO_UNROLLED_FUNCTIONS_MAX,
+                   to->in_begin + own->function, to->in_from, to->in_factor);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* Arrays of a group: those that are copied to the GPU, then those that calls compute. */
+enum { COPIED = 7, COMPUTED = 4, ARRAYS = (COPIED + COMPUTED) * CLASSES + 6 + 5 };
+
+/* Lists the arrays; returns their number. */
+int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
+{
+    const size_t molecules = (size_t)h->molecules, functions = (size_t)h->total.function;
+    const size_t most = functions * FMO_UNROLLED_FUNCTIONS_MAX, sets = (size_t)h->total.set;
+    int num = 0;
     for (int c = 0; c < CLASSES; c++) {
-        const fmo_gradient_list *const from = &lists->of[c];
         fmo_gradient_pairs *const p = &h->pairs[c];
-        const size_t pairs = (size_t)from->num, prims = (size_t)from->prim_num;
-        p->num = from->num;
-        p->prim_num = from->prim_num;
-        p->points = (int)(tiles_of(from->prim_num) * TILE);
-        const size_t points = (size_t)p->points;
-        arrays[num++] = {pairs * sizeof *p->pair, (void **)&p->pair, (void **)&to[c].pair};
-        arrays[num++] = {prims * sizeof *p->prim, (void **)&p->prim, (void **)&to[c].prim};
-        arrays[num++] = {prims * sizeof(int), (void **)&p->pair_of, (void **)&to[c].pair_of};
-        arrays[num++] = {points * sizeof(int), (void **)&p->point, (void **)&to[c].point};
-        arrays[num++] = {4 * points * sizeof(double), (void **)&p->place, (void **)&to[c].place};
-        arrays[num++] = {tiles_of(from->num) * sizeof(float2), (void **)&p->tile,
-                         (void **)&to[c].tile};
+        staged_pairs *const s = &to->of[c];
+        const size_t pairs = (size_t)p->pairs, prims = (size_t)p->prims, points = (size_t)p->points;
+        arrays[num++] = {pairs * sizeof *s->pair, (void **)&p->pair, (void **)&s->pair};
+        arrays[num++] = {prims * sizeof *s->prim, (void **)&p->prim, (void **)&s->prim};
+        arrays[num++] = {prims * sizeof(int), (void **)&p->pair_of, (void **)&s->pair_of};
+        arrays[num++] = {points * sizeof(int), (void **)&p->point, (void **)&s->point};
+        arrays[num++] = {points / TILE * sizeof(int), (void **)&p->tile_molecule,
+                         (void **)&s->tile_molecule};
+        arrays[num++] = {4 * points * sizeof(double), (void **)&p->place, (void **)&s->place};
+        arrays[num++] = {pairs / TILE * sizeof(float2), (void **)&p->tile, (void **)&s->tile};
     }
-    arrays[num++] = {(size_t)h->sets * sizeof *set, (void **)&h->set, (void **)&set};
-    arrays[num++] = {sizeof *tables, (void **)&h->tables, (void **)&tables};
-    arrays[num++] = {(functions + 1) * sizeof(int), (void **)&h->in_begin, (void **)&in_begin};
-    arrays[num++] = {most * sizeof(int), (void **)&h->in_from, (void **)&in_from};
-    arrays[num++] = {most * sizeof(double), (void **)&h->in_factor, (void **)&in_factor};
+    arrays[num++] = {molecules * sizeof *to->molecule, (void **)&h->molecule,
+                     (void **)&to->molecule};
+    arrays[num++] = {sets * sizeof *to->set, (void **)&h->set, (void **)&to->set};
+    arrays[num++] = {sizeof *to->tables, (void **)&h->tables, (void **)&to->tables};
+    arrays[num++] = {functions * sizeof(int), (void **)&h->in_begin, (void **)&to->in_begin};
+    arrays[num++] = {most * sizeof(int), (void **)&h->in_from, (void **)&to->in_from};
+    arrays[num++] = {most * sizeof(double), (void **)&h->in_factor, (void **)&to->in_factor};
     for (int c = 0; c < CLASSES; c++) {
         fmo_gradient_pairs *const p = &h->pairs[c];
         const size_t points = (size_t)p->points, order = (size_t)fmo_pair_order(c);
@@ -118,25 +179,46 @@ fmo_status place(const fmo_fock_plan *plan, const fmo_gradient_lists *lists, fmo
         arrays[num++] = {FMO_HERMITE_COUNT(order + 1) * points * sizeof(double),
                          (void **)&p->potential, NULL};
     }
-    const size_t sets = (size_t)h->sets;
-    arrays[num++] = {sets * sets * sizeof(float), (void **)&h->block_max, NULL};
+    arrays[num++] = {h->total.block * sizeof(float), (void **)&h->block_max, NULL};
     arrays[num++] = {sets * sizeof(float), (void **)&h->row_max, NULL};
+    arrays[num++] = {FMO_ERI_UNROLLED_COUNT * sizeof *h->item, (void **)&h->item, NULL};
+    arrays[num++] = {molecules * sizeof *h->sums.scale, (void **)&h->sums.scale, NULL};
     arrays[num++] = {(size_t)h->sums.components * sizeof *h->sums.sum +
-                         (FMO_ERI_UNROLLED_COUNT + 1) * sizeof(unsigned),
+                         molecules * sizeof *h->sums.too_large,
                      (void **)&h->sums.sum, NULL};
+    return num;
+}
+
+/* Allocates the arrays: of a plan's own molecule in its arena, of a group for one call. */
+fmo_status allocate(fmo_gpu_device *device, const fmo_gpu_array *arrays, int num,
+                    fmo_gpu_gradient *h, fmo_error *err)
+{
+    static const char what[] = "pairs of a gradient";
+    if (h->molecules == 1) return fmo_gpu_place_arrays(device, what, arrays, num, err);
+    h->bytes = fmo_gpu_arrays_bytes(arrays, num);
+    const fmo_status status = fmo_gpu_alloc_passing(device, what, h->bytes, &h->memory, err);
+    if (status == FMO_OK) fmo_gpu_put_arrays(h->memory, arrays, num);
+    return status;
+}
+
+/* Allocates the arrays, fills in the host's copies, each molecule in a thread, and copies them. */
+fmo_status place(fmo_fock_plan *const *plan, const fmo_gradient_lists *lists, int threads,
+                 fmo_gpu_gradient *h, fmo_error *err)
+{
+    fmo_gpu_device *const device = &plan[0]->gpu->device;
+    fmo_gpu_array arrays[ARRAYS];
+    staged_data to;
+    const int num = list_arrays(h, &to, arrays);
     void *const staged = fmo_gpu_stage(arrays, num);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a gradient's pairs");
-    fmo_status status =
-        fmo_gpu_place_arrays(&plan->gpu->device, "pairs of a gradient", arrays, num, err);
+    fmo_status status = allocate(device, arrays, num, h, err);
     if (status == FMO_OK) {
-        for (int c = 0; c < CLASSES; c++) fill_pairs(&lists->of[c], h->pairs[c].points, &to[c]);
-        memcpy(set, lists->set, sets * sizeof *set);
-        fill_functions(plan->basis, in_begin, in_from, in_factor);
-        fmo_gradient_make_tables(tables);
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (h->molecules > 1)
+        for (int m = 0; m < h->molecules; m++) fill_molecule(plan[m], &lists[m], h, m, &to);
+        memcpy(to.molecule, h->host, (size_t)h->molecules * sizeof *h->host);
+        fmo_gradient_make_tables(to.tables);
         h->sums.too_large = (unsigned *)(h->sums.sum + h->sums.components);
-        h->item = h->sums.too_large + 1;
-        status =
-            fmo_gpu_upload(&plan->gpu->device, "pairs of a gradient", staged, arrays, num, err);
+        status = fmo_gpu_upload(device, "pairs of a gradient", staged, arrays, num, err);
     }
     free(staged);
     return status;
@@ -155,234 +237,64 @@ fmo_status make_streams(fmo_gpu_gradient *h, fmo_error *err)
     return FMO_OK;
 }
 
-/* Makes the data, if the plan does not have them yet. */
-fmo_status make(fmo_fock_plan *plan, fmo_error *err)
+/* Makes the pairs of all molecules: of one with all threads, of several with one thread each. */
+fmo_status make_lists(fmo_fock_plan *const *plan, int num, int threads, fmo_gradient_lists *lists,
+                      fmo_error *err)
 {
-    fmo_gradient_lists lists;
-    if (plan->state) return FMO_OK;
-    fmo_status status =
-        fmo_gradient_make_lists(plan->basis, fmo_shell_pairs_threshold(&plan->pairs),
-                                fmo_gpu_contraction_depth(plan->gpu->primitives),
-                                fmo_threads(plan->options.threads), &lists, err);
-    if (status != FMO_OK) return status;
-    fmo_gpu_gradient *const h = (fmo_gpu_gradient *)calloc(1, sizeof *h);
-    if (h) {
-        h->sets = lists.set_num;
-        h->nao = plan->basis->function_num;
-        h->caller_nao = plan->basis->ao_num;
-        h->sums.components = 3 * plan->basis->nucleus_num;
-        status = place(plan, &lists, h, err);
-        if (status == FMO_OK) status = make_streams(h, err);
-    } else {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a gradient's pairs");
-    }
-    fmo_gradient_free_lists(&lists);
-    plan->state = h;
-    if (status != FMO_OK) fmo_gpu_gradient_free(plan);
-    return status;
-}
-
-/* ---- a call --------------------------------------------------------------------------------- */
-
-/* The densities of a call in GPU memory, and the terms of K by operator. */
-typedef struct call_densities {
-    void *memory;
-    size_t bytes, matrix; /* doubles of a density */
-    double *D;
-    fmo_gradient_density *term;
-} call_densities;
-
-/* True if a term's K has this operator and no earlier term's does, or the term itself does. */
-bool has_operator(const fmo_gradient_term *term, fmo_operator op)
-{
-    return term->exchange_weight != 0.0 && fmo_operator_same(term->exchange_operator, op);
-}
-
-/* Copies the densities to the GPU, and converts them to internal functions there. */
-fmo_status copy_in(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
-                   call_densities *d, fmo_error *err)
-{
-    fmo_gpu_device *const device = &plan->gpu->device;
-    const size_t n = (size_t)plan->basis->function_num, num = (size_t)term_num;
-    const size_t m = (size_t)plan->basis->ao_num;
-    d->matrix = n * n;
-    d->bytes = (num * d->matrix + m * m) * sizeof *d->D + num * sizeof *d->term;
-    fmo_status status =
-        fmo_gpu_alloc_passing(device, "densities of a gradient", d->bytes, &d->memory, err);
-    if (status != FMO_OK) return status;
-    d->D = (double *)d->memory;
-    double *const given = d->D + num * d->matrix;
-    d->term = (fmo_gradient_density *)(given + m * m);
-    for (int t = 0; t < term_num; t++) {
-        FMO_GPU_CHECK(fmo_gpu_send(given, terms[t].density, m * m * sizeof *given, device->stream),
-                      "densities of a gradient", err);
-        FMO_GPU_CHECK(fmo_gradient_order_density((const fmo_gpu_gradient *)plan->state, given,
-                                                 d->D + (size_t)t * d->matrix, device->stream),
-                      "densities of a gradient", err);
-    }
-    return FMO_OK;
-}
-
-/* Returns the power of two by which the largest product of density elements of a term becomes at
- * most 2^48, so that sums of 2^15 times that product fit. */
-double scale_of(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num)
-{
-    const double D = plan->density_largest;
-    double weight = 0.0;
-    for (int t = 0; t < term_num; t++)
-        weight = fmax(weight, fabs(terms[t].coulomb_weight) + fabs(terms[t].exchange_weight));
-    const double largest = D * D * weight;
-    return largest > 0.0 ? ldexp(1.0, (int)fmin(48 - ilogb(largest), 1000)) : 1.0;
-}
-
-/* Sets the operator of a pass, and its cutoffs. */
-void set_operator(const fmo_fock_plan *plan, fmo_operator op, fmo_gradient_pass *pass)
-{
-    const double share = FMO_GRADIENT_CUTOFF_SHARE / fmo_operator_bound(op);
-    pass->op = fmo_operator_given(op);
-    pass->cutoff = (float)(share * plan->cutoff);
-    pass->prim_cutoff = (float)(share * fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE));
-}
-
-/* Queues J of each term that has it. */
-cudaError_t queue_coulomb(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
-                          const call_densities *d, fmo_gradient_pass *pass)
-{
-    for (int t = 0; t < term_num; t++) {
-        if (terms[t].coulomb_weight == 0.0) continue;
-        set_operator(plan, terms[t].coulomb_operator, pass);
-        pass->coulomb = {d->D + (size_t)t * d->matrix, terms[t].coulomb_weight};
-        FMO_GPU_TRY(fmo_gradient_densities(pass));
-        FMO_GPU_TRY(fmo_gradient_coulomb(pass));
-    }
-    return cudaSuccess;
-}
-
-/* Makes the stream of a pass wait for K. */
-cudaError_t join_exchange(const fmo_gradient_pass *pass)
-{
-    const fmo_gpu_gradient *const h = pass->h;
-    for (int s = 0; s < FMO_GRADIENT_STREAMS; s++) {
-        FMO_GPU_TRY(cudaEventRecord(h->ended[s], h->stream[s]));
-        FMO_GPU_TRY(cudaStreamWaitEvent(pass->stream, h->ended[s], 0));
-    }
-    return cudaSuccess;
-}
-
-/* Queues K, all terms with the same operator together. */
-cudaError_t queue_exchange(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
-                           const call_densities *d, fmo_gradient_pass *pass)
-{
-    int used = 0;
-    for (int t = 0; t < term_num; t++) {
-        const fmo_operator op = terms[t].exchange_operator;
-        bool first = has_operator(&terms[t], op);
-        for (int s = 0; s < t; s++) first = first && !has_operator(&terms[s], op);
-        if (!first) continue;
-        pass->exchange = d->term + used;
-        pass->term_num = 0;
-        for (int s = t; s < term_num; s++) {
-            if (!has_operator(&terms[s], op)) continue;
-            const fmo_gradient_density own = {d->D + (size_t)s * d->matrix,
-                                              -terms[s].exchange_weight};
-            FMO_GPU_TRY(fmo_gpu_send(d->term + used++, &own, sizeof own, pass->stream));
-            pass->term_num++;
-        }
-        set_operator(plan, op, pass);
-        FMO_GPU_TRY(join_exchange(pass)); /* of another operator */
-        FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0,
-                                    FMO_ERI_UNROLLED_COUNT * sizeof *pass->h->item, pass->stream));
-        FMO_GPU_TRY(fmo_gradient_exchange_maxima(pass));
-        FMO_GPU_TRY(fmo_gradient_exchange_all(pass));
-    }
-    return cudaSuccess;
-}
-
-/* Queues all kernels of a call, and brings the sums back. */
-cudaError_t queue(const fmo_fock_plan *plan, const fmo_gradient_term *terms, int term_num,
-                  const call_densities *d, void *sums, size_t bytes)
-{
-    const fmo_gpu_state *const g = plan->gpu;
-    fmo_gpu_gradient *const h = (fmo_gpu_gradient *)plan->state;
-    fmo_gradient_pass pass = {};
-    pass.h = h;
-    pass.boys = g->boys->row[0][0];
-    pass.coulomb_weight = plan->coulomb_weight;
-    pass.processors = g->device.processors;
-    pass.stream = g->device.stream;
-    h->sums.scale = scale_of(plan, terms, term_num);
-    FMO_GPU_TRY(cudaMemsetAsync(h->sums.sum, 0, bytes, pass.stream));
-    FMO_GPU_TRY(queue_exchange(plan, terms, term_num, d, &pass));
-    FMO_GPU_TRY(queue_coulomb(plan, terms, term_num, d, &pass));
-    FMO_GPU_TRY(join_exchange(&pass));
-    return fmo_gpu_bring(sums, h->sums.sum, bytes, pass.stream);
+    double primitives = 0.0;
+    int failed = 0;
+    for (int m = 0; m < num; m++) primitives += plan[m]->gpu->primitives;
+    const int depth = fmo_gpu_contraction_depth(primitives);
+    if (num == 1)
+        return fmo_gradient_make_lists(plan[0]->basis, fmo_shell_pairs_threshold(&plan[0]->pairs),
+                                       depth, threads, lists, err);
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(+ : failed)
+    for (int m = 0; m < num; m++)
+        failed +=
+            fmo_gradient_make_lists(plan[m]->basis, fmo_shell_pairs_threshold(&plan[m]->pairs),
+                                    depth, 1, &lists[m], NULL) != FMO_OK;
+    return failed
+               ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the pairs of %d gradients", num)
+               : FMO_OK;
 }
 
 } // namespace
 
-void fmo_gpu_gradient_free(fmo_fock_plan *plan)
+fmo_status fmo_gradient_make(fmo_fock_plan *const *plan, int num, fmo_gpu_gradient **made,
+                             fmo_error *err)
 {
-    fmo_gpu_gradient *const h = (fmo_gpu_gradient *)plan->state;
-    for (int s = 0; h && s < FMO_GRADIENT_STREAMS; s++) {
+    const int threads = fmo_threads(plan[0]->options.threads);
+    fmo_gradient_lists *const lists = (fmo_gradient_lists *)calloc((size_t)num, sizeof *lists);
+    fmo_gpu_gradient *const h = (fmo_gpu_gradient *)calloc(1, sizeof *h);
+    fmo_status status = FMO_ERR_MEMORY;
+    if (h) h->host = (fmo_gradient_molecule *)calloc((size_t)num, sizeof *h->host);
+    if (lists && h && h->host) {
+        h->molecules = num;
+        status = make_lists(plan, num, threads, lists, err);
+        if (status == FMO_OK) set_places(plan, lists, h);
+        if (status == FMO_OK) status = place(plan, lists, threads, h, err);
+        if (status == FMO_OK) status = make_streams(h, err);
+    } else {
+        (void)fmo_error_set(err, status, "no memory for a gradient's pairs");
+    }
+    for (int m = 0; m < num && lists; m++) fmo_gradient_free_lists(&lists[m]);
+    free(lists);
+    if (status == FMO_OK)
+        *made = h;
+    else
+        fmo_gradient_free(&plan[0]->gpu->device, h);
+    return status;
+}
+
+void fmo_gradient_free(fmo_gpu_device *device, fmo_gpu_gradient *h)
+{
+    if (!h) return;
+    for (int s = 0; s < FMO_GRADIENT_STREAMS; s++) {
         if (h->ended[s]) (void)cudaEventDestroy(h->ended[s]);
         if (h->stream[s]) (void)cudaStreamDestroy(h->stream[s]);
     }
-    if (h && h->begun) (void)cudaEventDestroy(h->begun);
+    if (h->begun) (void)cudaEventDestroy(h->begun);
+    if (h->memory) fmo_gpu_free_passing(device, h->memory, h->bytes);
+    free(h->host);
     free(h);
-    plan->state = NULL;
-}
-
-typedef cudaError_t exchange_part(const fmo_gradient_pass *pass, cudaStream_t stream);
-exchange_part fmo_gradient_exchange_0, fmo_gradient_exchange_1, fmo_gradient_exchange_2,
-    fmo_gradient_exchange_3, fmo_gradient_exchange_4, fmo_gradient_exchange_5;
-
-/* Each class of bras on one of the side streams, which wait for what was queued before. */
-cudaError_t fmo_gradient_exchange_all(const fmo_gradient_pass *pass)
-{
-    static exchange_part *const part[] = {fmo_gradient_exchange_1, fmo_gradient_exchange_0,
-                                          fmo_gradient_exchange_2, fmo_gradient_exchange_3,
-                                          fmo_gradient_exchange_4, fmo_gradient_exchange_5};
-    static_assert(CLASSES == sizeof part / sizeof *part,
-                  "a part of exchange.cu for each bra class");
-    const fmo_gpu_range range("gradient of K");
-    const fmo_gpu_gradient *const h = pass->h;
-    FMO_GPU_TRY(cudaEventRecord(h->begun, pass->stream));
-    for (int s = 0; s < FMO_GRADIENT_STREAMS; s++)
-        FMO_GPU_TRY(cudaStreamWaitEvent(h->stream[s], h->begun, 0));
-    for (int c = 0; c < CLASSES; c++)
-        FMO_GPU_TRY(part[c](pass, h->stream[c % FMO_GRADIENT_STREAMS]));
-    return cudaSuccess;
-}
-
-/* Makes the data if needed, runs the kernels, and gives the result to the caller. */
-extern "C" fmo_status fmo_fused_gradient(fmo_fock_plan *plan, const fmo_gradient_term *terms,
-                                         int term_num, double *gradient, fmo_error *err)
-{
-    fmo_gpu_state *const g = plan->gpu;
-    const fmo_gpu_inside inside(&g->device);
-    const size_t components = 3 * (size_t)plan->basis->nucleus_num;
-    const size_t bytes = components * sizeof(long long) + sizeof(unsigned);
-    call_densities d = {};
-    FMO_GPU_CHECK(fmo_gpu_follow(&g->device, g->device.stream), "gradient", err);
-    fmo_status status = make(plan, err);
-    if (status != FMO_OK) return status;
-    long long *const sums = (long long *)calloc(1, bytes);
-    if (!sums) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a gradient");
-    status = copy_in(plan, terms, term_num, &d, err);
-    if (status == FMO_OK) {
-        const cudaError_t code = queue(plan, terms, term_num, &d, sums, bytes);
-        if (code != cudaSuccess) status = fmo_gpu_error(code, "gradient", err);
-    }
-    (void)cudaStreamSynchronize(g->device.stream);
-    fmo_gpu_free_passing(&g->device, d.memory, d.bytes);
-    unsigned too_large = 0;
-    memcpy(&too_large, sums + components, sizeof too_large);
-    if (status == FMO_OK && too_large)
-        status = fmo_error_set(err, FMO_ERR_INPUT,
-                               "fmo_fock_gradient: densities or weights are so large that the "
-                               "derivatives are not finite; use smaller ones");
-    for (size_t x = 0; status == FMO_OK && x < components; x++)
-        gradient[x] = (double)sums[x] / ((const fmo_gpu_gradient *)plan->state)->sums.scale;
-    free(sums);
-    return status;
 }

@@ -134,8 +134,8 @@ __global__ void __launch_bounds__(THREADS)
     coulomb_any(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
 {
     const coulomb_args &a = many.own();
-    constexpr int most = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX), rows = (most + 31) / 32;
-    constexpr int own_R = (FMO_HERMITE_COUNT(FMO_ERI_ORDER_MAX) + 31) / 32;
+    constexpr int most = FMO_HERMITE_COUNT(FMO_PAIR_GPU_ORDER_MAX), rows = (most + 31) / 32;
+    constexpr int own_R = (FMO_HERMITE_COUNT(FMO_ERI_GPU_ORDER_MAX) + 31) / 32;
     extern __shared__ double memory[];
     __shared__ double other[WARPS][most];
     const int L = a.bra_order + a.ket_order, bras = FMO_HERMITE_COUNT(a.bra_order);
@@ -227,9 +227,9 @@ template <int BRA, int KET, bool OPERATOR> constexpr coulomb_kernels kernels_of(
 }
 template <int BRA, bool OPERATOR> coulomb_kernels kernels_of_bra(int ket)
 {
-    static const coulomb_kernels kernels[FMO_PAIR_CLASS_COUNT] = {
+    static const coulomb_kernels kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) kernels_of<BRA, FMO_PAIR_##P, OPERATOR>(),
-        FMO_PAIR_TABLE(ROW)
+        FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
     };
     return kernels[ket];
@@ -240,7 +240,7 @@ template <bool OPERATOR> coulomb_kernels kernels_of_pair(int bra, int ket)
 #define ROW(P, name, li, lj, partner) \
     case FMO_PAIR_##P:                \
         return kernels_of_bra<FMO_PAIR_##P, OPERATOR>(ket);
-        FMO_PAIR_TABLE(ROW)
+        FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
     default:
         return {NULL, NULL};
@@ -291,7 +291,7 @@ cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermit
 {
     const fmo_gpu_range range("J of d shells");
     const bool of_operator = group->build->plan->gpu->with_operator;
-    for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
+    for (int ket = 0; ket < FMO_PAIR_GPU_COUNT; ket++) {
         const coulomb_kernels kernels =
             of_operator ? kernels_of_pair<true>(bra, ket) : kernels_of_pair<false>(bra, ket);
         if (!kernels.one && !kernels.many) continue;
@@ -300,7 +300,7 @@ cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermit
         if (shared && any_points(group, from, bra, ket))
             FMO_GPU_TRY(cudaFuncSetAttribute(
                 group->num == 1 ? (const void *)kernels.one : (const void *)kernels.many,
-                cudaFuncAttributeMaxDynamicSharedMemorySize, any_bytes(FMO_ERI_ORDER_MAX)));
+                cudaFuncAttributeMaxDynamicSharedMemorySize, any_bytes(FMO_ERI_GPU_ORDER_MAX)));
         FMO_GPU_TRY(
             fmo_gpu_launch_group<coulomb_args>(group, kernels.one, kernels.many, THREADS, shared,
                                                [&](const fmo_gpu_build *build, coulomb_args *a) {

@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(THREADS)
     const double PA[3] = {xy.x, xy.y, zh.x},
                  AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
     const int4 at = a.pairs.at[segment];
-    double sum[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)] = {};
+    double sum[FMO_HERMITE_COUNT(FMO_PAIR_GPU_ORDER_MAX)] = {};
     fmo_hermite_shape E[3];
     for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], zh.y, E[x].E);
     for (int ab = 0; ab < FMO_CARTESIAN(la) * NB; ab++) {
@@ -157,14 +157,14 @@ __global__ void __launch_bounds__(THREADS)
     store_estimate(a, n, at);
 }
 
-const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_CLASS_COUNT] = {
+const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
     {order_records<li, lj, 1>, order_records<li, lj, fmo_gpu_many_max<records_args>>},
     FMO_PAIR_UNROLLED_TABLE(ROW)
 #undef ROW
 #define ROW(P, name, li, lj, partner) \
     {order_records_any<1>, order_records_any<fmo_gpu_many_max<records_args>>},
-        FMO_PAIR_ANY_TABLE(ROW)
+        FMO_PAIR_ANY_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -177,7 +177,7 @@ typedef struct records_view {
 
 typedef struct points_args {
     fmo_hermite_pairs pairs;
-    records_view of[FMO_PAIR_CLASS_COUNT];
+    records_view of[FMO_PAIR_GPU_COUNT];
 } points_args;
 
 /* Sums the records of a point; one thread for each point of a class. Records of lower order have
@@ -213,10 +213,10 @@ __global__ void __launch_bounds__(THREADS)
         a.pairs.tile_coulomb_estimate[n / FMO_GPU_TILE_PAIRS] = coulomb_estimate;
 }
 
-const fmo_gpu_kernels<points_args> points_kernels[FMO_PAIR_CLASS_COUNT] = {
+const fmo_gpu_kernels<points_args> points_kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
     {order_points<li + lj, 1>, order_points<li + lj, fmo_gpu_many_max<points_args>>},
-    FMO_PAIR_TABLE(ROW)
+    FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -229,7 +229,7 @@ unsigned blocks_for(int threads)
 /* Computes the Hermite densities of all records and points, for builds that need J. */
 cudaError_t order_all_points(const fmo_gpu_group *group)
 {
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         FMO_GPU_TRY(fmo_gpu_launch_group<records_args>(
             group, records_kernels[c].one, records_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, records_args *a) {
@@ -245,14 +245,14 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
                       (float)build->plan->coulomb_weight};
                 return dim3(blocks_for(a->pairs.records));
             }));
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         FMO_GPU_TRY(fmo_gpu_launch_group<points_args>(
             group, points_kernels[c].one, points_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, points_args *a) {
                 const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
                 if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
                 a->pairs = h->pairs[c];
-                for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
+                for (int of = 0; of < FMO_PAIR_GPU_COUNT; of++)
                     a->of[of] = {h->pairs[of].record_density, h->pairs[of].record_coulomb_estimate,
                                  h->pairs[of].records, FMO_HERMITE_COUNT(fmo_pair_order(of))};
                 return dim3(blocks_for(a->pairs.points));

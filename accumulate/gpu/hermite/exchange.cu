@@ -541,7 +541,7 @@ template <class C, int DENSITIES> constexpr fmo_hermite_block block(void)
 #define ROW_T(e, ...)  kernel_of_two<fmo_hermite_class<e>>(),
 #define ROW_O(e, ...)  operator_kernel<fmo_hermite_class<e>>(),
 #define ROW_G(e, ...)  group_kernel<fmo_hermite_class<e>>(),
-#define HIGH(X)        FMO_ERI_HIGH_L_TABLE(X) FMO_ERI_ANY_TABLE(X)
+#define HIGH(X)        FMO_ERI_HIGH_L_TABLE(X) FMO_ERI_ANY_GPU_TABLE(X)
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
     {FMO_ERI_LOW_L_TABLE(LOW_B) HIGH(ROW_B)},  {FMO_ERI_LOW_L_TABLE(LOW_L) HIGH(ROW)},

@@ -23,7 +23,7 @@ typedef struct potential_view {
 typedef struct coulomb_args {
     fmo_hermite_pairs pairs;
     int la, lb;
-    potential_view of[FMO_PAIR_CLASS_COUNT];
+    potential_view of[FMO_PAIR_GPU_COUNT];
     double *J;
     int nao;
 } coulomb_args;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(THREADS)
     const double *const center = a.pairs.center + segment;
     const size_t num = (size_t)a.pairs.num;
     const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
-    constexpr int own = (FMO_PAIR_PRODUCTS_MAX + ANY_LANES - 1) / ANY_LANES;
+    constexpr int own = (FMO_PAIR_GPU_PRODUCTS_MAX + ANY_LANES - 1) / ANY_LANES;
     double sum[own] = {};
     for (int r = records.x; r < records.x + records.y; r++) {
         const double2 *const record = a.pairs.record + (size_t)r * FMO_GPU_PAIR_TWOS;
@@ -134,14 +134,14 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_CLASS_COUNT] = {
+const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) \
     {contract<FMO_PAIR_##P, 1>, contract<FMO_PAIR_##P, fmo_gpu_many_max<coulomb_args>>},
     FMO_PAIR_UNROLLED_TABLE(ROW)
 #undef ROW
 #define ROW(P, name, li, lj, partner) \
     {contract_any<1>, contract_any<fmo_gpu_many_max<coulomb_args>>},
-        FMO_PAIR_ANY_TABLE(ROW)
+        FMO_PAIR_ANY_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -333,7 +333,7 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
             FMO_GPU_TRY(fmo_gpu_join(side, group->stream));
             FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
         }
-        for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
+        for (int c = FMO_ERI_GPU_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (group->num == 1 && !task) continue;
             const cudaStream_t stream =
@@ -376,7 +376,7 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
 #define PART(segment, name)              &fmo_hermite_kernels_##name##_##segment,
 #define ROW(name, strategy, commit, ...) {strategy, commit, {PARTS(PART, name)}},
         FMO_GPU_D_VARIANT_TABLE(ROW)};
-    const int last = FMO_ERI_CLASS_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
+    const int last = FMO_ERI_GPU_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
     for (const fmo_hermite_variant &own : all)
         if (own.scatter == variant->scatter && own.commit == variant->commit)
             return own.segment[segment]->group[last] ? &own : NULL;
@@ -406,7 +406,7 @@ cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
 /* One launch for each class, for the builds that need J. */
 cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
 {
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         FMO_GPU_TRY(fmo_gpu_launch_group<coulomb_args>(
             group, contract_kernels[c].one, contract_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, coulomb_args *a) {
@@ -418,7 +418,7 @@ cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
                 a->lb = fmo_pair_ang_mom(c, 1);
                 a->J = h->coulomb;
                 a->nao = h->nao;
-                for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
+                for (int of = 0; of < FMO_PAIR_GPU_COUNT; of++)
                     a->of[of] = {h->pairs[of].potential, h->pairs[of].points,
                                  FMO_HERMITE_COUNT(fmo_pair_order(of)),
                                  fmo_hermite_chunks_now(h, of)};
@@ -448,7 +448,7 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant 
     FMO_GPU_TRY(fmo_hermite_order_density(group));
     if (variant->fixed_point) FMO_GPU_TRY(bound_exchange(group));
     if (side) FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
-    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT; bra++) {
+    for (int bra = 0; bra < FMO_PAIR_GPU_COUNT; bra++) {
         const cudaStream_t stream = side ? side->stream[bra % FMO_GPU_PASS_TASKS] : group->stream;
         const fmo_gpu_group beside = {group->build, group->num, stream};
         FMO_GPU_TRY(fmo_hermite_coulomb(&beside, NULL, bra));

@@ -81,10 +81,10 @@ typedef struct fmo_hermite_task {
 
 /* In device memory, zeroed at the start of a build. */
 typedef struct fmo_hermite_counters {
-    unsigned long long quartets[FMO_ERI_CLASS_COUNT];        /* contracted ones in K */
-    unsigned long long screened_in_num[FMO_ERI_CLASS_COUNT]; /* the same, counted by segments */
-    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];   /* primitive quartets computed */
-    unsigned long long issued[FMO_ERI_CLASS_COUNT];          /* atomics */
+    unsigned long long quartets[FMO_ERI_GPU_COUNT];        /* contracted ones in K */
+    unsigned long long screened_in_num[FMO_ERI_GPU_COUNT]; /* the same, counted by segments */
+    unsigned long long prim_quartets[FMO_ERI_GPU_COUNT];   /* primitive quartets computed */
+    unsigned long long issued[FMO_ERI_GPU_COUNT];          /* atomics */
     unsigned long long sink;
     double fixed_bound, fixed_scale; /* as in fmo_gpu_counters */
 } fmo_hermite_counters;
@@ -98,7 +98,7 @@ typedef struct fmo_gpu_hermite {
     const int *out_low_l;     /* [caller_nao] 1: a function of an s or p shell */
     const int2 *shell;        /* [shells] first function, number of them */
     const float *shell_bound; /* [shells] largest bound of a pair with this shell */
-    fmo_hermite_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    fmo_hermite_pairs pairs[FMO_PAIR_GPU_COUNT];
     double *density;            /* [nao][nao] */
     float *block_max, *row_max; /* [shells][shells], [shells]; rounded up */
     double *coulomb, *exchange; /* [nao][nao] J; X^K, fixed point under `fixed` */
@@ -108,8 +108,8 @@ typedef struct fmo_gpu_hermite {
     int2 *list;
     fmo_hermite_task *task;
     int tasks, passes;
-    int planes[FMO_ERI_CLASS_COUNT]; /* of the grid (y): threads for a quartet */
-    int share, shares;               /* as in the plan: number of this share, and of all */
+    int planes[FMO_ERI_GPU_COUNT]; /* of the grid (y): threads for a quartet */
+    int share, shares;             /* as in the plan: number of this share, and of all */
     /* 1 if the running build is one of a group, which keeps the GPU busy: then no bra of J and no
      * quartet of K is shared by several threads. 0 under `fixed`, so that results are bit-equal to
      * those of a build alone. */
@@ -271,12 +271,12 @@ typedef struct fmo_hermite_block {
  * one where there is no other kernel. of_two: K of two densities, for one build; NULL: each by
  * itself. */
 typedef struct fmo_hermite_kernels {
-    fmo_hermite_block block[FMO_ERI_CLASS_COUNT];
-    fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
-    fmo_hermite_exchange_kernel *of_operator[FMO_ERI_CLASS_COUNT];
-    fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
-    fmo_hermite_block block_of_two[FMO_ERI_CLASS_COUNT];
-    fmo_hermite_exchange_kernel *of_two[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_block block[FMO_ERI_GPU_COUNT];
+    fmo_hermite_exchange_kernel *kernel[FMO_ERI_GPU_COUNT];
+    fmo_hermite_exchange_kernel *of_operator[FMO_ERI_GPU_COUNT];
+    fmo_hermite_group_kernel *group[FMO_ERI_GPU_COUNT];
+    fmo_hermite_block block_of_two[FMO_ERI_GPU_COUNT];
+    fmo_hermite_exchange_kernel *of_two[FMO_ERI_GPU_COUNT];
 } fmo_hermite_kernels;
 
 typedef struct fmo_hermite_variant {

@@ -15,7 +15,7 @@
 
 /* Expansions of a pair are E[axis][i][j][t], with eight t, the last of which is zero. */
 enum { FMO_MATRIX_TERMS = 8 };
-FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX < FMO_MATRIX_TERMS - 1, "matrix.cuh: expansions")
+FMO_STATIC_ASSERT(FMO_PAIR_GPU_ORDER_MAX < FMO_MATRIX_TERMS - 1, "matrix.cuh: expansions")
 
 /* What a kernel is compiled for: the angular momenta of the shells, the warps of a team, the teams
  * of a block, the most tiles of rows that are computed at a time, the resident blocks of a

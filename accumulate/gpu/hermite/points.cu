@@ -19,14 +19,14 @@ typedef struct point_key {
 /* Numbers of primitives are below NUMBERS; a primitive pair that is not merged gets the highest
  * ones. */
 enum { NUMBER_BITS = 28, CLASS_BITS = 4, OCTET_BITS = 9, NUMBERS = 1 << NUMBER_BITS };
-static_assert(FMO_PAIR_CLASS_COUNT <= 1 << CLASS_BITS, "a class in a key");
+static_assert(FMO_PAIR_GPU_COUNT <= 1 << CLASS_BITS, "a class in a key");
 
 /* Sort key that makes the primitive pairs of a point contiguous, the class of the highest order
  * first, records in their order. */
 static uint64_t key_of_place(const point_key *k)
 {
     return (uint64_t)k->low << (NUMBER_BITS + CLASS_BITS) | (uint64_t)k->high << CLASS_BITS |
-           (uint64_t)(FMO_PAIR_CLASS_COUNT - 1 - k->pair_class);
+           (uint64_t)(FMO_PAIR_GPU_COUNT - 1 - k->pair_class);
 }
 
 /* A point: primitive pairs [begin, end) of the sorted keys. */
@@ -253,25 +253,25 @@ fmo_status fmo_hermite_make_points(const fmo_fock_plan *plan, const fmo_shell_pa
                                    fmo_gpu_hermite *h, fmo_error *err)
 {
     fmo_gpu_device *const device = &plan->gpu->device;
-    int2 *point_of[FMO_PAIR_CLASS_COUNT];
-    fmo_gpu_array arrays[FMO_PAIR_CLASS_COUNT];
+    int2 *point_of[FMO_PAIR_GPU_COUNT];
+    fmo_gpu_array arrays[FMO_PAIR_GPU_COUNT];
     fmo_status status = FMO_OK;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         arrays[c] = {(size_t)plain->list[c].prim_num * sizeof(int2), (void **)&h->pairs[c].point_of,
                      (void **)&point_of[c]};
-    void *const staged = fmo_gpu_stage(arrays, FMO_PAIR_CLASS_COUNT);
+    void *const staged = fmo_gpu_stage(arrays, FMO_PAIR_GPU_COUNT);
     int *const number = (int *)malloc(((size_t)plan->basis->prim_num + 1) * sizeof *number);
     if (!staged || !number || !number_prims(plan->basis, number))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for points");
     if (status == FMO_OK)
         status = find_points(plan, plain, 0, FMO_PAIR_LOW_L_COUNT, number, point_of, h, err);
     if (status == FMO_OK)
-        status = find_points(plan, plain, FMO_PAIR_LOW_L_COUNT, FMO_PAIR_CLASS_COUNT, number,
+        status = find_points(plan, plain, FMO_PAIR_LOW_L_COUNT, FMO_PAIR_GPU_COUNT, number,
                              point_of, h, err);
     if (status == FMO_OK)
-        status = fmo_gpu_place_arrays(device, "points", arrays, FMO_PAIR_CLASS_COUNT, err);
+        status = fmo_gpu_place_arrays(device, "points", arrays, FMO_PAIR_GPU_COUNT, err);
     if (status == FMO_OK)
-        status = fmo_gpu_upload(device, "points", staged, arrays, FMO_PAIR_CLASS_COUNT, err);
+        status = fmo_gpu_upload(device, "points", staged, arrays, FMO_PAIR_GPU_COUNT, err);
     free(number);
     free(staged);
     return status;

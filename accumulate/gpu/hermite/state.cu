@@ -67,7 +67,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
 {
     const fmo_basis *b = plan->basis;
     const size_t n = (size_t)b->function_num, m = (size_t)b->ao_num;
-    const size_t most = n * FMO_SHELL_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
+    const size_t most = n * FMO_GPU_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
     combinations in = {}, out = {};
     int *low_l = NULL;
     int2 *shell = NULL;
@@ -106,7 +106,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
     }
     find_inner_functions(b, &in);
     find_outer_functions(b, place, &out);
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
         const fmo_pair_list *list = &pairs->list[c];
         for (int p = 0; p < list->num; p++) {
             const float bound = nextafterf((float)list->bound[p], INFINITY);
@@ -309,7 +309,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, s
 {
     const size_t n = (size_t)h->nao, matrix = n * n * sizeof(double), shells = (size_t)h->shells;
     size_t potentials = 0;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
         potentials += (size_t)h->pairs[c].chunks * h->pairs[c].points * fmo_hermite_terms(c);
     const size_t zeroed = (1 + densities) * matrix + potentials * sizeof(double) +
                           sizeof *h->counters + shells * sizeof(float) +
@@ -325,7 +325,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, s
     h->zeroed = fmo_gpu_arrays_bytes(arrays, 1); /* with padding */
     h->exchange = h->coulomb + n * n;
     double *at = h->exchange + densities * n * n;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
         h->pairs[c].potential = at;
         at += (size_t)h->pairs[c].chunks * h->pairs[c].points * fmo_hermite_terms(c);
     }
@@ -347,7 +347,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
 {
     int num = 0, pass = 0;
     size_t used = 0;
-    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
+    for (int c = FMO_ERI_GPU_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
         const int bras = own_bras(h, h->pairs[fmo_eri_class_bra(c)].num);
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         for (int begin = 0; begin < bras && kets > 0;) {
@@ -379,7 +379,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
 static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
     size_t all = 0, most = 1, available = 0;
-    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_GPU_COUNT; c++) {
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         const size_t quartets = (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
         all += quartets;
@@ -417,7 +417,7 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     fmo_status status =
         fmo_shell_pairs_make(plan->basis, plan->pairs.prune, plan->options.threads, &plain, err);
     if (status == FMO_OK) status = make_functions(plan, &plain, h, err);
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT && status == FMO_OK; c++)
         status = make_list(plan, c, &plain.list[c], &h->pairs[c], err);
     if (status == FMO_OK) status = fmo_hermite_make_points(plan, &plain, h, err);
     if (status == FMO_OK) status = make_tasks(plan, h, err);
@@ -488,7 +488,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan)
 {
     const fmo_gpu_hermite *const h = plan->gpu->hermite;
     const fmo_hermite_counters *const counters = h->host_counters;
-    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_GPU_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];

@@ -36,7 +36,7 @@ def _cannot(mol: Any, dm: Any) -> str | None:
         return "there are no basis functions"
     largest = 0 if isinstance(mol, Molecule) else int(mol._bas[:, _ANG_OF].max())
     if largest > LARGEST_ANG_MOM:
-        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p, d and f"
+        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p, d, f and g"
     if np.iscomplexobj(dm):
         return "the density is complex"
     return None
@@ -117,7 +117,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
     of CuPy, tensors of PyTorch) give arrays of CuPy on the same GPU.
 
     Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
-    molecule. What libfmo cannot do (g shells, complex densities, periodic systems) PySCF does, with one
+    molecule. What libfmo cannot do (h shells, complex densities, periodic systems) PySCF does, with one
     FallbackWarning for a molecule of PySCF.
 
     Raises InputTypeError (a TypeError) for what is no molecule or an unknown option; InputError (a

@@ -22,8 +22,8 @@ from ._values import INT_MOST, whole_number
 
 # fmo_basis_input.ao_component of the functions of a shell in PySCF's order, by mol.cart: d functions
 # go by m = -2 ... 2 there, and 0, +1, -1, +2, -2 in libfmo.
-COMPONENTS = {True: ((0,), (0, 1, 2), tuple(range(6)), tuple(range(10))),
-              False: ((0,), (0, 1, 2), (4, 2, 0, 1, 3), (6, 4, 2, 0, 1, 3, 5))}
+COMPONENTS = {True: ((0,), (0, 1, 2), tuple(range(6)), tuple(range(10)), tuple(range(15))),
+              False: ((0,), (0, 1, 2), (4, 2, 0, 1, 3), (6, 4, 2, 0, 1, 3, 5), (8, 6, 4, 2, 0, 1, 3, 5, 7))}
 _UNITS = {"angstrom": 1.0 / BOHR, "bohr": 1.0}
 BASIS = "6-31g*"
 FORMS = ("set", "cartesian", "spherical")  # the order of fmo_functions

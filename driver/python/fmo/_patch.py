@@ -300,7 +300,7 @@ def patch(mf: Any, **options: Any) -> Any:
 
     Where J and K are not those of the molecule's integrals, or libfmo cannot compute them, PySCF does, with
     one FallbackWarning for each reason: integrals in mf._eri, densities that are complex or not as symmetric
-    as hermi says, g shells; for gradients methods of an object's own. Objects with J and
+    as hermi says, h shells; for gradients methods of an object's own. Objects with J and
     K of their own (density fitting, generalised, periodic, a get_jk of the caller's) are returned as they are, with that warning. What PySCF makes of a
     patched object is patched, too: copies, pickles, scanners, newton(), to_uhf(), to_rks(), to_gpu() and
     the like. unpatch(mf) takes everything back.

@@ -88,11 +88,11 @@ def check_mole(mol: Any, call: str) -> None:
 
 
 def basis_arrays(mol: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of fmo_basis_input from a molecule with s, p, d and f shells.
+    """The arrays of fmo_basis_input from a molecule with s, p, d, f and g shells.
 
     PySCF keeps a primitive as its coefficient of exp(-a r^2), times the factor of the spherical
     harmonic that libcint applies to spherical shells, and to s and p shells of both kinds; the
-    Cartesian d and f functions have none. p functions are x, y, z in both. A shell with several
+    Cartesian d, f and g functions have none. p functions are x, y, z in both. A shell with several
     contractions becomes as many shells.
     """
     if isinstance(mol, Molecule):
@@ -193,13 +193,13 @@ _LONG, _LARGE = 0.2, 100
 class Plan(Strict):
     """J and K for as many densities of one molecule as wanted.
 
-    mol: an fmo.Molecule or a molecule of PySCF, with s, p, d and f shells. Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
+    mol: an fmo.Molecule or a molecule of PySCF, with s, p, d, f and g shells. Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
     plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
 
     nao: number of functions. mode: what mode="auto" became. gradient(terms): derivatives of two-electron energies.
 
     Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
-    UnsupportedError for g shells, NoDeviceError, DeviceError and OutOfMemoryError.
+    UnsupportedError for h shells, NoDeviceError, DeviceError and OutOfMemoryError.
     """
 
     nao: int = 0

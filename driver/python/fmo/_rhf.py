@@ -31,7 +31,7 @@ def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
 class RHF(Strict):
     """Closed-shell SCF by libfmo_scf, with PySCF's names: RHF(mol).kernel().
 
-    mol: an fmo.Molecule, or a molecule of PySCF with s, p, d and f shells and no unpaired electrons. Options as of get_jk; integrals
+    mol: an fmo.Molecule, or a molecule of PySCF with s, p, d, f and g shells and no unpaired electrons. Options as of get_jk; integrals
     is "auto" unless given. An attribute that does not exist is refused: UnknownAttributeError.
 
     Set before kernel(), None meaning the library's default:
@@ -51,7 +51,7 @@ class RHF(Strict):
     CutoffWarning says it, too).
 
     Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
-    UnsupportedError for g shells, unpaired electrons and periodic systems.
+    UnsupportedError for h shells, unpaired electrons and periodic systems.
     """
 
     _name = "RHF"

@@ -36,7 +36,7 @@ static int options_allow(const batch *b)
     const fmo_fock_options *const f = &o->fock;
     fmo_mode mode = FMO_MODE_CPU;
     if (o->deal || b->callbacks || o->callback || o->guess != FMO_SCF_GUESS_SAD ||
-        o->level_shift != 0.0 || fmo_scf_aim(o) != 0.0 || o->solver == FMO_SCF_SOLVER_PURIFY ||
+        o->level_shift != 0.0 || o->gradient_aim > 0.0 || o->solver == FMO_SCF_SOLVER_PURIFY ||
         o->solver == FMO_SCF_SOLVER_NEWTON || o->stability != FMO_SCF_STABILITY_NONE ||
         o->auto_in_fused || f->scatter != FMO_SCATTER_AUTO || f->commit != FMO_COMMIT_NATIVE ||
         f->integrals != FMO_INTEGRALS_AUTO || f->coulomb == FMO_COULOMB_BOXES || f->memory ||
@@ -185,7 +185,8 @@ typedef struct block_work {
 
 typedef struct block_worker {
     block_work *work;
-    int device, started;
+    int device, started, threads; /* threads: of the host */
+    fmo_block_workspace *workspace;
     pthread_t thread;
 } block_worker;
 
@@ -208,32 +209,51 @@ static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **numbe
     return num;
 }
 
-/* Ends the jobs that have converged or failed; the others are left to batch.c. */
-static void end_jobs(block_work *w, const char *device, double seconds, block_job *all, size_t num,
-                     int threads)
+/* Moves the results of SCFs that have converged to their jobs, and computes the forces if they are
+ * requested. */
+static void complete_all(const block_worker *own, double seconds, block_job *all, size_t num)
 {
-    batch *const b = w->b;
-#pragma omp parallel for num_threads(threads) schedule(static)
+    const block_work *const w = own->work;
+    const char *const device = fmo_block_workspace_device(own->workspace);
+    fmo_scf_job **const done = calloc(num, sizeof(*done));
+    size_t done_num = 0;
+#pragma omp parallel for num_threads(own->threads) schedule(static)
     for (size_t k = 0; k < num; k++)
         if (all[k].result && all[k].outcome.converged)
-            complete(&b->jobs[all[k].number].input, w->options, device, seconds, &all[k]);
+            complete(&w->b->jobs[all[k].number].input, w->options, device, seconds, &all[k]);
+    for (size_t k = 0; k < num; k++) {
+        if (!all[k].result || !all[k].outcome.converged) continue;
+        fmo_scf_job *const job = &w->b->jobs[all[k].number];
+        job->result = all[k].result;
+        all[k].result = NULL;
+        if (done) done[done_num++] = job;
+    }
+    if (w->options->forces && done) /* without memory they follow one by one */
+        fmo_scf_add_forces_of_all(done, done_num, w->options, own->device, own->threads);
+    free(done);
+}
+
+/* Ends the jobs that have converged or failed; the others are left to batch.c. */
+static void end_jobs(const block_worker *own, double seconds, block_job *all, size_t num)
+{
+    batch *const b = own->work->b;
+    complete_all(own, seconds, all, num);
     for (size_t k = 0; k < num; k++) {
         fmo_scf_job *const job = &b->jobs[all[k].number];
         const int short_of_memory = job->status == FMO_ERR_MEMORY;
-        if (short_of_memory || (all[k].result && !all[k].outcome.converged)) {
+        if (short_of_memory || all[k].result) {
             fmo_scf_result_destroy(all[k].result);
             continue;
         }
-        job->result = all[k].result;
         b->done[all[k].number] = 1;
         fmo_scf_batch_note_end(b, all[k].number, 0);
     }
 }
 
 /* Prepares jobs, runs them on the GPU and hands over their results. */
-static void run_jobs(block_work *w, fmo_block_workspace *workspace, const fmo_scf_sized *number,
-                     size_t num, int threads)
+static void run_jobs(const block_worker *own, const fmo_scf_sized *number, size_t num)
 {
+    const block_work *const w = own->work;
     batch *const b = w->b;
     block_job *const all = calloc(num, sizeof *all);
     fmo_block_task *const task = calloc(num, sizeof *task);
@@ -243,7 +263,7 @@ static void run_jobs(block_work *w, fmo_block_workspace *workspace, const fmo_sc
         free(task);
         return;
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+#pragma omp parallel for num_threads(own->threads) schedule(dynamic, 16)
     for (size_t k = 0; k < num; k++) {
         fmo_scf_job *const job = &b->jobs[number[k].job];
         all[k].number = number[k].job;
@@ -253,12 +273,12 @@ static void run_jobs(block_work *w, fmo_block_workspace *workspace, const fmo_sc
         if (all[k].result) task[tasks++] = task_of(&b->jobs[all[k].number].input, &all[k]);
     const double start = driver_seconds();
     if (tasks &&
-        fmo_block_workspace_run(workspace, task, tasks, &w->settings,
-                                prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
+        fmo_block_workspace_run(own->workspace, task, tasks, &w->settings,
+                                prim_share * w->options->fock.cutoff, own->threads, NULL) != FMO_OK)
         for (size_t k = 0; k < num; k++)
             all[k].outcome.converged = 0; /* batch.c runs them again and reports errors */
     const double seconds = tasks ? (driver_seconds() - start) / (double)tasks : 0.0;
-    end_jobs(w, fmo_block_workspace_device(workspace), seconds, all, num, threads);
+    end_jobs(own, seconds, all, num);
     free(all);
     free(task);
 }
@@ -269,17 +289,23 @@ static void *work_in_workspace(void *user)
     block_worker *const own = user;
     block_work *const w = own->work;
     const int all = fmo_fock_threads(w->options->fock.threads);
-    const int threads = all > w->workers ? all / w->workers : 1, before = omp_get_max_threads();
+    const int before = omp_get_max_threads();
     const fmo_scf_sized *number = NULL;
-    fmo_block_workspace *workspace = NULL;
-    if (fmo_block_workspace_open(own->device, &workspace, NULL) != FMO_OK) return NULL;
-    omp_set_num_threads(threads); /* for this POSIX thread only: integrals query OpenMP */
-    const size_t bytes = fmo_block_workspace_bytes(workspace);
+    own->threads = all > w->workers ? all / w->workers : 1;
+    if (fmo_block_workspace_open(own->device, &own->workspace, NULL) != FMO_OK) return NULL;
+    omp_set_num_threads(own->threads); /* for this POSIX thread only: integrals query OpenMP */
+    const size_t bytes = fmo_block_workspace_bytes(own->workspace);
     for (size_t num = take_jobs(w, bytes, &number); num; num = take_jobs(w, bytes, &number))
-        run_jobs(w, workspace, number, num, threads);
-    fmo_block_workspace_close(workspace);
+        run_jobs(own, number, num);
+    fmo_block_workspace_close(own->workspace);
     omp_set_num_threads(before);
     return NULL;
+}
+
+/* The threshold of the orbital gradient, which includes that of forces. */
+static double gradient_threshold(const fmo_scf_options *o)
+{
+    return o->forces ? fmin(o->gradient_convergence, fmo_scf_aim(o)) : o->gradient_convergence;
 }
 
 /* Chooses the jobs and runs them in WORKERS threads per GPU. */
@@ -295,7 +321,7 @@ void fmo_blocks_run(batch *b)
     block_work w = {.b = b,
                     .options = o,
                     .settings = {.energy_convergence = o->energy_convergence,
-                                 .gradient_convergence = o->gradient_convergence,
+                                 .gradient_convergence = gradient_threshold(o),
                                  .linear_dependence = o->linear_dependence,
                                  .diis_size = o->diis_size,
                                  .max_cycles = o->max_cycles},
