@@ -16,6 +16,8 @@ typedef struct side {
     double sum, spread; /* of the primitives' Schwarz bounds; largest 1/p */
 } side;
 
+static eri_reference_work work;
+
 /* Returns the Schwarz bound of primitives i and j. */
 static double bound_of(const side *s, int i, int j)
 {
@@ -26,7 +28,7 @@ static double bound_of(const side *s, int i, int j)
     a.prim_num = b.prim_num = 1;
     a.exponent += i, a.coefficient += i;
     b.exponent += j, b.coefficient += j;
-    eri_reference((eri_reference_shell[]){a, b, a, b}, (fmo_operator){0}, 0, eri);
+    eri_reference((eri_reference_shell[]){a, b, a, b}, (fmo_operator){0}, 0, &work, eri);
     for (int k = 0; k < num; k++) largest = fmax(largest, eri[(size_t)k * (size_t)(num + 1)]);
     return sqrt(largest);
 }
@@ -94,7 +96,7 @@ int main(void)
         make_side(&ket, l[2], l[3], (double[]){0.6 * R, 0.64 * R, 0.48 * R});
         eri_reference(
             (eri_reference_shell[]){bra.shell[0], bra.shell[1], ket.shell[0], ket.shell[1]},
-            (fmo_operator){1.0, -1.0, omega}, 0, eri);
+            (fmo_operator){1.0, -1.0, omega}, 0, &work, eri);
         double largest = 0.0;
         for (int k = 0; k < num; k++) largest = fmax(largest, fabs(eri[k]));
         const fmo_attenuation_side own = {0.0f, 0.0f, 0.0f, 0.0f, (float)bra.spread, l[0] + l[1]};
