@@ -25,7 +25,7 @@ extern const fmo_gpu_schedule fmo_gpu_schedule_listed;
 static inline fmo_gpu_state fmo_gpu_state_of_operator(const fmo_gpu_state *g, double density_factor)
 {
     fmo_gpu_state own = *g;
-    own.with_operator = g->far ? FMO_GPU_OPERATOR_BY_DECAY : 1;
+    own.with_operator = 1;
     own.density_factor = density_factor;
     own.far = 0;
     own.boxes = NULL;

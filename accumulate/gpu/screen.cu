@@ -1,7 +1,6 @@
 /* Launches screening: one kernel screens all classes of a pass and writes the screened-in quartets
  * to lists. The kernels are in screen.cuh, the method is described in
  * docs/explanation/gpu/screening.md. */
-#include "accumulate/gpu/hermite/use.h"
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/screen.cuh"
 
@@ -69,7 +68,6 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
     a->row_max = exchange.row;
     a->stride = exchange.stride;
     a->counters = g->arrays.counters;
-    a->op = g->arrays.op;
     return dim3(a->blocks);
 }
 
@@ -112,9 +110,6 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
          {screen<LARGE_QUEUE, true, false, 1>, screen<LARGE_QUEUE, true, true, 1>}},
         {{screen<SMALL_QUEUE, false, false, 1>, screen<SMALL_QUEUE, false, true, 1>},
          {screen<SMALL_QUEUE, true, false, 1>, screen<SMALL_QUEUE, true, true, 1>}}};
-    kernel *const by_decay[2][2] = {
-        {screen<LARGE_QUEUE, false, false, 1, true>, screen<LARGE_QUEUE, true, false, 1, true>},
-        {screen<SMALL_QUEUE, false, false, 1, true>, screen<SMALL_QUEUE, true, false, 1, true>}};
     const bool fits = rows <= fmo_tuning_gpu_screen_rows_bytes;
     if (has_boxes(first)) /* large systems are never in groups */
         return fmo_gpu_launch_group<screen_box_args>(
@@ -123,7 +118,7 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
                 return screen_box_arguments(build->plan, &build->plan->gpu->lists.pass[pass], a);
             });
     return fmo_gpu_launch_group<screen_args>(
-        group, fmo_gpu_screens_by_decay(first) ? by_decay[small][fits] : kernels[small][fits][far],
+        group, kernels[small][fits][far],
         far ? screen<SMALL_QUEUE, true, true, most> : screen<SMALL_QUEUE, true, false, most>,
         SCREEN_THREADS, fits ? rows : 0, [&](const fmo_gpu_build *build, screen_args *a) {
             return screen_arguments(build->plan, &build->plan->gpu->lists.pass[pass], a);

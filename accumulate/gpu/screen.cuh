@@ -6,13 +6,11 @@
 #define FMO_GPU_SCREEN_CUH
 
 #include "accumulate/gpu/boxes/boxes.h"
-#include "accumulate/gpu/screen_lanes.cuh"
 
 #include <type_traits>
 
 #include "accumulate/gpu/many.cuh"
 #include "accumulate/rules/screen.h"
-#include "integrals/far/attenuation.h"
 
 namespace {
 
@@ -67,7 +65,6 @@ typedef struct screen_args {
     float cutoff;
     const float *block_max, *row_max;
     fmo_gpu_counters *counters;
-    const fmo_operator *op; /* of the build, for screening by its decay */
 } screen_args;
 
 /* Additional data if J of far pairs comes from multipole expansions (gpu/boxes): the lists then
@@ -94,6 +91,67 @@ typedef struct screen_near {
     const int *ket_leaf;
 } screen_near;
 
+/* Bit n of a row of bits. */
+__device__ bool bit_of(const unsigned *row, int n)
+{
+    return __ldg(row + (n >> 5)) >> (n & 31) & 1u;
+}
+
+/* Mask of the lanes below the calling one. */
+__device__ __forceinline__ unsigned lanes_below()
+{
+    unsigned lanes;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
+    return lanes;
+}
+
+/* Screening data of a ket, read by one load, with its sets also as indices; the compiler would make
+ * two loads and twice as many shifts of it. */
+typedef struct screen_ket {
+    fmo_gpu_screen_data screen;
+    unsigned i, j;
+} screen_ket;
+
+__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_screen_data *at)
+{
+    unsigned x, y, z, w, i, j;
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+        : "l"(at));
+    asm("prmt.b32 %0, %1, 0, 0x4410;" : "=r"(i) : "r"(z));
+    asm("prmt.b32 %0, %1, 0, 0x4432;" : "=r"(j) : "r"(z));
+    const ushort2 set = {(unsigned short)i, (unsigned short)j};
+    return {{__uint_as_float(x), __uint_as_float(y), set, w}, i, j};
+}
+
+/* Reads the errors of a ket's nodes by one load. */
+__device__ __forceinline__ fmo_far_fit read_fit(const fmo_far_fit *at)
+{
+    static_assert(sizeof *at == sizeof(float2), "the two of an fmo_far_fit");
+    const float2 word = __ldg((const float2 *)at);
+    return {word.x, word.y};
+}
+
+/* The number of the lane, hidden from the compiler. If the compiler sees that lanes add to one
+ * address, it generates code that searches for such lanes, even for a single lane. */
+__device__ __forceinline__ unsigned lane_unknown()
+{
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+
+/* Sum over all lanes of the warp. */
+__device__ unsigned warp_sum(unsigned value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xffffffffu, value);
+#else
+    for (int offset = 16; offset; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+#endif
+}
+
 /* Data of the block's bra pair, and its kets. */
 typedef struct screen_bra {
     int pair, ket_begin, ket_end;
@@ -102,7 +160,6 @@ typedef struct screen_bra {
     float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
     fmo_far_fit fit;
     float cancelled; /* fmo_far_cancelled of the bra */
-    float range;     /* fmo_attenuation_range of the operator */
 } screen_bra;
 
 /* The code of a density factor (types.cuh), from its binary logarithm, rounded so that the coded
@@ -137,12 +194,6 @@ __device__ float far_share(float4 bra, float4 ket, float gap)
 {
     const fmo_far_share own = {bra.x, bra.y, bra.z}, other = {ket.x, ket.y, ket.z};
     return fmo_far_share_left(own, other, gap);
-}
-
-/* The data of a pair for the decay of an operator. */
-__device__ fmo_attenuation_side side_of(float4 sphere, float extent, int pair_class)
-{
-    return {sphere.x, sphere.y, sphere.z, sphere.w, fabsf(extent), fmo_pair_order(pair_class)};
 }
 
 /* Kets that passed the screening rule. They are collected until there are enough that no lane is
@@ -233,7 +284,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 /* Step 2, classification: determines the list of each element of the queue, and the word to be
  * written. Returns the thread's tally; adds the number of quartets that do not count in J to
  * *exchange_only_num. */
-template <int QUEUE, bool FAR, bool BOXES, bool DECAY>
+template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ unsigned
 classify(const screen_args &a, const screen_task &task, const screen_bra &bra, unsigned queued,
          screen_shared<QUEUE> *shared, unsigned *exchange_only_num)
@@ -249,10 +300,6 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
                             : (1u << FMO_GPU_TALLY_PAIRS) - 1u;
     int diagonal =
         task.same && fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
-    const int ket_class = fmo_eri_class_ket(task.eri_class);
-    const fmo_attenuation_side side =
-        DECAY ? side_of(bra.sphere, bra.reach.w, fmo_eri_class_bra(task.eri_class))
-              : fmo_attenuation_side{};
     unsigned tally = 0;
     static_assert((SCREEN_ROUNDS + 1) * LARGE_SLABS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
@@ -269,15 +316,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
             exchange_only = BOXES && in_J == 0.0f;
             const fmo_gpu_screen_data data = task.ket.screen[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
-            float log_left = 0.0f;
-            if (DECAY) { /* cancellation as in fmo_far_cancellation */
-                const float extent = task.ket.reach[ket].w;
-                log_left = fmo_attenuation(side, side_of(task.ket.sphere[ket], extent, ket_class),
-                                           bra.range) +
-                           bra.cancelled + fmo_far_cancelled(extent);
-                log_left = fminf(log_left, 0.0f);
-            }
-            unsigned code = factor_code(log_size + log_left - log_Q - fmo_far_log2(data.bound));
+            unsigned code = factor_code(log_size - log_Q - fmo_far_log2(data.bound));
             bool exchanges = in_K >= a.cutoff;
             list = FMO_GPU_NEAR;
             if (FAR) {
@@ -296,13 +335,9 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
                     if (list != FMO_GPU_NEAR) code = nodes;
                 }
             }
-            if (DECAY && FMO_SCREEN_FAR_MARGIN * in_K * exp2f(log_left) < a.cutoff)
-                list = FMO_GPU_LISTS;
             queue->in[e].x = __uint_as_float(
                 (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
-            if (!DECAY || list != FMO_GPU_LISTS)
-                tally +=
-                    (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
+            tally += (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
         if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
@@ -458,9 +493,8 @@ __device__ __forceinline__ void add_counts(const screen_args &a, const screen_ta
 
 /* Screens one bra pair against a.slabs slabs of ket pairs. ROWS: the density maxima of rows i and j
  * are first copied to shared memory; there must be space for all sets. FAR: there are far quartets.
- * DECAY: quartets of K of an operator are screened by its decay. Boxes: screen_box_args if J of far
- * pairs comes from multipole expansions. */
-template <int QUEUE, bool ROWS, bool FAR, bool DECAY, class Boxes>
+ * Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
+template <int QUEUE, bool ROWS, bool FAR, class Boxes>
 __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
                                              screen_shared<QUEUE> &shared)
 {
@@ -493,11 +527,10 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
                         a.block_max[(size_t)ij.y * a.stride + k]);
     if (ROWS) __syncthreads();
-    if (DECAY) bra.range = fmo_attenuation_range(*a.op);
-    if (FAR || DECAY) {
+    if (FAR) {
         bra.sphere = task.bra.sphere[bra.pair];
         bra.reach = task.bra.reach[bra.pair];
-        if (FAR) bra.fit = task.bra.fit[bra.pair];
+        bra.fit = task.bra.fit[bra.pair];
         bra.cancelled = fmo_far_cancelled(bra.reach.w);
         asm volatile("" : "+f"(bra.cancelled)); /* computed once, not in every iteration */
     }
@@ -510,8 +543,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
             queued += shared.passed[g];
         }
         if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
-        tally +=
-            classify<QUEUE, FAR, BOXES, DECAY>(a, task, bra, queued, &shared, &exchange_only_num);
+        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, queued, &shared, &exchange_only_num);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->screened_in[warp][task.eri_class], queued, shared.listed[warp],
@@ -525,7 +557,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
 }
 
 /* Screening for N builds, and for one build with cells of far pairs. */
-template <int QUEUE, bool ROWS, bool FAR, int N, bool DECAY = false>
+template <int QUEUE, bool ROWS, bool FAR, int N>
 __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
 {
@@ -533,7 +565,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     __shared__ screen_shared<QUEUE> shared;
     const screen_args &a = many.own();
     if (N > 1 && blockIdx.x >= a.blocks) return;
-    screen_block<QUEUE, ROWS, FAR, DECAY>(a, (const screen_args *)NULL, rows, shared);
+    screen_block<QUEUE, ROWS, FAR>(a, (const screen_args *)NULL, rows, shared);
 }
 
 template <bool ROWS>
@@ -543,7 +575,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     extern __shared__ float rows[];
     __shared__ screen_shared<LARGE_QUEUE> shared;
     const screen_box_args &a = one.own();
-    screen_block<LARGE_QUEUE, ROWS, true, false>(a.plain, &a, rows, shared);
+    screen_block<LARGE_QUEUE, ROWS, true>(a.plain, &a, rows, shared);
 }
 
 } // namespace

@@ -127,18 +127,18 @@ static void check_bits(const char *name, const fmo_basis *basis)
     free(J0);
 }
 
-/* Runs the checks on random molecules with d and f shells and on molecules of equal shells, whose
- * families of pairs fill several vectors. */
+/* Runs the checks on random molecules with d, f and g shells and on molecules of equal shells,
+ * whose families of pairs fill several vectors. */
 int main(void)
 {
     static test_system s;
-    static const int shells[4] = {5, 5, 5, 3};
+    static const int shells[5] = {3, 3, 3, 2, 2};
     const int small = getenv("FMO_TEST_SMALL") != NULL;
     char name[64];
     for (int cartesian = small; cartesian < 2; cartesian++)
         for (int box = 2; box <= (small ? 2 : 14); box += 12) {
-            system_random_kinds(&s, cartesian, 3, 4, shells, 2, box, &seed);
-            snprintf(name, sizeof name, "%s d and f shells in a box of %d",
+            system_random_kinds(&s, cartesian, 3, 5, shells, 2, box, &seed);
+            snprintf(name, sizeof name, "%s d, f and g shells in a box of %d",
                      cartesian ? "Cartesian" : "spherical", box);
             fmo_basis *basis = system_basis(&s);
             if (basis) check_alone(name, basis, 1);

@@ -1,7 +1,7 @@
 /* Densities of each symmetry and operators in mode fused, from the host and in GPU memory, against
  * mode reference; and operators in batches and of J of another molecule's density. */
 #include "tests/gpu/call.h"
-#include "tests/support/decay_checks.h"
+#include "tests/support/system.h"
 
 static unsigned long long seed = 515;
 
@@ -224,11 +224,6 @@ static void check_operators(const test_system *p, const test_system *d, const te
         check_source(p, k ? d : p, FMO_SCATTER_AUTO, operators[k]);
         check_source(d, p, FMO_SCATTER_FIXED, operators[4 - k]);
     }
-    o.scatter = FMO_SCATTER_AUTO;
-    decay_check(&o, 24, 0, 1.0, &seed);
-    decay_check(&o, 24, 1, 0.5, &seed);
-    o.scatter = FMO_SCATTER_FIXED;
-    decay_check(&o, 24, 1, 2.0, &seed);
     static const fmo_operator coulomb = {1.0, 0.0, 0.0};
     check_source(p, f, FMO_SCATTER_FIXED, coulomb);
 }

@@ -4,7 +4,6 @@
 
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/screen.h"
-#include "integrals/far/attenuation.h"
 
 namespace {
 
@@ -26,9 +25,8 @@ typedef struct screen_pairs {
 typedef struct screen_args {
     screen_pairs bra, ket;
     bool same;
-    bool by_distance;       /* the bound that depends on distance is used: without f shells */
-    const fmo_operator *op; /* for OPERATOR: its decay is used */
-    int bra_order, ket_order;
+    bool
+        by_distance; /* the bound that depends on distance is used: that of 1/r, without f shells */
     int bra_begin, bras, share, shares; /* bras share, share + shares, ... are screened */
     int tiles;                          /* examined together by a warp, up to 32 */
     int shells;
@@ -66,19 +64,6 @@ __device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_sepa
     return fmo_separation_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
 }
 
-/* Returns the factor by which the integrals of an operator are smaller than Schwarz bounds, at most
- * 1. range: fmo_attenuation_range. */
-__device__ __forceinline__ float decay_of(const screen_args &a, const fmo_separation &own,
-                                          float bound, float range, int ket)
-{
-    const float4 to = a.ket.sphere[ket];
-    const float log =
-        fmo_attenuation({own.x, own.y, own.z, own.radius, own.spread, a.bra_order},
-                        {to.x, to.y, to.z, to.w, a.ket.separation[ket], a.ket_order}, range);
-    const float log_size = own.log_size + a.ket.separation[a.ket.num + ket];
-    return fminf(exp2f(log + log_size) / (bound * a.ket.bound[ket]), 1.0f);
-}
-
 /* Returns the code of a density factor, rounded to the safe side, in the bits of a list's entry
  * above the ket (types.cuh). */
 __device__ unsigned factor_code(float factor)
@@ -103,7 +88,7 @@ __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsi
  * tile of kets by its largest bound; then, for each tile that may contain a screened-in quartet,
  * each lane tests one ket. Screened-in kets are queued in shared memory, then appended to the
  * list. */
-template <int N, bool OPERATOR>
+template <int N>
 __global__ void __launch_bounds__(THREADS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
 {
@@ -121,7 +106,6 @@ __global__ void __launch_bounds__(THREADS)
     const float bound = a.bra.bound[bra];
     const float most = bound * fmaxf(a.row_max[first_shell], a.row_max[second_shell]);
     const fmo_separation own = load_separation(a.bra, bra);
-    const float range = OPERATOR ? fmo_attenuation_range(*a.op) : INFINITY;
     unsigned *const queue = queues[warp];
     unsigned queued = 0, screened_in_num = 0, quartets = 0;
     if (threadIdx.x < 2) counted[threadIdx.x] = 0;
@@ -139,15 +123,10 @@ __global__ void __launch_bounds__(THREADS)
             if (ket < kets) {
                 const int4 to = a.ket.at[ket];
                 const unsigned k = fmo_hermite_first_shell(to), l = fmo_hermite_second_shell(to);
-                float D = fmaxf(fmaxf(a.block_max[i + k], a.block_max[j + k]),
-                                fmaxf(a.block_max[i + l], a.block_max[j + l]));
+                const float D = fmaxf(fmaxf(a.block_max[i + k], a.block_max[j + k]),
+                                      fmaxf(a.block_max[i + l], a.block_max[j + l]));
                 stays = bound * a.ket.bound[ket] * D >= a.cutoff;
-                if (OPERATOR && stays && a.by_distance) {
-                    D *= decay_of(a, own, bound, range, ket);
-                    stays = FMO_SCREEN_FAR_MARGIN * bound * a.ket.bound[ket] * D >= a.cutoff;
-                } else if (stays && a.by_distance) {
-                    stays = near_enough(a, own, ket, D);
-                }
+                if (stays && a.by_distance) stays = near_enough(a, own, ket, D);
                 code = factor_code(D) | (unsigned)ket;
                 quartets += stays && to.w && at.w;
             }
@@ -209,10 +188,8 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
     }
     if (!bras) return cudaSuccess;
     const int wanted = (least + bras - 1) / bras;
-    const fmo_gpu_state *const g = group->build->plan->gpu;
     return fmo_gpu_launch_group<screen_args>(
-        group, g->with_operator ? screen<1, true> : screen<1, false>,
-        screen<fmo_gpu_many_max<screen_args>, false>, THREADS, 0,
+        group, screen<1>, screen<fmo_gpu_many_max<screen_args>>, THREADS, 0,
         [&](const fmo_gpu_build *build, screen_args *a) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (!task) return dim3(0);
@@ -223,10 +200,8 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
             *a = {pairs_to_screen(h->pairs[bra]),
                   pairs_to_screen(h->pairs[ket]),
                   bra == ket,
-                  build->plan->cutoff > 0.0 && c < FMO_ERI_UNROLLED_COUNT,
-                  build->plan->gpu->arrays.op,
-                  fmo_pair_order(bra),
-                  fmo_pair_order(ket),
+                  build->plan->cutoff > 0.0 && !build->plan->gpu->with_operator &&
+                      c < FMO_ERI_UNROLLED_COUNT,
                   task->bra_begin,
                   task->bra_end - task->bra_begin,
                   h->share,

@@ -6,14 +6,6 @@
 
 #include "accumulate/gpu/plan.h"
 
-/* Value of with_operator if the pairs have the data of far quartets, by which K of s and p shells
- * is screened with a bound that decays with distance (integrals/far/attenuation.h). */
-enum { FMO_GPU_OPERATOR_BY_DECAY = 2 };
-static inline bool fmo_gpu_screens_by_decay(const fmo_gpu_state *g)
-{
-    return g->with_operator == FMO_GPU_OPERATOR_BY_DECAY;
-}
-
 /* True for J of an operator other than 1/r, which is computed from Hermite densities for all
  * shells, those of s and p included. */
 static inline bool fmo_gpu_is_hermite_coulomb(const fmo_gpu_state *g)
