@@ -216,7 +216,8 @@ static void compare_lattice(void)
     for (int a = 0; a < 27; a++) {
         system_add_atom(&s, 12.0 * (a / 9), 12.0 * (a / 3 % 3), 12.0 * (a % 3));
         for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
-            for (int k = 0; k < 2; k++) system_add_shell(&s, l, 2, &seed);
+            for (int k = 0; k < (l + 1 < FMO_SHELL_KIND_COUNT ? 2 : 1); k++)
+                system_add_shell(&s, l, 2, &seed);
     }
     fmo_basis *basis = system_basis(&s);
     for (double cutoff = 1e-6; basis && cutoff > 1e-13; cutoff *= 1e-2)
