@@ -244,7 +244,9 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
 
 static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 {
-    memory->host_bytes += tensor_bytes((size_t)plan->basis->function_num);
+    memory->host_bytes += tensor_bytes((size_t)plan->basis->function_num) +
+                          (size_t)plan->options.threads * sizeof(reference_worker) +
+                          (size_t)plan->basis->prim_num * sizeof(double);
 }
 
 const fmo_mode_implementation fmo_mode_reference = {.prepare = reference_prepare,

@@ -11,7 +11,7 @@
 
 /* The estimate may be this much above what is counted, never below. */
 static const double factor = 1.2;
-enum { SLACK = 8192 }; /* bytes: what malloc rounds up to, small things of libgomp */
+enum { SLACK = 12288 }; /* bytes: what malloc rounds up to, small things of libgomp */
 
 static _Atomic long in_use, most;
 

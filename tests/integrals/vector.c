@@ -93,7 +93,9 @@ static void check_boys(const vector_forms *v)
             long double want[VECTOR_ORDERS];
             boys_reference(T[l], M, want);
             for (int m = 0; m <= M; m++) {
-                const double error = (double)fabsl(F[m * v->width + l] / want[m] - 1);
+                /* numbers that are not normal have fewer digits */
+                const double error = (double)(fabsl(F[m * v->width + l] - want[m]) /
+                                              fmaxl(want[m], (long double)DBL_MIN));
                 worst = fmax(worst, error);
                 CHECK(error <= 1e-14, "%s, lane %d: F_%d(%.17g) = %.17g, relative %.3g", v->name, l,
                       m, T[l], F[m * v->width + l], error);
@@ -229,8 +231,10 @@ static void check_forms(const vector_forms *v)
     check_boys(v);
     const int turns = sets();
     for (int turn = 0; turn < turns; turn++) {
-#define ROW(e, name, li, lj, lk, ll, bra_class, ket_class) \
-    check_quartets(v, e, #name, li, lj, lk, ll);
+/* the classes with g shells take as long as all others in fewer turns */
+#define ROW(e, name, li, lj, lk, ll, bra_class, ket_class)   \
+    if ((int)(e) < (int)FMO_ERI_GPU_COUNT || turn % 20 == 0) \
+        check_quartets(v, e, #name, li, lj, lk, ll);
         FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
     }
