@@ -48,7 +48,7 @@ FMO_API fmo_status fmo_fock_gradient(fmo_fock_plan *plan, const fmo_gradient_ter
 typedef struct fmo_gradient_job {
     fmo_fock_plan *plan;            /**< another one in each job */
     const fmo_gradient_term *terms; /**< [term_num] */
-    int term_num;
+    int term_num;                   /**< number of terms */
     double *gradient;  /**< [nucleus_num][3] hartree/bohr; untouched if this job failed */
     fmo_status status; /**< output: status of this job, as returned by fmo_fock_gradient */
     fmo_error *err;    /**< details of its error; may be NULL */

@@ -52,27 +52,29 @@ extern "C" {
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DD)
-/* Pairs whose classes share code with angular momenta that are known at run time: with an f shell,
- * on the CPU (eri/eri_any.h) and on the GPU (accumulate/gpu/hermite/matrix.cuh); with a g shell, on
- * the CPU alone. */
+/* Pairs with an f shell: their classes share code whose angular momenta are known at run time on
+ * the CPU (eri/eri_any.h), and on the GPU in J. */
 #define FMO_PAIR_ANY_GPU_TABLE(X)    \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_FF)
+/* Pairs with a g shell: the same on the CPU alone. */
 #define FMO_PAIR_ANY_CPU_TABLE(X)    \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_GS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_GP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_GD) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_GF) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_GG)
+/* Both. */
 #define FMO_PAIR_ANY_TABLE(X) FMO_PAIR_ANY_GPU_TABLE(X) FMO_PAIR_ANY_CPU_TABLE(X)
-/* The pairs whose code is compiled for each class; those of the GPU, which begin with them; and all
- * pairs, which begin with those. */
+/* The pairs whose code is compiled for each class. */
 #define FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
-#define FMO_PAIR_GPU_TABLE(X)      FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_GPU_TABLE(X)
-#define FMO_PAIR_TABLE(X)          FMO_PAIR_GPU_TABLE(X) FMO_PAIR_ANY_CPU_TABLE(X)
-#define FMO_PAIR_ROW(X, ...)       X(__VA_ARGS__)
+/* The pairs of the GPU, which begin with them. */
+#define FMO_PAIR_GPU_TABLE(X) FMO_PAIR_UNROLLED_TABLE(X) FMO_PAIR_ANY_GPU_TABLE(X)
+/* All pairs, which begin with those. */
+#define FMO_PAIR_TABLE(X)    FMO_PAIR_GPU_TABLE(X) FMO_PAIR_ANY_CPU_TABLE(X)
+#define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
 
 /* The kets that are combined with a bra (the further arguments): all pairs up to the bra's class.
  */
@@ -117,24 +119,28 @@ extern "C" {
     FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_KETS_DD(X, FMO_PAIR_ROW_DD)
-/* The classes with an f shell, and those with a g shell, which then the bra contains. */
+/* The classes with an f shell, which then the bra contains, and none above. */
 #define FMO_ERI_ANY_GPU_TABLE(X)         \
     FMO_PAIR_KETS_FS(X, FMO_PAIR_ROW_FS) \
     FMO_PAIR_KETS_FP(X, FMO_PAIR_ROW_FP) \
     FMO_PAIR_KETS_FD(X, FMO_PAIR_ROW_FD) \
     FMO_PAIR_KETS_FF(X, FMO_PAIR_ROW_FF)
+/* The classes with a g shell, which then the bra contains. */
 #define FMO_ERI_ANY_CPU_TABLE(X)         \
     FMO_PAIR_KETS_GS(X, FMO_PAIR_ROW_GS) \
     FMO_PAIR_KETS_GP(X, FMO_PAIR_ROW_GP) \
     FMO_PAIR_KETS_GD(X, FMO_PAIR_ROW_GD) \
     FMO_PAIR_KETS_GF(X, FMO_PAIR_ROW_GF) \
     FMO_PAIR_KETS_GG(X, FMO_PAIR_ROW_GG)
+/* Both. */
 #define FMO_ERI_ANY_TABLE(X) FMO_ERI_ANY_GPU_TABLE(X) FMO_ERI_ANY_CPU_TABLE(X)
-/* The classes whose code is compiled for each, those of the GPU, and all, as of the pairs. */
+/* The classes whose code is compiled for each. */
 #define FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
-#define FMO_ERI_GPU_TABLE(X)      FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_GPU_TABLE(X)
-#define FMO_ERI_CLASS_TABLE(X)    FMO_ERI_GPU_TABLE(X) FMO_ERI_ANY_CPU_TABLE(X)
-#define FMO_ERI_ROW(X, ...)       FMO_ERI_FIELDS(X, __VA_ARGS__)
+/* The classes of the GPU, which begin with them. */
+#define FMO_ERI_GPU_TABLE(X) FMO_ERI_UNROLLED_TABLE(X) FMO_ERI_ANY_GPU_TABLE(X)
+/* All classes, which begin with those. */
+#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_GPU_TABLE(X) FMO_ERI_ANY_CPU_TABLE(X)
+#define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
     X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)
 
