@@ -327,9 +327,14 @@ static void check_zeros(void)
     }
     check_system("coincident", &s);
     fmo_basis *basis = system_basis(&s);
-    static double M[4][60 * 60];
+    enum { FUNCTIONS_MAX = 128 };
+    static double M[4][FUNCTIONS_MAX * FUNCTIONS_MAX];
     double charge[9], coord[27]; /* on the line, near and far */
-    if (!basis || s.aos > 60) return;
+    CHECK(s.aos <= FUNCTIONS_MAX, "%d functions", s.aos);
+    if (!basis || s.aos > FUNCTIONS_MAX) {
+        fmo_basis_destroy(basis);
+        return;
+    }
     for (int c = 0; c < 9; c++) {
         charge[c] = c - 3.5;
         coord[3 * c] = 0.7;
