@@ -83,14 +83,15 @@ FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
     for (int m = 1; m <= M; m++) F[m] = (2 * m - 1) * r * F[m - 1];
 }
 
+/* Adding this rounds to an integer, which is then in the low bits. */
+#define FMO_BOYS_ROUND 0x1.8p52
+
 #if FMO_SIMD_WIDTH == 1
 /* Returns F_M(T) for T < fmo_boys_far(M), from the table of that order, and exp(-T). */
 FMO_HD double fmo_boys_interpolate(const double *rows, double T, double *exp_T)
 {
-    /* Adding 1.5*2^52 rounds to an integer, which is then in the low bits. */
-    const double magic = 0x1.8p52;
-    double shifted = T * FMO_BOYS_PER_UNIT + magic;
-    double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
+    double shifted = T * FMO_BOYS_PER_UNIT + FMO_BOYS_ROUND;
+    double d = T - (shifted - FMO_BOYS_ROUND) * (1.0 / FMO_BOYS_PER_UNIT);
     double c[FMO_BOYS_ROW_SIZE], c4, c5;
 #if defined(__CUDA_ARCH__)
     const double2 *row =
@@ -132,21 +133,18 @@ FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
         fmo_boys_asymptotic(T, M, F);
     }
 #else
-    /* Adding 1.5*2^52 rounds to an integer, which is then in the low bits. */
-    const double magic = 0x1.8p52;
     const fmo_mask far = T >= fmo_boys_far(M);
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
     const fmo_real near_T = fmo_select(far, fmo_set(0.0), T);
     fmo_real exp_T = fmo_set(0.0);
     (void)rows;
-    (void)magic;
     fmo_boys_near(near_T, M, &F[M], &exp_T);
     if (M > 0) fmo_boys_down(near_T, exp_T, M, F);
 #else
     const fmo_real near_T = fmo_select(far, fmo_set(fmo_boys_far(M)), T);
-    fmo_real shifted = near_T * (double)FMO_BOYS_PER_UNIT + magic;
+    fmo_real shifted = near_T * (double)FMO_BOYS_PER_UNIT + FMO_BOYS_ROUND;
     fmo_mask index = ((fmo_mask)shifted & 0xffff) * FMO_BOYS_ROW_SIZE;
-    fmo_real d = near_T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
+    fmo_real d = near_T - (shifted - FMO_BOYS_ROUND) * (1.0 / FMO_BOYS_PER_UNIT);
     const fmo_mask tail = (fmo_mask)fmo_gather(rows + 5, index);
     fmo_real f = (fmo_real)(tail << 32) * d + (fmo_real)(tail & ~(int64_t)0xffffffff);
     FMO_UNROLL

@@ -254,8 +254,6 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.bra = side(bra);
     a.ket = side(ket);
     a.same = bra == ket;
-    a.ang_mom = make_int4(fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
-                          fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1));
     a.planes = fmo_hermite_planes_now(h, c);
     a.list = h->list + task->list_at;
     a.count = &h->screened_in[task - h->task];

@@ -247,7 +247,6 @@ typedef struct fmo_hermite_exchange_args {
     fmo_hermite_exchange_pairs bra, ket;
     bool same;        /* bra and ket are the same list */
     int planes;       /* of the grid (y): threads for a quartet */
-    int4 ang_mom;     /* of the four shells */
     const int2 *list; /* bra; ket and code of the density factor (FMO_GPU_KET_BITS) */
     const unsigned *count;
     float prim_cutoff; /* for the product of both bounds and the density factor of a primitive
