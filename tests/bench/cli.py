@@ -345,7 +345,7 @@ class Gpu(Case):
     def strategies(self):
         text = bench("--help").stdout
         table = text[text.index("--scatter SET"):text.index("--commit SET")]
-        return re.findall(r"(?m)^ {26}(\S+)", table)
+        return re.findall(r"(?m)^ {26}(\S+) {2,}", table)
 
     def test_every_experiment(self):
         for name in EXPERIMENTS:

@@ -7,9 +7,8 @@
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
-#define FMO_SLICE_ANG_MOM_MAX                                          \
-    (FMO_PART > FMO_HERMITE_MATRIX_PART ? (int)FMO_SLICE_ANG_MOM_LIMIT \
-                                        : (int)FMO_UNROLLED_ANG_MOM_MAX)
+#define FMO_SLICE_ANG_MOM_MAX \
+    (FMO_PART >= FMO_HERMITE_F_PART ? (int)FMO_SLICE_ANG_MOM_LIMIT : (int)FMO_UNROLLED_ANG_MOM_MAX)
 #include "accumulate/gpu/hermite/matrix.cuh"
 #include "integrals/eri/eri_slice.h"
 
@@ -41,6 +40,8 @@ template <int E> struct fmo_hermite_class {
     static constexpr int passes = fmo_hermite_passes(E), groups = (passes + 2) / 3;
     static constexpr int threads = fmo_hermite_threads(E);
     static constexpr int stride = form.shared ? threads : 1; /* integrals */
+    static_assert(form.matrix || form.segment != FMO_PART || LA <= FMO_SLICE_ANG_MOM_MAX,
+                  "exchange.cu: a class with f shells in a segment before FMO_HERMITE_F_PART");
     static __host__ __device__ constexpr bool single(int group)
     {
         return passes > 1 && passes % 3 == 1 && group == groups - 1;

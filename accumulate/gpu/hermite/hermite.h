@@ -164,7 +164,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDPP, 2, 1, 8, 1, 2, 0)         \
     X(DDDS, 2, 1, 8, 1, 2, 0)         \
     X(DDDP, 1, 1, 8, 1, 1, 0)         \
-    X(DDDD, 6, 0, 0, 0, 8, 1)         \
+    X(DDDD, 6, 0, 0, 0, 0, 1)         \
     X(FSSS, 10, 0, 16, 0, 9, 0)       \
     X(FSPS, 10, 1, 12, 0, 9, 0)       \
     X(FSPP, 10, 1, 8, 0, 9, 0)        \
@@ -187,8 +187,12 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(FFSS, 3, 1, 8, 1, 17, 0)        \
     X(FFPS, 3, 1, 8, 1, 18, 0)        \
     X(FFPP, 1, 1, 8, 1, 18, 0)        \
-    X(FFDS, 1, 1, 8, 1, 0, 0)
-enum { FMO_HERMITE_PARTS = 19, FMO_HERMITE_MATRIX_PART = 8 };
+    X(FFDS, 1, 1, 8, 1, 8, 0)
+enum {
+    FMO_HERMITE_PARTS = 19,
+    FMO_HERMITE_MATRIX_PART = 0,
+    FMO_HERMITE_F_PART = 8 /* the first segment with f shells in slices; those before have none */
+};
 typedef struct fmo_hermite_form {
     int rows, shared, warps, forget, segment, matrix;
 } fmo_hermite_form;
