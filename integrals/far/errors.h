@@ -24,36 +24,38 @@ FMO_HD void fmo_far_largest(int pair_class, int num, const double *prim, const d
     moment[0] = fmax(moment[0], carried);
 }
 
-/* Adds `sign` times the multipoles of order `order` of primitives or quadrature points, about the
- * middle of the segment, in units of 1/unit. */
-FMO_HD void fmo_far_add_multipoles(int fields, int num, const double *place,
-                                   const double *coefficient, double middle, double unit, int order,
-                                   double sign, double *sums)
+/* The primitives of a pair, or its quadrature points (nodes.h). */
+typedef struct fmo_far_points {
+    int num;
+    const double *place, *coefficient; /* [num], [num][FMO_FAR_COEFFICIENTS(pair_class)] */
+} fmo_far_points;
+
+/* Adds `sign` times the multipoles of order `order` of points about the middle of the segment, in
+ * units of 1/unit. */
+FMO_HD void fmo_far_add_multipoles(int fields, const fmo_far_points *points, double middle,
+                                   double unit, int order, double sign, double *sums)
 {
-    for (int m = 0; m < num; m++) {
+    for (int m = 0; m < points->num; m++) {
         double power = sign;
-        for (int i = 0; i < order; i++) power *= (place[m] - middle) * unit;
-        for (int f = 0; f < fields; f++) sums[f] += power * coefficient[m * fields + f];
+        for (int i = 0; i < order; i++) power *= (points->place[m] - middle) * unit;
+        for (int f = 0; f < fields; f++) sums[f] += power * points->coefficient[m * fields + f];
     }
 }
 
 /* Upper bound of the quadrature error of a pair's potential, times the distance d from the middle
  * of its segment, where d is at least the segment's length: from the multipoles that the quadrature
  * points do not reproduce, including rounding errors of those of low order. */
-FMO_HD double fmo_far_error(int pair_class, int num, const double *prim_place,
-                            const double *prim_coefficient, const double *AB,
-                            const fmo_far_line *line, int nodes, const double *place,
-                            const double *coefficient, double d)
+FMO_HD double fmo_far_error(int pair_class, const fmo_far_points *prims,
+                            const fmo_far_points *nodes, const double *AB, const fmo_far_line *line,
+                            double d)
 {
     const int fields = FMO_FAR_COEFFICIENTS(pair_class);
     const double unit = sqrt(AB[0] * AB[0] + AB[1] * AB[1] + AB[2] * AB[2]) / d;
     double error = 0.0;
-    for (int order = 0; order <= 2 * nodes + 2; order++) {
+    for (int order = 0; order <= 2 * nodes->num + 2; order++) {
         double left[FMO_FAR_COEFFICIENTS_MAX] = {0};
-        fmo_far_add_multipoles(fields, num, prim_place, prim_coefficient, line->middle, unit, order,
-                               1.0, left);
-        fmo_far_add_multipoles(fields, nodes, place, coefficient, line->middle, unit, order, -1.0,
-                               left);
+        fmo_far_add_multipoles(fields, prims, line->middle, unit, order, 1.0, left);
+        fmo_far_add_multipoles(fields, nodes, line->middle, unit, order, -1.0, left);
         for (int f = 0; f < fields; f++) {
             /* moments are multiplied by the derivatives of 1/d^(order+1) */
             double factor = fmo_far_scale(pair_class, f, fmo_far_width(AB), d);

@@ -64,16 +64,17 @@ static inline void fit_nodes(far_pair *p)
     const double nearest = fmo_far_nearest(p->half, 1.0 / p->p_min);
     double place[PRIMS_MAX], coefficient[PRIMS_MAX * FMO_FAR_COEFFICIENTS_MAX];
     double error[FMO_FAR_CHOICES];
+    const fmo_far_points prims = {p->view.prim_num, p->place, p->coefficient};
     int cap = FMO_FAR_CHOICES;
     fmo_far_primitives(p->pair_class, p->view.prim_num, p->view.prim, p->ratio, p->view.AB,
                        p->place, p->coefficient);
     fmo_far_find_line(p->pair_class, p->view.prim_num, p->place, p->coefficient, p->view.AB,
                       &p->line);
     for (int c = 0; c < FMO_FAR_CHOICES; c++) {
-        const int n = FMO_FAR_NODES(c), used = pair_nodes(p, n, place, coefficient);
-        error[c] = fmo_far_error(p->pair_class, p->view.prim_num, p->place, p->coefficient,
-                                 p->view.AB, &p->line, used, place, coefficient, nearest) /
-                   p->bound;
+        const fmo_far_points nodes = {pair_nodes(p, FMO_FAR_NODES(c), place, coefficient), place,
+                                      coefficient};
+        error[c] =
+            fmo_far_error(p->pair_class, &prims, &nodes, p->view.AB, &p->line, nearest) / p->bound;
         if (cap > c && fmo_far_exact(p->view.prim_num, &p->line, c, error[c])) cap = c;
     }
     p->fit = fmo_far_fit_errors(cap, nearest, error);

@@ -31,9 +31,14 @@ static long check_count, check_failures;
         }                                                              \
     } while (0)
 
+/* "FILE:LINE" of the caller. */
+#define CHECK_TEXT_(x) #x
+#define CHECK_TEXT(x)  CHECK_TEXT_(x)
+#define CHECK_HERE     __FILE__ ":" CHECK_TEXT(__LINE__)
+
 /* |got-want| <= atol + rtol |want| for n elements; prints the worst and its row and column
  * (ncol columns a row). NaN never passes. Returns the largest absolute error. */
-static inline double check_close_at(const char *file, int line, const char *name, const double *got,
+static inline double check_close_at(const char *here, const char *name, const double *got,
                                     const double *want, size_t n, size_t ncol, double atol,
                                     double rtol)
 {
@@ -50,15 +55,15 @@ static inline double check_close_at(const char *file, int line, const char *name
     if (bad) {
         check_failures++;
         fprintf(stderr,
-                "%s:%d: %s: %zu of %zu elements off, worst at (%zu,%zu): got %.17g, want %.17g, "
+                "%s: %s: %zu of %zu elements off, worst at (%zu,%zu): got %.17g, want %.17g, "
                 "difference %.3g\n",
-                file, line, name, bad, n, worst / ncol, worst % ncol, got[worst], want[worst],
+                here, name, bad, n, worst / ncol, worst % ncol, got[worst], want[worst],
                 got[worst] - want[worst]);
     }
     return largest;
 }
 #define check_close(name, got, want, n, ncol, atol, rtol) \
-    check_close_at(__FILE__, __LINE__, name, got, want, n, ncol, atol, rtol)
+    check_close_at(CHECK_HERE, name, got, want, n, ncol, atol, rtol)
 
 static inline int check_summary(void)
 {

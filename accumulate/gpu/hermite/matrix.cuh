@@ -390,6 +390,11 @@ fmo_matrix_prim(const fmo_hermite_exchange_pairs &pairs, int4 at, int m, float *
     return prim;
 }
 
+/* The vectors between the centres of a quartet. */
+typedef struct fmo_matrix_vectors {
+    double AC[3], AB[3], CD[3];
+} fmo_matrix_vectors;
+
 /* The primitives of a quartet whose expansions and R_tuv are in shared memory; -1: none. */
 typedef struct fmo_matrix_held {
     int bra, ket;
@@ -401,13 +406,13 @@ template <class F>
 static __device__ void fmo_matrix_prepare(const fmo_hermite_exchange_args &a,
                                           const fmo_matrix_team &s, const fmo_prim_pair &p,
                                           const fmo_prim_pair &q, bool new_bra, bool new_ket,
-                                          const double *AC, const double *AB, const double *CD)
+                                          const fmo_matrix_vectors &at)
 {
-    if (s.warp == 0 && new_bra) fmo_matrix_expand<F::la, F::lb>(p, AB, 1.0, s.bra);
-    if (s.warp == 1 % F::warps && new_ket) fmo_matrix_expand<F::lc, F::ld>(q, CD, -1.0, s.ket);
+    if (s.warp == 0 && new_bra) fmo_matrix_expand<F::la, F::lb>(p, at.AB, 1.0, s.bra);
+    if (s.warp == 1 % F::warps && new_ket) fmo_matrix_expand<F::lc, F::ld>(q, at.CD, -1.0, s.ket);
     if (s.warp == 2 % F::warps) {
-        const double PQ[3] = {AC[0] + (p.d[0] - q.d[0]), AC[1] + (p.d[1] - q.d[1]),
-                              AC[2] + (p.d[2] - q.d[2])};
+        const double PQ[3] = {at.AC[0] + (p.d[0] - q.d[0]), at.AC[1] + (p.d[1] - q.d[1]),
+                              at.AC[2] + (p.d[2] - q.d[2])};
         const double start =
             fmo_warp_start(a.matrices.op, a.boys, F::order, p.p, q.p, PQ) * (p.k * q.k);
         fmo_warp_coulomb<(F::hermites + 31) / 32, F::order>(start, PQ, F::order, s.hermite, s.R);
@@ -425,15 +430,15 @@ static __device__ unsigned fmo_matrix_integrals(const fmo_hermite_exchange_args 
     const int code = (int)((unsigned)quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
     const float cutoff = a.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
     const int4 bras = a.bra.prims[bra], kets = a.ket.prims[ket];
-    double AC[3], AB[3], CD[3];
+    fmo_matrix_vectors at;
     double v[F::own_kets][F::row_tiles][2];
     unsigned prims = 0;
     FMO_UNROLL
     for (int x = 0; x < 3; x++) {
-        AC[x] =
+        at.AC[x] =
             a.bra.center[x * (size_t)a.bra.num + bra] - a.ket.center[x * (size_t)a.ket.num + ket];
-        AB[x] = a.bra.center[(3 + x) * (size_t)a.bra.num + bra];
-        CD[x] = a.ket.center[(3 + x) * (size_t)a.ket.num + ket];
+        at.AB[x] = a.bra.center[(3 + x) * (size_t)a.bra.num + bra];
+        at.CD[x] = a.ket.center[(3 + x) * (size_t)a.ket.num + ket];
     }
     FMO_UNROLL
     for (int n = 0; n < F::own_kets; n++) FMO_UNROLL
@@ -452,7 +457,7 @@ static __device__ unsigned fmo_matrix_integrals(const fmo_hermite_exchange_args 
             const fmo_prim_pair p = fmo_matrix_prim(a.bra, bras, num, &bound);
             if (bound * other < cutoff) break;
             if (held->bra != num || held->ket != n) {
-                fmo_matrix_prepare<F>(a, s, p, q, held->bra != num, held->ket != n, AC, AB, CD);
+                fmo_matrix_prepare<F>(a, s, p, q, held->bra != num, held->ket != n, at);
                 *held = {num, n};
                 fmo_matrix_wait<F>();
             }

@@ -218,22 +218,29 @@ static __device__ __forceinline__ void fmo_gpu_for_densities(const Each &each)
     }
 }
 
-/* Digests one quartet in each active lane of `mask`: all rows of the digestion table, those of K
- * for each of the densities. Returns the number of atomics issued. quartet: the entry of the list,
- * without FMO_GPU_EXCHANGE_ONLY_BIT. All lanes of the mask must call; with strategies that need all
- * threads (fmo_gpu_together), all threads. */
+/* The quartet of a lane in one step of a list. */
+typedef struct fmo_gpu_lane {
+    int2 quartet; /* the entry of the list, without FMO_GPU_EXCHANGE_ONLY_BIT */
+    unsigned mask;
+    bool active, counts; /* counts: is added to J */
+} fmo_gpu_lane;
+
+/* Digests one quartet in each active lane of the mask: all rows of the digestion table, those of K
+ * for each of the densities. Returns the number of atomics issued. All lanes of the mask must call;
+ * with strategies that need all threads (fmo_gpu_together), all threads. */
 template <class C, fmo_gpu_in_coulomb COULOMB, int DENSITIES, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
-               fmo_gpu_copy copy, const fmo_gpu_shells &at, int2 quartet, unsigned mask,
-               bool active, bool counts, const double *eri)
+               fmo_gpu_copy copy, const fmo_gpu_shells &at, fmo_gpu_lane lane, const double *eri)
 {
     unsigned issued = 0;
+    const unsigned mask = lane.mask;
+    const bool active = lane.active, counts = lane.counts;
     constexpr bool some = COULOMB == FMO_GPU_COULOMB_SOME, none = COULOMB == FMO_GPU_COULOMB_NONE;
     const unsigned callers = fmo_gpu_together<S> ? 0xffffffffu : mask;
     __syncwarp(callers);
-    const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet, mask, m.nao);
-    const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
+    const fmo_gpu_place place = fmo_gpu_find_place<S>(at, lane.quartet, mask, m.nao);
+    const bool exchanges = active && ((unsigned)lane.quartet.y & FMO_GPU_EXCHANGE_BIT);
     const unsigned exchanging = __ballot_sync(callers, exchanges);
     const unsigned counting = some ? __ballot_sync(callers, counts) : mask;
 #define TERM(matrix, row, column, den_row, den_column) \
@@ -256,8 +263,8 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
 }
 
 /* All threads of the grid process a list of screened-in quartets, upwards from `list` or, with
- * DIRECTION -1, downwards. They call work(quartet, mask, active, read_on) with arguments as in
- * fmo_gpu_digest. The next quartet is loaded when `work` calls read_on(), late enough that no
+ * DIRECTION -1, downwards. They call work(quartet, mask, active, read_on) with values as in
+ * fmo_gpu_lane. The next quartet is loaded when `work` calls read_on(), late enough that no
  * instruction waits for it at once. */
 template <class S, int DIRECTION, class Work>
 static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned count,
@@ -295,8 +302,8 @@ fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_
             if (some) quartet.x &= ~FMO_GPU_EXCHANGE_ONLY_BIT;
             const fmo_gpu_shells at = integrals(quartet, eri);
             read_on();
-            issued += fmo_gpu_digest<C, COULOMB, DENSITIES>(scatter, view, m, copy, at, quartet,
-                                                            mask, active, counts, eri);
+            issued += fmo_gpu_digest<C, COULOMB, DENSITIES>(
+                scatter, view, m, copy, at, fmo_gpu_lane{quartet, mask, active, counts}, eri);
         });
     return issued;
 }

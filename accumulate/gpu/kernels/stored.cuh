@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
             const int4 bra = __ldg(view.bra.first + quartet.x);
             const int4 ket = __ldg(view.ket.first + (quartet.y & (FMO_GPU_PAIRS_MAX - 1)));
             const fmo_gpu_shells shells = {{bra.x, bra.y, ket.x, ket.y}};
-            issued += fmo_gpu_digest<C, FMO_GPU_COULOMB_ALL, 1>(scatter, view, m, copy, shells,
-                                                                quartet, mask, active, active, eri);
+            issued += fmo_gpu_digest<C, FMO_GPU_COULOMB_ALL, 1>(
+                scatter, view, m, copy, shells, fmo_gpu_lane{quartet, mask, active, active}, eri);
         }
         begin += umin(waits, 32u);
         waits -= umin(waits, 32u);

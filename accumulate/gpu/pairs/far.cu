@@ -49,6 +49,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         length += AB[x] * AB[x];
         middle[x] = pairs.center[(size_t)x * pairs.num + n] + line.middle * AB[x];
     }
+    const fmo_far_points prims = {num, prim_place, prim_coefficient};
     const double half = line.half * sqrt(length);
     const double nearest = fmo_far_nearest(half, spread);
     double error[FMO_FAR_CHOICES];
@@ -61,8 +62,8 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         const int used = fmo_far_nodes(pair_class, num, prim_place, prim_coefficient, &line, nodes,
                                        place, coefficient);
         if (cap > choice) {
-            error[choice] = fmo_far_error(pair_class, num, prim_place, prim_coefficient, AB, &line,
-                                          used, place, coefficient, nearest) /
+            const fmo_far_points points = {used, place, coefficient};
+            error[choice] = fmo_far_error(pair_class, &prims, &points, AB, &line, nearest) /
                             pairs.screen[n].bound;
             if (fmo_far_exact(num, &line, choice, error[choice])) cap = choice;
         }
