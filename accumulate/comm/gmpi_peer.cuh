@@ -281,6 +281,90 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request,
     }
 }
 
+/* A posted receive. */
+typedef struct fmo_gmpi_posted {
+    unsigned slot, generation, key;
+    int peer;
+    unsigned long long to, capacity; /* address and bytes of the caller's memory */
+} fmo_gmpi_posted;
+
+/* A message for it: entry, number, and whether it has been taken out of the inbox. */
+typedef struct fmo_gmpi_arrived {
+    unsigned long long word, data, number;
+    bool out;
+} fmo_gmpi_arrived;
+
+/* The state of a source, loaded before a wait; with several callers only `edge`. */
+typedef struct fmo_gmpi_front {
+    unsigned long long edge, low, credited;
+    unsigned next; /* slot + 1 of the receive after this one */
+    bool alone;    /* this receive is first in order */
+} fmo_gmpi_front;
+
+FMO_GMPI_DEVICE fmo_gmpi_front fmo_gmpi_front_of(bool together, const fmo_gmpi_source *q,
+                                                 const fmo_gmpi_slot *s, unsigned slot)
+{
+    fmo_gmpi_front f = {0, 0, 0, 0, false};
+    if (together) {
+        f.edge = fmo_gmpi_get(q->edge);
+    } else {
+        f.edge = fmo_gmpi_own(q->edge), f.low = fmo_gmpi_own(q->low);
+        f.credited = fmo_gmpi_own(q->credited), f.next = fmo_gmpi_own(s->next);
+        f.alone = fmo_gmpi_own(q->first) == slot + 1;
+    }
+    return f;
+}
+
+/* Gives message `edge` to the receive that is first in order. Returns true if the message is out of
+ * the inbox. */
+FMO_GMPI_DEVICE bool fmo_gmpi_match_first(fmo_gmpi_buf *b, int peer, const fmo_gmpi_front *f,
+                                          unsigned long long word)
+{
+    fmo_gmpi_source *q = &b->source[peer];
+    fmo_gmpi_keep(q->edge, f->edge + 1);
+    fmo_gmpi_keep(q->first, f->next);
+    if (f->next == 0) fmo_gmpi_keep(q->last, 0u);
+    const bool out = f->low == f->edge && fmo_gmpi_envelope_kind(word) == FMO_GMPI_IN_ENTRY;
+    if (out) {
+        fmo_gmpi_keep(q->low, f->edge + 1);
+        if (f->edge + 1 - f->credited >= FMO_GMPI_INBOX / 8) fmo_gmpi_credit(b, peer, f->edge + 1);
+    } else {
+        fmo_gmpi_keep(q->taken[f->edge % FMO_GMPI_INBOX], 1);
+    }
+    return out;
+}
+
+/* Completes a receive whose message is in its entry; of other messages the job tells what is to be
+ * copied. */
+FMO_GMPI_DEVICE void fmo_gmpi_peer_take(fmo_gmpi_buf *b, bool together, const fmo_gmpi_posted *p,
+                                        const fmo_gmpi_arrived *m, fmo_gmpi_job *job)
+{
+    const unsigned long long bytes = fmo_gmpi_envelope_bytes(m->word);
+    const int kind = fmo_gmpi_envelope_kind(m->word);
+    if (bytes > p->capacity) {
+        job->code = fmo_gmpi_fail(b, FMO_GMPI_TRUNCATED, FMO_GMPI_CALL_RECV, p->peer,
+                                  (int)(p->key >> 4), (int)(p->key & 15));
+        return;
+    }
+    if (kind == FMO_GMPI_IN_ENTRY) {
+        fmo_gmpi_unword((void *)p->to, m->data, (unsigned)bytes);
+        if (!m->out) fmo_gmpi_take_out(b, together, p->peer, m->number);
+        fmo_gmpi_slot_free(b, together, p->slot, p->generation);
+        job->slot = -1;
+        return;
+    }
+    job->to = p->to, job->bytes = bytes, job->index = m->number;
+    if (kind == FMO_GMPI_IN_BOX) {
+        job->kind = FMO_GMPI_JOB_BOX;
+        job->from = (unsigned long long)b->mine->box[p->peer][m->number % FMO_GMPI_INBOX];
+        return;
+    }
+    job->kind = FMO_GMPI_JOB_LARGE;
+    job->theirs = (unsigned)(m->data & 65535);
+    job->from = kind == FMO_GMPI_AT_OFFSET ? (unsigned long long)b->heap[p->peer] + (m->data >> 16)
+                                           : m->data >> 16;
+}
+
 /* Waits for a request, or tests it; the job tells what is to be copied. */
 FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request, bool wait,
                                        fmo_gmpi_job *job)
@@ -308,21 +392,12 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
      * message has arrived. */
     fmo_gmpi_source *q = &b->source[peer];
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-    unsigned long long word = 0, data = 0, number = 0;
-    bool out = false; /* already taken out */
+    fmo_gmpi_arrived m = {0, 0, 0, false};
     while (state != FMO_GMPI_MATCHED) {
-        unsigned long long edge, low = 0, credited = 0;
-        unsigned next = 0;
-        bool here, alone = false;
-        if (together) {
-            edge = fmo_gmpi_get(q->edge);
-        } else {
-            edge = fmo_gmpi_own(q->edge), low = fmo_gmpi_own(q->low);
-            credited = fmo_gmpi_own(q->credited), next = fmo_gmpi_own(s->next);
-            alone = fmo_gmpi_own(q->first) == slot + 1;
-        }
+        const fmo_gmpi_front f = fmo_gmpi_front_of(together, q, s, slot);
+        bool here;
         for (;;) {
-            here = fmo_gmpi_here_is(mine->inbox[peer], edge, &word, &data);
+            here = fmo_gmpi_here_is(mine->inbox[peer], f.edge, &m.word, &m.data);
             const unsigned long long said = fmo_gmpi_peek(&mine->abort.value);
             if (here) break;
             if (!wait) {
@@ -335,18 +410,9 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
             if (job->code != FMO_GMPI_OK) return;
             if (together) break; /* other blocks examine the inbox, too */
         }
-        if (here && alone && fmo_gmpi_envelope_key(word) == key) {
-            number = edge;
-            fmo_gmpi_keep(q->edge, edge + 1);
-            fmo_gmpi_keep(q->first, next);
-            if (next == 0) fmo_gmpi_keep(q->last, 0u);
-            out = low == edge && fmo_gmpi_envelope_kind(word) == FMO_GMPI_IN_ENTRY;
-            if (out) {
-                fmo_gmpi_keep(q->low, edge + 1);
-                if (edge + 1 - credited >= FMO_GMPI_INBOX / 8) fmo_gmpi_credit(b, peer, edge + 1);
-            } else {
-                fmo_gmpi_keep(q->taken[edge % FMO_GMPI_INBOX], 1);
-            }
+        if (here && f.alone && fmo_gmpi_envelope_key(m.word) == key) {
+            m.number = f.edge;
+            m.out = fmo_gmpi_match_first(b, peer, &f, m.word);
             break;
         }
         if (here) {
@@ -358,33 +424,11 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     }
     if (state == FMO_GMPI_MATCHED) {
         if (together) fmo_gmpi_fence_gpu(); /* another block may have matched it */
-        word = fmo_gmpi_own(s->message[0]), data = fmo_gmpi_own(s->message[1]);
-        number = fmo_gmpi_own(s->index);
+        m.word = fmo_gmpi_own(s->message[0]), m.data = fmo_gmpi_own(s->message[1]);
+        m.number = fmo_gmpi_own(s->index);
     }
-    const unsigned long long bytes = fmo_gmpi_envelope_bytes(word);
-    const int kind = fmo_gmpi_envelope_kind(word);
-    if (bytes > capacity) {
-        job->code = fmo_gmpi_fail(b, FMO_GMPI_TRUNCATED, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
-                                  (int)(key & 15));
-        return;
-    }
-    if (kind == FMO_GMPI_IN_ENTRY) {
-        fmo_gmpi_unword((void *)to, data, (unsigned)bytes);
-        if (!out) fmo_gmpi_take_out(b, together, peer, number);
-        fmo_gmpi_slot_free(b, together, slot, generation);
-        job->slot = -1;
-        return;
-    }
-    job->to = to, job->bytes = bytes, job->index = number;
-    if (kind == FMO_GMPI_IN_BOX) {
-        job->kind = FMO_GMPI_JOB_BOX;
-        job->from = (unsigned long long)mine->box[peer][number % FMO_GMPI_INBOX];
-        return;
-    }
-    job->kind = FMO_GMPI_JOB_LARGE;
-    job->theirs = (unsigned)(data & 65535);
-    job->from =
-        kind == FMO_GMPI_AT_OFFSET ? (unsigned long long)b->heap[peer] + (data >> 16) : data >> 16;
+    const fmo_gmpi_posted p = {slot, generation, key, peer, to, capacity};
+    fmo_gmpi_peer_take(b, together, &p, &m, job);
 }
 
 /* Copies a message from its box. Its words may arrive late and in any order. Called by one

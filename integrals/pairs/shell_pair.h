@@ -61,7 +61,7 @@ static inline double fmo_shell_pairs_threshold(const fmo_shell_pairs *pairs)
 }
 
 /* Sets partner[shell_num] to the shell with the same nucleus and exponents: s for a p shell, p for
- * an s shell, each shell having at most one partner; -1 if there is none. */
+ * an s shell, each shell having at most one partner; -1 if there is none (sp_partners.c). */
 void fmo_sp_partners(const fmo_basis *basis, int *partner);
 void fmo_shell_pairs_free(fmo_shell_pairs *pairs);
 

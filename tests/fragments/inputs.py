@@ -14,7 +14,7 @@ from cli import FOLDER, WATER3, energy_of
 
 
 class FragmentsInputs(driver_helpers.Case):
-    """tests/fragments/files.py has what readers find and refuse."""
+    """files.py and structures.py have what readers find and refuse."""
 
     @staticmethod
     def pdb(name, place, x, y, z, other=" "):

@@ -167,6 +167,68 @@ fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_
     fmo_gpu_tile_exchange<C, S, 3>(scatter, m, active, at, eri, rows);
 }
 
+/* The bra pair of a warp, and the largest element of D that may count for its quartets. */
+typedef struct fmo_gpu_tile_bra {
+    int number;
+    int4 first;
+    fmo_gpu_screen_data data;
+    double most;
+} fmo_gpu_tile_bra;
+
+/* What a lane has counted for the profile. */
+typedef struct fmo_gpu_tile_counts {
+    unsigned long long quartets, carried, prims;
+} fmo_gpu_tile_counts;
+
+/* Screens one ket: true if the quartet is to be computed, which is then counted. */
+template <class C>
+static __device__ __forceinline__ bool
+fmo_gpu_tile_screen(const fmo_gpu_class_view &view, const fmo_gpu_tile_args &a,
+                    const fmo_gpu_tile_bra &bra, int ket, fmo_gpu_tile_counts *counts)
+{
+    const fmo_gpu_screen_data ket_data = view.ket.screen[ket];
+    if (!(bra.data.bound * ket_data.bound * bra.most >= a.cutoff)) return false;
+    const float in_J = fmo_gpu_in_J(bra.data, ket_data);
+    const float in_K = fmo_gpu_in_K(
+        bra.data, ket_data, fmo_gpu_exchange_of(a.block_max, a.stride, bra.data.set, ket_data.set));
+    if (!(fmaxf(in_J, in_K) >= a.cutoff)) return false;
+    counts->prims += (unsigned long long)(bra.first.z * view.ket.first[ket].z);
+    if (fmo_gpu_tally(bra.data.counts & ket_data.counts, FMO_GPU_TALLY_PAIRS)) {
+        const unsigned carries = fmo_gpu_tally(ket_data.counts, FMO_GPU_TALLY_CARRIED);
+        counts->quartets++;
+        counts->carried += carries;
+        if (view.same && ket == bra.number && carries)
+            fmo_gpu_count_diagonal(a.counters->quartets, C::id);
+    }
+    return true;
+}
+
+/* Adds the sums of a warp to global memory in contiguous runs of atomics. Either triangle of X may
+ * be used (digest.h). Returns the number of atomics of this lane. */
+template <class C, class S>
+static __device__ __forceinline__ unsigned
+fmo_gpu_tile_flush(const S &scatter, const fmo_gpu_matrices &m, int4 first, const double *rows,
+                   const double *bra_sum)
+{
+    constexpr int ni = C::N0, nj = C::N1;
+    const int i0 = first.x, j0 = first.y, lane = threadIdx.x;
+    unsigned issued = 0;
+    for (int r = 0; r < ni + nj; r++) {
+        double *to = m.exchange + (size_t)(r < ni ? i0 + r : j0 + r - ni) * m.nao;
+        for (int x = lane; x < m.nao; x += 32) {
+            const double value = rows[(size_t)r * m.nao + x];
+            if (value != 0.0) issued += scatter.add(__activemask(), to + x, value);
+        }
+    }
+    for (int n = 0; n < ni * nj; n++) {
+        double sum = bra_sum[n];
+        for (int offset = 16; offset; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        if (lane == 0)
+            issued += scatter.add(1u, m.coulomb + (size_t)(i0 + n / nj) * m.nao + j0 + n % nj, sum);
+    }
+    return issued;
+}
+
 /* Screens the kets of a warp's bra pair, or its share of them, digests them 32 at a time, and adds
  * the sums to the matrices at the end. */
 template <class C, class S>
@@ -176,48 +238,28 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     constexpr int ni = C::N0, nj = C::N1;
     extern __shared__ double rows[]; /* [ni + nj][nao] */
     __shared__ int queue[64];
-    const int lane = threadIdx.x, bra = a.bra_begin + a.bra_step * (int)(blockIdx.x / a.chunks),
-              chunk = blockIdx.x % a.chunks;
-    const fmo_gpu_screen_data bra_data = view.bra.screen[bra];
-    const int4 bra_first = view.bra.first[bra];
+    const int lane = threadIdx.x, chunk = blockIdx.x % a.chunks;
+    const int number = a.bra_begin + a.bra_step * (int)(blockIdx.x / a.chunks);
+    const fmo_gpu_screen_data data = view.bra.screen[number];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
-    const double most =
-        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_data.set.x], a.row_max[bra_data.set.y]));
-    const int kets = view.same ? bra + 1 : view.ket.num;
+    const fmo_gpu_tile_bra bra = {
+        number, view.bra.first[number], data,
+        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[data.set.x], a.row_max[data.set.y]))};
+    const int kets = view.same ? number + 1 : view.ket.num;
     const int share = (kets + 32 * a.chunks - 1) / (32 * a.chunks) * 32;
     const int ket_begin = chunk * share;
     const int ket_end = min(ket_begin + share, kets);
     if (ket_begin >= ket_end) return;
     double bra_sum[ni * nj];
     int queued = 0;
-    unsigned long long quartets = 0, carried = 0, screened_in_num = 0, prims = 0;
+    unsigned long long screened_in_num = 0;
+    fmo_gpu_tile_counts own = {0, 0, 0};
     for (int n = 0; n < ni * nj; n++) bra_sum[n] = 0.0;
     for (int x = lane; x < (ni + nj) * m.nao; x += 32) rows[x] = 0.0;
     __syncwarp();
     for (int first = ket_begin; first < ket_end || queued; first += 32) {
         const int ket = first + lane;
-        bool stays = false;
-        if (ket < ket_end) {
-            const fmo_gpu_screen_data ket_data = view.ket.screen[ket];
-            if (bra_data.bound * ket_data.bound * most >= a.cutoff) {
-                const float in_J = fmo_gpu_in_J(bra_data, ket_data);
-                const float in_K = fmo_gpu_in_K(
-                    bra_data, ket_data,
-                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_data.set, ket_data.set));
-                stays = fmaxf(in_J, in_K) >= a.cutoff;
-                if (stays) {
-                    prims += (unsigned long long)(bra_first.z * view.ket.first[ket].z);
-                    if (fmo_gpu_tally(bra_data.counts & ket_data.counts, FMO_GPU_TALLY_PAIRS)) {
-                        const unsigned carries =
-                            fmo_gpu_tally(ket_data.counts, FMO_GPU_TALLY_CARRIED);
-                        quartets++;
-                        carried += carries;
-                        if (view.same && ket == bra && carries)
-                            fmo_gpu_count_diagonal(a.counters->quartets, C::id);
-                    }
-                }
-            }
-        }
+        const bool stays = ket < ket_end && fmo_gpu_tile_screen<C>(view, a, bra, ket, &own);
         const unsigned ballot = __ballot_sync(0xffffffffu, stays);
         if (stays) queue[queued + __popc(ballot & fmo_lanes_below())] = ket;
         queued += __popc(ballot);
@@ -226,7 +268,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         if (queued >= 32 || (first + 32 >= ket_end && queued)) {
             const int take = queued < 32 ? queued : 32;
             const bool active = lane < take;
-            const int2 quartet = make_int2(bra, queue[active ? lane : 0]);
+            const int2 quartet = make_int2(number, queue[active ? lane : 0]);
             fmo_gpu_tile_digest<C>(scatter, view, m, active, quartet, rows, bra_sum);
             const int left = lane + 32 < queued ? queue[lane + 32] : 0;
             __syncwarp();
@@ -235,42 +277,23 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
             __syncwarp();
         }
     }
-    /* Adds the sums to global memory in contiguous runs of atomics. Either triangle of X may be
-     * used (digest.h). */
-    unsigned issued = 0;
-    if (screened_in_num) {
-        const int i0 = bra_first.x, j0 = bra_first.y;
-        for (int r = 0; r < ni + nj; r++) {
-            double *to = m.exchange + (size_t)(r < ni ? i0 + r : j0 + r - ni) * m.nao;
-            for (int x = lane; x < m.nao; x += 32) {
-                const double value = rows[(size_t)r * m.nao + x];
-                if (value != 0.0) issued += scatter.add(__activemask(), to + x, value);
-            }
-        }
-        for (int n = 0; n < ni * nj; n++) {
-            double sum = bra_sum[n];
-            for (int offset = 16; offset; offset /= 2)
-                sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-            if (lane == 0)
-                issued +=
-                    scatter.add(1u, m.coulomb + (size_t)(i0 + n / nj) * m.nao + j0 + n % nj, sum);
-        }
-    }
+    unsigned issued =
+        screened_in_num ? fmo_gpu_tile_flush<C>(scatter, m, bra.first, rows, bra_sum) : 0;
     __syncwarp();
     fmo_scatter_finish(scatter);
     for (int offset = 16; offset; offset /= 2) {
         issued += __shfl_xor_sync(0xffffffffu, issued, offset);
-        prims += __shfl_xor_sync(0xffffffffu, prims, offset);
-        quartets += __shfl_xor_sync(0xffffffffu, quartets, offset);
-        carried += __shfl_xor_sync(0xffffffffu, carried, offset);
+        own.prims += __shfl_xor_sync(0xffffffffu, own.prims, offset);
+        own.quartets += __shfl_xor_sync(0xffffffffu, own.quartets, offset);
+        own.carried += __shfl_xor_sync(0xffffffffu, own.carried, offset);
     }
     if (lane == 0 && screened_in_num) {
         constexpr unsigned long long ket_adds = C::N2 * C::N3;
         atomicAdd(&a.counters->screened_in_num[C::id], screened_in_num);
         atomicAdd(&a.counters->exchanges[C::id], screened_in_num);
-        atomicAdd(&a.counters->prim_quartets[C::id], prims);
+        atomicAdd(&a.counters->prim_quartets[C::id], own.prims);
         fmo_gpu_count(a.counters->quartets, C::id,
-                      fmo_gpu_tally(bra_data.counts, FMO_GPU_TALLY_CARRIED), quartets, carried);
+                      fmo_gpu_tally(data.counts, FMO_GPU_TALLY_CARRIED), own.quartets, own.carried);
         atomicAdd(m.issued, issued + screened_in_num * ket_adds);
     }
 }
