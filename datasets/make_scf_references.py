@@ -66,11 +66,11 @@ def ring(symbol: str, count: int, radius: float, start: float = 0.0) -> Atoms:
             for k in range(count)]
 
 
-def tetrahedron(center: str, corner: str, distance: float) -> Atoms:
+def tetrahedron(centre: str, corner: str, distance: float) -> Atoms:
     """A centre and four corners."""
     d = distance / math.sqrt(3)
     corners = [(corner, (d * x, d * y, d * x * y)) for x in (1, -1) for y in (1, -1)]
-    return ([(center, (0.0, 0.0, 0.0))] if center else []) + corners
+    return ([(centre, (0.0, 0.0, 0.0))] if centre else []) + corners
 
 
 def pyramid(apex: str, base: str, distance: float, height: float) -> Atoms:
@@ -79,11 +79,11 @@ def pyramid(apex: str, base: str, distance: float, height: float) -> Atoms:
     return [(apex, (0.0, 0.0, height)), *ring(base, 3, radius)]
 
 
-def bent(center: str, end: str, distance: float, degrees: float) -> Atoms:
+def bent(centre: str, end: str, distance: float, degrees: float) -> Atoms:
     """A centre and two ends."""
     half = math.radians(degrees) / 2
     x, z = distance * math.sin(half), distance * math.cos(half)
-    return [(center, (0.0, 0.0, 0.0)), (end, (x, 0.0, z)), (end, (-x, 0.0, z))]
+    return [(centre, (0.0, 0.0, 0.0)), (end, (x, 0.0, z)), (end, (-x, 0.0, z))]
 
 
 def ethylene(twist: float) -> Atoms:
@@ -185,9 +185,9 @@ MOLECULES_D = (
 )
 
 
-def planar(center: str, ends: str, distance: float) -> Atoms:
+def planar(centre: str, ends: str, distance: float) -> Atoms:
     """A centre and three ends in its plane."""
-    return [(center, (0.0, 0.0, 0.0)), *ring(ends, 3, distance)]
+    return [(centre, (0.0, 0.0, 0.0)), *ring(ends, 3, distance)]
 
 
 def phenoxyl() -> Atoms:

@@ -289,7 +289,7 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
             fmo_shell *shell = &b->shell[next];
             shell->ang_mom = l;
             shell->nucleus = in->shell_nucleus[s];
-            memcpy(shell->center, in->nucleus_coord + 3 * shell->nucleus, sizeof shell->center);
+            memcpy(shell->centre, in->nucleus_coord + 3 * shell->nucleus, sizeof shell->centre);
             shell->ao_begin = ao;
             shell->caller_begin = aos;
             ao += fmo_shell_functions(l);

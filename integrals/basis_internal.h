@@ -19,7 +19,7 @@ typedef struct fmo_shell {
     int prim_num;
     int ao_begin;     /* first internal function */
     int caller_begin; /* first function of the caller's, in ao_caller */
-    double center[3];
+    double centre[3];
 } fmo_shell;
 
 struct fmo_basis {

@@ -199,17 +199,17 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
         const double K = s->kept[place] ? half * prim[FMO_PAIR_K] / sqrt(slots[m].p) : 0.0;
         row[FMO_CPU_PRIM_K] = K;
         for (int x = 0; x < 3; x++) {
-            AB[x] = A->center[x] - B->center[x];
+            AB[x] = A->centre[x] - B->centre[x];
             row[FMO_CPU_PRIM_X + x] = -(b / slots[m].p) * AB[x];
         }
         weight += fabs(K);
         shift += fabs(K) * (b / slots[m].p);
     }
     for (int x = 0; x < 3; x++) {
-        AB[x] = A->center[x] - B->center[x];
-        list->centre[4 * (size_t)n + (size_t)x] = A->center[x];
+        AB[x] = A->centre[x] - B->centre[x];
+        list->centre[4 * (size_t)n + (size_t)x] = A->centre[x];
         list->AB[4 * (size_t)n + (size_t)x] = AB[x];
-        list->middle[x][n] = A->center[x] - (weight > 0.0 ? shift / weight : 0.5) * AB[x];
+        list->middle[x][n] = A->centre[x] - (weight > 0.0 ? shift / weight : 0.5) * AB[x];
     }
     find_extent(slots, n, list);
 }

@@ -56,7 +56,7 @@ static eri_reference_shell reference_shell(const fmo_basis *b, const double *wei
                              shell->prim_num,
                              b->exponent + shell->prim_begin,
                              b->coefficient + shell->prim_begin,
-                             shell->center,
+                             shell->centre,
                              weight + shell->prim_begin};
     return r;
 }

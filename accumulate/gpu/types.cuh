@@ -113,7 +113,7 @@ typedef struct fmo_gpu_pairs {
     double *density; /* [products][num] D of the pair, set in every build; with SP pairs only */
     /* [products][num] sums for X^J; fixed-point integers under `fixed`; with SP pairs only */
     double *sums;
-    const double *center; /* [6][num] A, A - B */
+    const double *centre; /* [6][num] A, A - B */
     const double2 *prim;
     const unsigned *record_at; /* [num] index of the first primitive in record */
     const double2 *record;     /* the same primitives as [pair][primitive][field] */

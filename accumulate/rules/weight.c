@@ -17,11 +17,11 @@ enum { RUNS = fmo_tuning_screen_weight_runs };
  * s, and its number of functions. */
 static int run_of(const fmo_basis *basis, int s, double *functions)
 {
-    const double *center = basis->shell[s].center;
+    const double *centre = basis->shell[s].centre;
     int end = s;
     *functions = 0.0;
     for (; end < basis->shell_num &&
-           memcmp(basis->shell[end].center, center, sizeof basis->shell[end].center) == 0;
+           memcmp(basis->shell[end].centre, centre, sizeof basis->shell[end].centre) == 0;
          end++)
         *functions += fmo_shell_functions(basis->shell[end].ang_mom);
     return end;
@@ -29,7 +29,7 @@ static int run_of(const fmo_basis *basis, int s, double *functions)
 
 /* A run: consecutive shells of one nucleus. */
 typedef struct run {
-    double center[3], functions;
+    double centre[3], functions;
 } run;
 
 /* Adds the terms of some runs, in their order, to the potential at a place. */
@@ -38,8 +38,8 @@ static double add_runs(double sum, const run *runs, int num, const double *at)
     double term[RUNS];
     for (int n = 0; n < num; n++) { /* the expensive part; iterations are independent */
         const run *const r = &runs[n];
-        const double x = r->center[0] - at[0], y = r->center[1] - at[1];
-        const double z = r->center[2] - at[2], R = sqrt(x * x + y * y + z * z);
+        const double x = r->centre[0] - at[0], y = r->centre[1] - at[1];
+        const double z = r->centre[2] - at[2], R = sqrt(x * x + y * y + z * z);
         term[n] = r->functions / (R > FMO_SCREEN_NEAREST ? R : FMO_SCREEN_NEAREST);
     }
     for (int n = 0; n < num; n++) sum += term[n];
@@ -53,7 +53,7 @@ static int find_places(const fmo_basis *basis, const double **place)
     const int step = (basis->shell_num + PLACES - 1) / PLACES;
     int num = 0;
     for (int s = 0; s < basis->shell_num; s += step) {
-        const double *const at = basis->shell[s].center;
+        const double *const at = basis->shell[s].centre;
         if (num == 0 || memcmp(place[num - 1], at, 3 * sizeof *at) != 0) place[num++] = at;
     }
     return num;
@@ -69,7 +69,7 @@ double fmo_screen_potential(const fmo_basis *basis)
         run runs[RUNS];
         int num = 0;
         for (; num < RUNS && s < basis->shell_num; num++) {
-            memcpy(runs[num].center, basis->shell[s].center, sizeof runs[num].center);
+            memcpy(runs[num].centre, basis->shell[s].centre, sizeof runs[num].centre);
             s = run_of(basis, s, &runs[num].functions);
         }
         for (int p = 0; p < places; p++) sum[p] = add_runs(sum[p], runs, num, place[p]);

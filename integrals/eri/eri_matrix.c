@@ -78,7 +78,7 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, const fmo_
         const fmo_shell *const from = &basis->shell[s];
         to->shell[s] = (fmo_eri_shell){
             .prim_begin = from->prim_begin, .prim_num = from->prim_num, .function = from->ao_begin};
-        memcpy(to->shell[s].at, from->center, sizeof to->shell[s].at);
+        memcpy(to->shell[s].at, from->centre, sizeof to->shell[s].at);
     }
     memcpy(to->exponent, basis->exponent, primitives * sizeof *to->exponent);
     memcpy(to->coefficient, basis->coefficient, primitives * sizeof *to->coefficient);

@@ -127,7 +127,7 @@ static int add_centre(fmo_centres *cs, int s, filling *f)
     const fmo_shell *const first = &basis->shell[f->shell[s]];
     fmo_centre *const centre = &cs->centre[cs->num++];
     *centre = (fmo_centre){.nucleus = first->nucleus, .caller_begin = f->callers};
-    for (int x = 0; x < 3; x++) centre->at[x] = first->center[x];
+    for (int x = 0; x < 3; x++) centre->at[x] = first->centre[x];
     f->loose_num = 0;
     for (; s < basis->shell_num; s++) {
         const fmo_shell *const shell = &basis->shell[f->shell[s]];

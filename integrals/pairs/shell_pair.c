@@ -17,7 +17,7 @@ static double shell_distance(const fmo_basis *basis, int i, int j, double *AB)
 {
     double r2 = 0.0;
     for (int x = 0; x < 3; x++) {
-        AB[x] = basis->shell[i].center[x] - basis->shell[j].center[x];
+        AB[x] = basis->shell[i].centre[x] - basis->shell[j].centre[x];
         r2 += AB[x] * AB[x];
     }
     return r2;
@@ -71,7 +71,7 @@ void fmo_shell_pair_order(const fmo_basis *basis, int *i, int *j)
 /* sqrt(max_ab (ab|ab)) of n primitives. Integrals of primitives b and k are symmetric, so kets run
  * up to the bra: terms with b = k are halved and all are doubled. prim is modified and restored;
  * eri: working memory for the integrals of the pair with itself. */
-static double schwarz_bound_in(fmo_pair_class pair_class, const double *center, const double *AB,
+static double schwarz_bound_in(fmo_pair_class pair_class, const double *centre, const double *AB,
                                int n, double *prim, double *eri)
 {
     const fmo_eri_class diagonal = (fmo_eri_class)fmo_eri_class_of(pair_class, pair_class);
@@ -80,8 +80,8 @@ static double schwarz_bound_in(fmo_pair_class pair_class, const double *center, 
     for (int m = 0; m < n; m++) {
         double twice[FMO_PAIR_FIELDS];
         double *const own = prim + m * FMO_PAIR_FIELDS;
-        const fmo_pair_view bra = {1, twice, AB, center};
-        const fmo_pair_view kets = {m + 1, prim, AB, center};
+        const fmo_pair_view bra = {1, twice, AB, centre};
+        const fmo_pair_view kets = {m + 1, prim, AB, centre};
         memcpy(twice, own, sizeof twice);
         twice[FMO_PAIR_K] *= 2.0;
         own[FMO_PAIR_K] *= 0.5;
@@ -95,16 +95,16 @@ static double schwarz_bound_in(fmo_pair_class pair_class, const double *center, 
 
 /* The same with memory on the stack, of which a class takes what its integrals need. */
 #define ROW(P, name, li, lj, partner)                                                              \
-    __attribute__((noinline)) static double schwarz_##name(const double *center, const double *AB, \
+    __attribute__((noinline)) static double schwarz_##name(const double *centre, const double *AB, \
                                                            int n, double *prim)                    \
     {                                                                                              \
         enum { PRODUCTS = FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) };                                 \
         double eri[PRODUCTS * PRODUCTS];                                                           \
-        return schwarz_bound_in(FMO_PAIR_##P, center, AB, n, prim, eri);                           \
+        return schwarz_bound_in(FMO_PAIR_##P, centre, AB, n, prim, eri);                           \
     }
 FMO_PAIR_TABLE(ROW)
 #undef ROW
-static double schwarz_bound(fmo_pair_class pair_class, const double *center, const double *AB,
+static double schwarz_bound(fmo_pair_class pair_class, const double *centre, const double *AB,
                             int n, double *prim)
 {
     static double (*const of[])(const double *, const double *, int, double *) = {
@@ -112,7 +112,7 @@ static double schwarz_bound(fmo_pair_class pair_class, const double *center, con
         FMO_PAIR_TABLE(ROW)
 #undef ROW
     };
-    return of[pair_class](center, AB, n, prim);
+    return of[pair_class](centre, AB, n, prim);
 }
 
 /* The same for one primitive, in closed form. */
@@ -167,17 +167,17 @@ static int is_carried(const pair_source *source, fmo_pair_class pair_class, int 
 /* Bound of n primitives with their ratios (every stride-th) as a pair. The carried pair is a pair
  * of the partner class whose prefactors are multiplied by the ratios. prim is modified and
  * restored; work has the size of prim. */
-static double pair_bound(fmo_pair_class pair_class, const double *center, const double *AB, int n,
+static double pair_bound(fmo_pair_class pair_class, const double *centre, const double *AB, int n,
                          double *prim, const double *ratio, size_t stride, double *work)
 {
-    const double bound = schwarz_bound(pair_class, center, AB, n, prim);
+    const double bound = schwarz_bound(pair_class, centre, AB, n, prim);
     int any = 0;
     for (int m = 0; m < n; m++) any |= ratio[(size_t)m * stride] != 0.0;
     if (!any) return bound;
     memcpy(work, prim, (size_t)n * FMO_PAIR_FIELDS * sizeof *work);
     for (int m = 0; m < n; m++) work[m * FMO_PAIR_FIELDS + FMO_PAIR_K] *= ratio[(size_t)m * stride];
     const fmo_pair_class carried = (fmo_pair_class)fmo_pair_partner(pair_class);
-    return fmax(bound, schwarz_bound(carried, center, AB, n, work));
+    return fmax(bound, schwarz_bound(carried, centre, AB, n, work));
 }
 
 double fmo_shell_pair_segment_bound(const fmo_basis *basis, fmo_pair_class pair_class,
@@ -186,7 +186,7 @@ double fmo_shell_pair_segment_bound(const fmo_basis *basis, fmo_pair_class pair_
     const int64_t at = list->begin[n] + begin;
     double prim[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS], work[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS];
     memcpy(prim, list->prim + at * FMO_PAIR_FIELDS, (size_t)num * FMO_PAIR_FIELDS * sizeof *prim);
-    return pair_bound(pair_class, basis->shell[list->i[n]].center, list->AB + 3 * (size_t)n, num,
+    return pair_bound(pair_class, basis->shell[list->i[n]].centre, list->AB + 3 * (size_t)n, num,
                       prim, list->ratio + at, 1, work);
 }
 
@@ -228,12 +228,12 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
 /* The bound of the pair in s->kept. For pairs with d shells and one primitive it is the closed
  * form, since all integrals of the pair with itself take 100 times as long. For other pairs the
  * calculation is the GPU's (gpu/pairs/make.cu), to give the same bits. */
-static double kept_bound(fmo_pair_class pair_class, const double *center, int kept, scratch *s)
+static double kept_bound(fmo_pair_class pair_class, const double *centre, int kept, scratch *s)
 {
     if (kept == 1 && (int)pair_class >= FMO_PAIR_LOW_L_COUNT) return s->kept[0].bound;
     for (int m = 0; m < kept; m++)
         memcpy(s->prim + m * FMO_PAIR_FIELDS, s->kept[m].prim, sizeof s->kept[m].prim);
-    return pair_bound(pair_class, center, s->AB, kept, s->prim, &s->kept->ratio,
+    return pair_bound(pair_class, centre, s->AB, kept, s->prim, &s->kept->ratio,
                       sizeof *s->kept / sizeof s->kept->ratio, s->work);
 }
 
@@ -379,7 +379,7 @@ static void find_pairs(finding *f)
                                  : prune_pair(source, f->pair_class, i, j, &s);
             row[b] = (candidate){0.0, f->kept_by[thread].used, i, j, kept, thread};
             if (!kept) continue;
-            row[b].bound = kept_bound(f->pair_class, basis->shell[i].center, kept, &s);
+            row[b].bound = kept_bound(f->pair_class, basis->shell[i].centre, kept, &s);
             if (!keep_prims(&f->kept_by[thread], s.kept, kept)) {
 #pragma omp atomic write
                 f->failed = 1;
@@ -510,7 +510,7 @@ static fmo_status find_scale(const fmo_basis *basis, int prim_max, double *scale
         if (k >= 0) continue;
         if (known_num < KNOWN_MAX) known[known_num++] = i;
         const int n = prune_pair(&whole, pair_class, i, i, &s);
-        const double bound = kept_bound(pair_class, basis->shell[i].center, n, &s);
+        const double bound = kept_bound(pair_class, basis->shell[i].centre, n, &s);
         if (!(bound <= *scale)) *scale = bound; /* also if it is NaN */
     }
     scratch_free(&s);

@@ -71,7 +71,7 @@ static inline fmo_pair_view fmo_pair_list_view(const fmo_basis *basis, const fmo
 {
     fmo_pair_view v = {(int)(list->begin[n + 1] - list->begin[n]),
                        list->prim + list->begin[n] * FMO_PAIR_FIELDS, list->AB + 3 * (size_t)n,
-                       basis->shell[list->i[n]].center};
+                       basis->shell[list->i[n]].centre};
     return v;
 }
 

@@ -124,7 +124,7 @@ fmo_status fmo_trexio_check_symmetric(fmo_reader *r, fmo_field_id id, const doub
                  matrix[row * n + column], matrix[column * n + row]);
 }
 
-fmo_status fmo_trexio_symmetrize(fmo_reader *r, fmo_field_id id, double *matrix)
+fmo_status fmo_trexio_symmetrise(fmo_reader *r, fmo_field_id id, double *matrix)
 {
     size_t n = (size_t)r->d->nao;
     fmo_status status = fmo_trexio_check_symmetric(r, id, matrix);

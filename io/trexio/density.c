@@ -213,7 +213,7 @@ fmo_status fmo_trexio_read_density(fmo_reader *r)
     }
     r->d->density_source = "/fmo/density";
     fmo_status status = fmo_trexio_read_reals(r, FIELD_fmo_density, &r->d->density);
-    if (status == FMO_OK) status = fmo_trexio_symmetrize(r, FIELD_fmo_density, r->d->density);
+    if (status == FMO_OK) status = fmo_trexio_symmetrise(r, FIELD_fmo_density, r->d->density);
     return status;
 }
 

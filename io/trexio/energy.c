@@ -13,7 +13,7 @@ static fmo_status add_matrix(fmo_reader *r, fmo_field_id id)
     size_t n = (size_t)r->d->nao;
     double *values = NULL;
     fmo_status status = fmo_trexio_read_reals(r, id, &values);
-    if (status == FMO_OK) status = fmo_trexio_symmetrize(r, id, values);
+    if (status == FMO_OK) status = fmo_trexio_symmetrise(r, id, values);
     if (status == FMO_OK && !r->d->core) {
         r->d->core = values;
         return FMO_OK;

@@ -43,10 +43,10 @@ fmo_status fmo_trexio_read_array(fmo_reader *r, fmo_field_id id, void **values);
 fmo_status fmo_trexio_read_reals(fmo_reader *r, fmo_field_id id, double **values);
 fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values);
 
-/* For a matrix [nao][nao]: check_symmetric rejects one that is not symmetric; symmetrize also
+/* For a matrix [nao][nao]: check_symmetric rejects one that is not symmetric; symmetrise also
  * averages out rounding errors. Both need r->overlap. */
 fmo_status fmo_trexio_check_symmetric(fmo_reader *r, fmo_field_id id, const double *matrix);
-fmo_status fmo_trexio_symmetrize(fmo_reader *r, fmo_field_id id, double *matrix);
+fmo_status fmo_trexio_symmetrise(fmo_reader *r, fmo_field_id id, double *matrix);
 
 /* --- the steps, in their order -----------------------------------------------------------------*/
 

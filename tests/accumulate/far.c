@@ -98,7 +98,7 @@ static void see(const far_case *f, int c, int q, view *to)
     const int i = f->pairs.list[c].i[q], j = f->pairs.list[c].j[q];
     const fmo_shell *A = &f->basis->shell[i], *B = &f->basis->shell[j];
     fmo_shell_pair_primitives(f->basis, i, j, to->prim, to->AB);
-    to->pair = (fmo_pair_view){A->prim_num * B->prim_num, to->prim, to->AB, A->center};
+    to->pair = (fmo_pair_view){A->prim_num * B->prim_num, to->prim, to->AB, A->centre};
 }
 
 /* X^J of pair q of class c, from pairs in leaves that are not near, by integrals: out[products].

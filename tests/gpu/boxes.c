@@ -30,7 +30,7 @@ static double *density_of(const fmo_basis *basis)
     for (int s = 0; s < basis->shell_num; s++) {
         const fmo_shell *shell = &basis->shell[s];
         for (int k = 0; k < fmo_shell_functions(shell->ang_mom); k++)
-            place[basis->ao_caller[shell->ao_begin + k]] = shell->center;
+            place[basis->ao_caller[shell->ao_begin + k]] = shell->centre;
     }
     for (int x = 0; x < n; x++)
         for (int y = 0; y < n; y++) {

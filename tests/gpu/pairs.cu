@@ -33,7 +33,7 @@ template <class T> static T *down(const T *from, size_t num)
 typedef struct copied_list {
     int4 *at;
     fmo_gpu_screen_data *data;
-    double *center;
+    double *centre;
     double2 *record, *prim;
     unsigned *record_at, *prim_at;
     size_t other_bits;
@@ -47,7 +47,7 @@ static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list
     const fmo_basis *const b = plan->basis;
     const int4 *const at = copied->at;
     const fmo_gpu_screen_data *const data = copied->data;
-    const double *const center = copied->center;
+    const double *const centre = copied->centre;
     const double2 *const record = copied->record, *const prim = copied->prim;
     const unsigned *const record_at = copied->record_at, *const prim_at = copied->prim_at;
     const int i = list->i[segment->pair], j = list->j[segment->pair], prims = segment->rank.prims;
@@ -71,8 +71,8 @@ static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list
               fabsf(data[n].bound - bound) <= 1.3e-7f * bound,
           "segment %d: bound %.9g, expected %.9g", n, data[n].bound, bound);
     for (int x = 0; x < 3; x++)
-        CHECK(center[(size_t)x * num + n] == b->shell[i].center[x] &&
-                  center[(size_t)(3 + x) * num + n] == list->AB[3 * (size_t)segment->pair + x],
+        CHECK(centre[(size_t)x * num + n] == b->shell[i].centre[x] &&
+                  centre[(size_t)(3 + x) * num + n] == list->AB[3 * (size_t)segment->pair + x],
               "segment %d: centres", n);
     for (int m = 0; m < prims; m++) {
         double want[FMO_GPU_PAIR_FIELDS], got[FMO_GPU_PAIR_FIELDS];
@@ -138,7 +138,7 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
         return;
     }
     copied_list copied = {down(pairs->first, num),      down(pairs->screen, num),
-                          down(pairs->center, 6 * num), down(pairs->record, twos),
+                          down(pairs->centre, 6 * num), down(pairs->record, twos),
                           down(pairs->prim, twos),      down(pairs->record_at, num),
                           down(pairs->prim_at, num),    0};
     float *const tile = down(pairs->tile_bound, tiles);
@@ -157,7 +157,7 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
     *other_bits += copied.other_bits;
     free(copied.at);
     free(copied.data);
-    free(copied.center);
+    free(copied.centre);
     free(copied.record);
     free(copied.prim);
     free(copied.record_at);

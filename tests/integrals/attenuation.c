@@ -11,7 +11,7 @@ enum { PRIMS = 2, EACH = FMO_SHELL_FUNCTIONS_MAX };
 static unsigned long long seed = 77;
 
 typedef struct side {
-    double exponent[2][PRIMS], coefficient[2][PRIMS], center[2][3];
+    double exponent[2][PRIMS], coefficient[2][PRIMS], centre[2][3];
     eri_reference_shell shell[2];
     double sum, spread; /* of the primitives' Schwarz bounds; largest 1/p */
 } side;
@@ -43,9 +43,9 @@ static void make_side(side *s, int la, int lb, const double *at)
             s->coefficient[k][m] = random_between(&seed, -1.0, 1.0);
         }
         for (int x = 0; x < 3; x++)
-            s->center[k][x] = at[x] + (k ? random_between(&seed, -far, far) : 0.0);
+            s->centre[k][x] = at[x] + (k ? random_between(&seed, -far, far) : 0.0);
         s->shell[k] = (eri_reference_shell){k ? lb : la,       PRIMS,        s->exponent[k],
-                                            s->coefficient[k], s->center[k], NULL};
+                                            s->coefficient[k], s->centre[k], NULL};
     }
     s->sum = s->spread = 0.0;
     for (int i = 0; i < PRIMS; i++)
@@ -67,7 +67,7 @@ static double gap_of(const side *bra, const side *ket)
                 const side *const s = e ? ket : bra;
                 const int n = e ? k / (PRIMS * PRIMS) : k % (PRIMS * PRIMS);
                 const double a = s->exponent[0][n % PRIMS], b = s->exponent[1][n / PRIMS];
-                at[e] = (a * s->center[0][x] + b * s->center[1][x]) / (a + b);
+                at[e] = (a * s->centre[0][x] + b * s->centre[1][x]) / (a + b);
             }
             square += (at[1] - at[0]) * (at[1] - at[0]);
         }

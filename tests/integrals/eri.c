@@ -17,7 +17,7 @@ static long zeros;
 static const double tolerance = 1e-12; /* of the Schwarz bound */
 
 typedef struct test_shell {
-    double exponent[DEPTH_MAX], coefficient[DEPTH_MAX], center[3];
+    double exponent[DEPTH_MAX], coefficient[DEPTH_MAX], centre[3];
     int l, depth;
 } test_shell;
 
@@ -39,7 +39,7 @@ static fmo_basis *basis_of(const test_shell *s)
     double charge[4] = {1, 1, 1, 1}, coord[12], a[4 * DEPTH_MAX], c[4 * DEPTH_MAX], factor[AOS];
     int prims = 0, aos = 0;
     for (int i = 0; i < 4; i++) {
-        memcpy(coord + 3 * i, s[i].center, 3 * sizeof(double));
+        memcpy(coord + 3 * i, s[i].centre, 3 * sizeof(double));
         l[i] = s[i].l;
         for (int k = 0; k < s[i].depth; k++, prims++) {
             prim_shell[prims] = i;
@@ -93,7 +93,7 @@ static void make_pair(const fmo_basis *basis, const test_shell *s, int i, int j,
                                                       : fmo_pair_class_of(s[j].l, s[i].l));
     fmo_shell_pair_primitives(basis, z->i, z->j, z->prim, z->AB);
     z->view = (fmo_pair_view){basis->shell[z->i].prim_num * basis->shell[z->j].prim_num, z->prim,
-                              z->AB, basis->shell[z->i].center};
+                              z->AB, basis->shell[z->i].centre};
 }
 
 static eri_reference_work work;
@@ -104,9 +104,9 @@ static long double schwarz(const test_shell *s, int i, int j)
     static long double eri[FMO_ERI_INTEGRALS_MAX];
     long double largest = 0;
     const eri_reference_shell a = {s[i].l,           s[i].depth,  s[i].exponent,
-                                   s[i].coefficient, s[i].center, NULL};
+                                   s[i].coefficient, s[i].centre, NULL};
     const eri_reference_shell b = {s[j].l,           s[j].depth,  s[j].exponent,
-                                   s[j].coefficient, s[j].center, NULL};
+                                   s[j].coefficient, s[j].centre, NULL};
     const eri_reference_shell four[4] = {a, b, a, b};
     const int n = fmo_shell_functions(s[i].l) * fmo_shell_functions(s[j].l);
     eri_reference(four, (fmo_operator){0}, 0, &work, eri);
@@ -136,7 +136,7 @@ static void check_quartet(const test_shell *s, const char *what)
     int n[4];
     for (int i = 0; i < 4; i++) {
         four[i] = (eri_reference_shell){s[i].l,           s[i].depth,  s[i].exponent,
-                                        s[i].coefficient, s[i].center, NULL};
+                                        s[i].coefficient, s[i].centre, NULL};
         n[i] = fmo_shell_functions(s[i].l);
     }
     eri_reference(four, (fmo_operator){0}, 0, &work, want);
@@ -163,7 +163,7 @@ static void check_quartet(const test_shell *s, const char *what)
                         int odd = 0, flat = 1;
                         for (int t = 0; t < 4; t++) {
                             odd ^= fmo_shell_power(s[t].l, index[t], x) & 1;
-                            flat &= s[t].center[x] == s[0].center[x];
+                            flat &= s[t].centre[x] == s[0].centre[x];
                         }
                         if (odd && flat) {
                             zeros++;
@@ -179,7 +179,7 @@ static void place(test_shell *s, const int *same, double spread, int planar)
 {
     for (int i = 0; i < 4; i++)
         for (int x = 0; x < 3; x++)
-            s[i].center[x] = same[i] != i ? s[same[i]].center[x]
+            s[i].centre[x] = same[i] != i ? s[same[i]].centre[x]
                              : planar > x ? 0.3
                                           : random_between(&seed, -spread, spread);
 }
@@ -253,7 +253,7 @@ int main(void)
         for (int i = 0; i < 4; i++) make_shell(&s[i], l[i], deepest, -2.0, 5.0);
         place(s, coincident[0], 1.0, 0);
         check_quartet(s, "depth 6");
-        for (int i = 0; i < 4; i++) s[i].center[0] += 200.0;
+        for (int i = 0; i < 4; i++) s[i].centre[0] += 200.0;
         check_quartet(s, "displaced");
     }
     check_tight();

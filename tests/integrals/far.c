@@ -179,7 +179,7 @@ static void test_nodes(void)
     static far_pair pair[2];
     static double worst[FMO_FAR_CHOICES];
     static long errors[FMO_FAR_CHOICES];
-    long cases[3][3] = {{0}}, carried = 0, one_center = 0;
+    long cases[3][3] = {{0}}, carried = 0, one_centre = 0;
     double tightest = 0.0;
     for (int f = 0; f < 300; f++) {
         fragment fragments[2];
@@ -188,9 +188,9 @@ static void test_nodes(void)
         for (int q = 0; q < 40; q++) {
             const double distance =
                 q % 2 ? random_between(&seed, 15.0, 60.0) : random_between(&seed, 2.0, 20.0);
-            double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], sizes[2][PRODUCTS_MAX], center[3];
+            double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], sizes[2][PRODUCTS_MAX], centre[3];
             double far[2][PRODUCTS_MAX], size_of[FMO_ERI_INTEGRALS_MAX] = {0};
-            const double T = place_pairs(fragments, distance, pair, center);
+            const double T = place_pairs(fragments, distance, pair, centre);
             far_pair *bra = &pair[0], *ket = &pair[1];
             const double gap = distance - bra->half - ket->half;
             if (!(T >= FMO_FAR_T && gap >= fmax(bra->half, ket->half))) continue;
@@ -200,7 +200,7 @@ static void test_nodes(void)
             if (T < 45.0) continue;
             cases[bra->pair_class][ket->pair_class]++;
             carried += bra->carried.prim_num > 0 && bra->pair_class == FMO_PAIR_PS;
-            one_center += bra->half == 0.0 && bra->view.prim_num > 1;
+            one_centre += bra->half == 0.0 && bra->view.prim_num > 1;
             exact_coulomb(bra, ket, D, J);
             integral_sizes(bra, ket, size_of);
             coulomb_sizes(bra, ket, size_of, D, sizes);
@@ -215,7 +215,7 @@ static void test_nodes(void)
     }
     for (int b = 0; b < 3; b++)
         for (int k = 0; k < 3; k++) CHECK(cases[b][k] > 100, "%ld of %d %d", cases[b][k], b, k);
-    CHECK(carried > 100 && one_center > 100, "%ld carry, %ld on one atom", carried, one_center);
+    CHECK(carried > 100 && one_centre > 100, "%ld carry, %ld on one atom", carried, one_centre);
     printf("largest integral %.2f of its bound\n", tightest);
     CHECK(tightest > 0.5, "the bound is far too large");
     for (int c = 0; c < FMO_FAR_CHOICES; c++) {
@@ -237,16 +237,16 @@ static void test_overlap(void)
         for (int k = 0; k < 2; k++)
             if (!fragment_make(&fragments[k], 1e3, random_between(&seed, 0.5, 6.0))) return;
         for (int q = 0; q < 40; q++) {
-            double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX], center[3];
+            double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX], centre[3];
             /* the same pairs again, at the distance that has this T */
             const unsigned long long state = seed;
             const double T = random_between(&seed, 10.0, 30.0),
-                         start = place_pairs(fragments, 1e3, pair, center);
+                         start = place_pairs(fragments, 1e3, pair, centre);
             const double halves = pair[0].half + pair[1].half;
             seed = state;
             (void)random_between(&seed, 10.0, 30.0);
             const double again =
-                place_pairs(fragments, halves + (1e3 - halves) * sqrt(T / start), pair, center);
+                place_pairs(fragments, halves + (1e3 - halves) * sqrt(T / start), pair, centre);
             CHECK(fabs(again - T) <= 1e-10 * T, "T %g, not %g", again, T);
             random_densities(D);
             exact_coulomb(&pair[0], &pair[1], D, J);

@@ -93,12 +93,12 @@ static fmo_far_reach reach_of(const far_pair *p, int old_decision)
 }
 
 static int decide_at(far_pair pair[2], const double *v, double distance, double log_size,
-                     int old_decision, double *center)
+                     int old_decision, double *centre)
 {
     float gap;
     for (int x = 0; x < 3; x++)
-        center[x] = pair[0].view.A[x] + pair[0].middle[x] + distance * v[x] - pair[1].middle[x];
-    pair[1].view.A = pair[1].carried.A = center;
+        centre[x] = pair[0].view.A[x] + pair[0].middle[x] + distance * v[x] - pair[1].middle[x];
+    pair[1].view.A = pair[1].carried.A = centre;
     return fmo_far_decide(reach_of(&pair[0], old_decision), reach_of(&pair[1], old_decision),
                           (float)log_size, &gap);
 }
@@ -108,18 +108,18 @@ static int decide_at(far_pair pair[2], const double *v, double distance, double 
 static double error_at_first(far_pair pair[2], const double *v, double size, int old_decision,
                              double D[2][PRODUCTS_MAX], double noise, double *distance)
 {
-    double low = 0.0, high = 1e3, center[3], J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX];
+    double low = 0.0, high = 1e3, centre[3], J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX];
     const double log_size = log2(size);
-    if (decide_at(pair, v, high, log_size, old_decision, center) < 0) return NAN;
+    if (decide_at(pair, v, high, log_size, old_decision, centre) < 0) return NAN;
     for (int step = 0; step < 40; step++) {
         const double middle = 0.5 * (low + high);
-        if (decide_at(pair, v, middle, log_size, old_decision, center) < 0)
+        if (decide_at(pair, v, middle, log_size, old_decision, centre) < 0)
             low = middle;
         else
             high = middle;
     }
     *distance = high;
-    const int choices = decide_at(pair, v, high, log_size, old_decision, center);
+    const int choices = decide_at(pair, v, high, log_size, old_decision, centre);
     exact_coulomb(&pair[0], &pair[1], D, J);
     far_coulomb(&pair[0], FMO_FAR_NODES(choices / FMO_FAR_CHOICES), &pair[1],
                 FMO_FAR_NODES(choices % FMO_FAR_CHOICES), D, far);
@@ -140,8 +140,8 @@ static void test_decision(void)
         for (int k = 0; k < 2; k++)
             if (!adversary_make(&fragments[k], random_between(&seed, 0.0, 5.0), f % 2)) return;
         for (int q = 0; q < TRIES; q++) {
-            double D[2][PRODUCTS_MAX], v[3], center[3], distance = 0.0;
-            (void)place_pairs(fragments, 1e3, pair, center);
+            double D[2][PRODUCTS_MAX], v[3], centre[3], distance = 0.0;
+            (void)place_pairs(fragments, 1e3, pair, centre);
             direction(v);
             random_densities(D);
             const double sums = pair[0].prim_bounds * pair[1].prim_bounds;

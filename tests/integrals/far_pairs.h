@@ -244,7 +244,7 @@ static inline double largest_difference(const far_pair *bra, const far_pair *ket
 
 /* A random pair of each fragment, the ket moved so that the middles of the segments are `distance`
  * apart, in one case of four along the bra. Returns the T of the primitives that come closest. */
-static inline double place_pairs(const fragment *f, double distance, far_pair *pair, double *center)
+static inline double place_pairs(const fragment *f, double distance, far_pair *pair, double *centre)
 {
     double v[3];
     direction(v);
@@ -259,8 +259,8 @@ static inline double place_pairs(const fragment *f, double distance, far_pair *p
         for (int x = 0; x < 3; x++) v[x] = AB[x] / r;
     }
     for (int x = 0; x < 3; x++)
-        center[x] = pair[0].view.A[x] + pair[0].middle[x] + distance * v[x] - pair[1].middle[x];
-    pair[1].view.A = pair[1].carried.A = center;
+        centre[x] = pair[0].view.A[x] + pair[0].middle[x] + distance * v[x] - pair[1].middle[x];
+    pair[1].view.A = pair[1].carried.A = centre;
     const double gap = distance - pair[0].half - pair[1].half;
     return gap * gap / (1.0 / pair[0].p_min + 1.0 / pair[1].p_min);
 }

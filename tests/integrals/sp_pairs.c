@@ -44,9 +44,9 @@ static double self_repulsion(const fmo_basis *basis, const fmo_pair_list *list, 
     for (int64_t b = begin; b < end; b++) {
         for (int64_t k = begin; k < end; k++) {
             const fmo_pair_view bra = {1, list->prim + b * FMO_PAIR_FIELDS, list->AB + 3 * n,
-                                       basis->shell[list->i[n]].center};
+                                       basis->shell[list->i[n]].centre};
             const fmo_pair_view ket = {1, list->prim + k * FMO_PAIR_FIELDS, list->AB + 3 * n,
-                                       basis->shell[list->i[n]].center};
+                                       basis->shell[list->i[n]].centre};
             double eri;
             fmo_eri_quartet(FMO_ERI_SSSS, &bra, &ket, &eri);
             sum += carried ? list->ratio[b] * list->ratio[k] * eri : eri;
@@ -67,7 +67,7 @@ static double quartet_bound(const fmo_basis *basis, const fmo_pair_list *list, i
     const int64_t at = list->begin[n] + begin;
     const int size = products[pair_class];
     const fmo_pair_view view = {num, list->prim + at * FMO_PAIR_FIELDS, list->AB + 3 * n,
-                                basis->shell[list->i[n]].center};
+                                basis->shell[list->i[n]].centre};
     double eri[FMO_ERI_INTEGRALS_MAX], largest = self_repulsion(basis, list, n, at, at + num, 1);
     fmo_eri_quartet(eri_class[pair_class], &view, &view, eri);
     for (int ab = 0; ab < size; ab++) largest = fmax(largest, eri[ab * size + ab]);

@@ -88,7 +88,7 @@ __device__ __forceinline__ void find_primitive(const fmo_gpu_pairs &pairs, int n
     const double ratio = record[FMO_PAIR_FIELDS / 2].x;
     fmo_far_primitives(PAIR, 1, prim, &ratio, AB, &place, to->coefficient);
     for (int x = 0; x < 3; x++)
-        to->at[x] = pairs.center[(size_t)x * pairs.num + n] - centre[x] + place * AB[x];
+        to->at[x] = pairs.centre[(size_t)x * pairs.num + n] - centre[x] + place * AB[x];
 }
 
 /* Adds the multipoles of pair n, about the leaf's centre, to the lanes' sums. Each lane prepares
@@ -104,7 +104,7 @@ __device__ __forceinline__ void collect(const fmo_gpu_pairs &pairs, int n, const
     __syncwarp();
     if (lane < num) {
         double D[FMO_FAR_PRODUCTS(PAIR)], folded[FMO_FAR_SUMS(PAIR)], AB[3], H[FMO_FAR_TERMS(L)];
-        for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+        for (int x = 0; x < 3; x++) AB[x] = pairs.centre[(size_t)(3 + x) * pairs.num + n];
         for (int x = 0; x < FMO_FAR_PRODUCTS(PAIR); x++)
             D[x] = pairs.density[(size_t)x * pairs.num + n];
         fmo_far_fold(PAIR, AB, D, folded);
@@ -247,7 +247,7 @@ __device__ __forceinline__ void give(const fmo_gpu_pairs &pairs, int n, const do
     constexpr int L = fmo_pair_order(PAIR), products = FMO_FAR_PRODUCTS(PAIR);
     const int lane = threadIdx.x % 32, num = pairs.first[n].z;
     double sums[FMO_FAR_SUMS(PAIR)], J[products], AB[3];
-    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.centre[(size_t)(3 + x) * pairs.num + n];
 #pragma unroll
     for (int s = 0; s < FMO_FAR_SUMS(PAIR); s++) sums[s] = 0.0;
     __syncwarp();
@@ -331,7 +331,7 @@ __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_b
     double place[FMO_GPU_DEPTH_MAX], weight[FMO_GPU_DEPTH_MAX][4], AB[3];
     double low = HUGE_VAL, high = -HUGE_VAL, length = 0.0, spread = 0.0, bounds = 0.0;
     for (int x = 0; x < 3; x++) {
-        AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+        AB[x] = pairs.centre[(size_t)(3 + x) * pairs.num + n];
         length += AB[x] * AB[x];
     }
     for (int m = 0; m < num; m++) {
@@ -361,7 +361,7 @@ __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_b
         powers += most * pow(fabs(place[m] - middle) * sqrt(length), (double)FMO_BOX_POWER);
     }
     for (int x = 0; x < 3; x++)
-        item->centre[x] = pairs.center[(size_t)x * pairs.num + n] + middle * AB[x];
+        item->centre[x] = pairs.centre[(size_t)x * pairs.num + n] + middle * AB[x];
     item->extent = 0.5 * (high - low) * sqrt(length) + d;
     item->radius = (sum > 0.0 ? pow(powers / sum, 1.0 / FMO_BOX_POWER) : 0.0) + d;
     item->spread = spread;

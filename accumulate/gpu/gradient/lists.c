@@ -27,7 +27,7 @@ static int make_sets(const fmo_basis *basis, fmo_gradient_lists *lists)
         if (shell->ang_mom == 0 && partner[s] >= 0) continue;
         fmo_gradient_set *const set = &lists->set[lists->set_num++];
         *set = (fmo_gradient_set){shell->ang_mom, shell->nucleus, s, -1, {0, shell->ao_begin}, {0}};
-        memcpy(set->centre, shell->center, sizeof set->centre);
+        memcpy(set->centre, shell->centre, sizeof set->centre);
         if (shell->ang_mom == 0) set->functions.s = shell->ao_begin;
         if (!fmo_gradient_has_partner(shell->ang_mom) || partner[s] < 0) continue;
         set->partner = partner[s];

@@ -109,10 +109,10 @@ __global__ void __launch_bounds__(THREADS)
     const int segment = a.pairs.record_segment[n];
     const double2 *const record = a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS;
     const double2 pk = record[0], xy = record[1], zh = record[2];
-    const double *const center = a.pairs.center + segment;
+    const double *const centre = a.pairs.centre + segment;
     const size_t num = (size_t)a.pairs.num;
     const double PA[3] = {xy.x, xy.y, zh.x},
-                 AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+                 AB[3] = {centre[3 * num], centre[4 * num], centre[5 * num]};
     const int4 at = a.pairs.at[segment];
     double d[FMO_CARTESIAN(LA) * NB], sum[terms];
     FMO_UNROLL
@@ -138,10 +138,10 @@ __global__ void __launch_bounds__(THREADS)
     const int la = a.la, lb = a.lb, NB = FMO_CARTESIAN(lb), segment = a.pairs.record_segment[n];
     const double2 *const record = a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS;
     const double2 pk = record[0], xy = record[1], zh = record[2];
-    const double *const center = a.pairs.center + segment;
+    const double *const centre = a.pairs.centre + segment;
     const size_t num = (size_t)a.pairs.num;
     const double PA[3] = {xy.x, xy.y, zh.x},
-                 AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+                 AB[3] = {centre[3 * num], centre[4 * num], centre[5 * num]};
     const int4 at = a.pairs.at[segment];
     double sum[FMO_HERMITE_COUNT(FMO_PAIR_GPU_ORDER_MAX)] = {};
     fmo_hermite_shape E[3];

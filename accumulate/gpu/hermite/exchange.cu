@@ -164,9 +164,9 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
         const size_t bra_num = (size_t)a.bra.num, ket_num = (size_t)a.ket.num;
         FMO_UNROLL
         for (int x = 0; x < 3; x++) {
-            AC[x] = a.bra.center[x * bra_num + bra] - a.ket.center[x * ket_num + ket];
-            AB[x] = a.bra.center[(3 + x) * bra_num + bra];
-            CD[x] = a.ket.center[(3 + x) * ket_num + ket];
+            AC[x] = a.bra.centre[x * bra_num + bra] - a.ket.centre[x * ket_num + ket];
+            AB[x] = a.bra.centre[(3 + x) * bra_num + bra];
+            CD[x] = a.ket.centre[(3 + x) * ket_num + ket];
         }
         turn_axes<C>(turn, AC);
         turn_axes<C>(turn, AB);

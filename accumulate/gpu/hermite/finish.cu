@@ -54,9 +54,9 @@ __global__ void __launch_bounds__(THREADS)
     const int segment = any ? a.pairs.segment_of[n] : 0;
     const int4 at = a.pairs.at[segment];
     const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
-    const double *const center = a.pairs.center + segment;
+    const double *const centre = a.pairs.centre + segment;
     const size_t num = (size_t)a.pairs.num;
-    const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+    const double AB[3] = {centre[3 * num], centre[4 * num], centre[5 * num]};
     double sum[NA * NB];
     FMO_UNROLL
     for (int k = 0; k < NA * NB; k++) sum[k] = 0.0;
@@ -100,9 +100,9 @@ __global__ void __launch_bounds__(THREADS)
     const int segment = a.pairs.segment_of[n];
     const int4 at = a.pairs.at[segment];
     const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
-    const double *const center = a.pairs.center + segment;
+    const double *const centre = a.pairs.centre + segment;
     const size_t num = (size_t)a.pairs.num;
-    const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+    const double AB[3] = {centre[3 * num], centre[4 * num], centre[5 * num]};
     constexpr int own = (FMO_PAIR_GPU_PRODUCTS_MAX + ANY_LANES - 1) / ANY_LANES;
     double sum[own] = {};
     for (int r = records.x; r < records.x + records.y; r++) {
@@ -248,7 +248,7 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     const int c = task->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
     const auto side = [h](int pair_class) {
         const fmo_hermite_pairs &from = h->pairs[pair_class];
-        return fmo_hermite_exchange_pairs{from.at, from.prims, from.center, from.prim, from.num};
+        return fmo_hermite_exchange_pairs{from.at, from.prims, from.centre, from.prim, from.num};
     };
     fmo_hermite_exchange_args a = {};
     a.bra = side(bra);

@@ -29,7 +29,7 @@ typedef struct fmo_hermite_pairs {
     const int4 *at;          /* [num] first functions of i and j, shells, 1: first segment */
     const float *bound;      /* [num] Schwarz bound, rounded up */
     const float *tile_bound; /* [tiles of num] the largest of each tile */
-    const double *center;    /* [6][num] A and A - B */
+    const double *centre;    /* [6][num] A and A - B */
     const int4 *prims;       /* [num] index of its first fields in prim, primitives, stride */
     /* For the bound that depends on distance (integrals/far/separation.h): */
     const float4 *sphere;    /* [num] centre and radius */
@@ -242,7 +242,7 @@ int fmo_hermite_adds(int eri_class, int planes);
 /* The data of a class of pairs that they read. */
 typedef struct fmo_hermite_exchange_pairs {
     const int4 *at, *prims;
-    const double *center;
+    const double *centre;
     const double2 *prim;
     int num;
 } fmo_hermite_exchange_pairs;

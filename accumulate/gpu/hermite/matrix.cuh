@@ -436,9 +436,9 @@ static __device__ unsigned fmo_matrix_integrals(const fmo_hermite_exchange_args 
     FMO_UNROLL
     for (int x = 0; x < 3; x++) {
         at.AC[x] =
-            a.bra.center[x * (size_t)a.bra.num + bra] - a.ket.center[x * (size_t)a.ket.num + ket];
-        at.AB[x] = a.bra.center[(3 + x) * (size_t)a.bra.num + bra];
-        at.CD[x] = a.ket.center[(3 + x) * (size_t)a.ket.num + ket];
+            a.bra.centre[x * (size_t)a.bra.num + bra] - a.ket.centre[x * (size_t)a.ket.num + ket];
+        at.AB[x] = a.bra.centre[(3 + x) * (size_t)a.bra.num + bra];
+        at.CD[x] = a.ket.centre[(3 + x) * (size_t)a.ket.num + ket];
     }
     FMO_UNROLL
     for (int n = 0; n < F::own_kets; n++) FMO_UNROLL

@@ -168,7 +168,7 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
         const double *const prim = list->prim + (size_t)first->record * FMO_PAIR_FIELDS;
         for (int x = 0; x < 3; x++)
             place[x * points + n] =
-                plan->basis->shell[list->i[first->pair]].center[x] + prim[FMO_PAIR_X + x];
+                plan->basis->shell[list->i[first->pair]].centre[x] + prim[FMO_PAIR_X + x];
         place[3 * points + n] = prim[FMO_PAIR_P];
         bound[n] = nextafterf((float)own[n].bound, INFINITY);
         for (int k = own[n].begin, at = entry_begin[n]; k < own[n].end; k++) {

@@ -10,7 +10,7 @@ enum { THREADS = fmo_tuning_gpu_hermite_threads };
 typedef struct separation_class {
     int num;
     const int4 *at, *prims;
-    const double *center;
+    const double *centre;
     const double2 *prim;
     float4 *sphere;
     float *separation;
@@ -32,9 +32,9 @@ __global__ void __launch_bounds__(THREADS)
     if (n >= a.num) return;
     const int4 prims = a.prims[n], at = a.at[n];
     const size_t num = (size_t)a.num;
-    const double *const center = a.center + n;
-    const double A[3] = {center[0], center[num], center[2 * num]};
-    const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+    const double *const centre = a.centre + n;
+    const double A[3] = {centre[0], centre[num], centre[2 * num]};
+    const double AB[3] = {centre[3 * num], centre[4 * num], centre[5 * num]};
     const fmo_separation_prims of = {(const double *)(a.prim + (unsigned)prims.x), prims.y,
                                      FMO_GPU_PAIR_TWOS, FMO_GPU_PAIR_BOUND,
                                      (size_t)(unsigned)prims.z};
@@ -61,7 +61,7 @@ cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
             a->of[c] = {p->num,
                         p->at,
                         p->prims,
-                        p->center,
+                        p->centre,
                         p->prim,
                         (float4 *)p->sphere,
                         (float *)p->separation};

@@ -175,7 +175,7 @@ static int sort_segments(const fmo_basis *basis, int pair_class, const fmo_pair_
 typedef struct staged_lists {
     int4 *at;
     float *bound, *tile_bound;
-    double *center, *record, *prim;
+    double *centre, *record, *prim;
     int4 *prims;
     int2 *records_of;
     int *segment_of, *record_segment;
@@ -194,8 +194,8 @@ static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list,
         float *const tile = &to->tile_bound[n / FMO_GPU_TILE_PAIRS];
         *tile = fmaxf(*tile, to->bound[n]);
         for (int x = 0; x < 3; x++) {
-            to->center[(size_t)x * num + n] = basis->shell[i].center[x];
-            to->center[(size_t)(3 + x) * num + n] = list->AB[3 * (size_t)p + x];
+            to->centre[(size_t)x * num + n] = basis->shell[i].centre[x];
+            to->centre[(size_t)(3 + x) * num + n] = list->AB[3 * (size_t)p + x];
         }
         to->segment_of[p] = (int)n;
     }
@@ -252,7 +252,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {n * sizeof(float), (void **)&pairs->bound, (void **)&to.bound},
         {fmo_hermite_tiles(n) * sizeof(float), (void **)&pairs->tile_bound,
          (void **)&to.tile_bound},
-        {6 * n * sizeof(double), (void **)&pairs->center, (void **)&to.center},
+        {6 * n * sizeof(double), (void **)&pairs->centre, (void **)&to.centre},
         {n * sizeof(int4), (void **)&pairs->prims, (void **)&to.prims},
         {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->prim, (void **)&to.prim},
         {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->record,

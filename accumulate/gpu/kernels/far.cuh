@@ -61,7 +61,7 @@ static __device__ __forceinline__ void fmo_gpu_load_AB(const fmo_gpu_pairs &pair
                                                        double *AB)
 {
     FMO_UNROLL
-    for (int x = 0; x < 3; x++) AB[x] = __ldg(pairs.center + (3 + x) * pairs.num + pair);
+    for (int x = 0; x < 3; x++) AB[x] = __ldg(pairs.centre + (3 + x) * pairs.num + pair);
 }
 
 /* Loads D of a pair in the form of fmo_far_fold; nothing is loaded if the moments are stored with

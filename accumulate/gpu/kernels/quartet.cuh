@@ -111,8 +111,8 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
     double AC[3], acc[C::acc];
     FMO_UNROLL
     for (int x = 0; x < 3; x++)
-        AC[x] = __ldg(view.bra.center + x * view.bra.num + bra_at) -
-                __ldg(view.ket.center + x * view.ket.num + ket_at);
+        AC[x] = __ldg(view.bra.centre + x * view.bra.num + bra_at) -
+                __ldg(view.ket.centre + x * view.ket.num + ket_at);
     FMO_UNROLL
     for (int a = 0; a < C::acc; a++) acc[a] = 0.0;
 #pragma unroll 1
@@ -141,8 +141,8 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
     double AB[3], CD[3];
     FMO_UNROLL
     for (int x = 0; x < 3; x++) {
-        AB[x] = C::LJ ? __ldg(view.bra.center + (3 + x) * view.bra.num + bra_at) : 0.0;
-        CD[x] = C::LL ? __ldg(view.ket.center + (3 + x) * view.ket.num + ket_at) : 0.0;
+        AB[x] = C::LJ ? __ldg(view.bra.centre + (3 + x) * view.bra.num + bra_at) : 0.0;
+        CD[x] = C::LL ? __ldg(view.ket.centre + (3 + x) * view.ket.num + ket_at) : 0.0;
     }
     C::finish(AB, CD, acc, eri);
     const fmo_gpu_shells at = {{bra.x, bra.y, ket.x, ket.y}};

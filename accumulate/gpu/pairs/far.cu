@@ -24,7 +24,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
     const int num = pairs.first[n].z;
     double prim[FMO_GPU_DEPTH_MAX * FMO_PAIR_FIELDS], ratio[FMO_GPU_DEPTH_MAX], AB[3];
     double spread = 0.0, length = 0.0, prim_bounds = 0.0, middle[3];
-    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.centre[(size_t)(3 + x) * pairs.num + n];
     for (int m = 0; m < num; m++) {
         const double2 *const record =
             pairs.record + ((size_t)pairs.record_at[n] + m) * FMO_GPU_PAIR_TWOS;
@@ -47,7 +47,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
     fmo_far_find_line(pair_class, num, prim_place, prim_coefficient, AB, &line);
     for (int x = 0; x < 3; x++) {
         length += AB[x] * AB[x];
-        middle[x] = pairs.center[(size_t)x * pairs.num + n] + line.middle * AB[x];
+        middle[x] = pairs.centre[(size_t)x * pairs.num + n] + line.middle * AB[x];
     }
     const fmo_far_points prims = {num, prim_place, prim_coefficient};
     const double half = line.half * sqrt(length);
@@ -72,7 +72,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
             /* unused nodes get the place of the first, so that no distance to another pair is 0 */
             for (int x = 0; x < 3; x++)
                 value[x] =
-                    pairs.center[(size_t)x * pairs.num + n] + place[j < used ? j : 0] * AB[x];
+                    pairs.centre[(size_t)x * pairs.num + n] + place[j < used ? j : 0] * AB[x];
             for (int f = 0; f < fields && j < used; f++) value[3 + f] = coefficient[j * fields + f];
             for (int t = 0; t < twos; t++)
                 pairs.far[((size_t)(fmo_gpu_far_slot(choice) + j) * twos + t) * pairs.num + n] =
@@ -112,7 +112,7 @@ template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pair
     const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
                       (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
     double D[FMO_FAR_PRODUCTS(pair_class)], folded[FMO_FAR_SUMS(pair_class)], AB[3];
-    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.centre[(size_t)(3 + x) * pairs.num + n];
     for (int x = 0; x < FMO_FAR_PRODUCTS(pair_class); x++)
         D[x] = pairs.density[(size_t)x * pairs.num + n];
     fmo_far_fold(pair_class, AB, D, folded);
@@ -137,7 +137,7 @@ __device__ void fold_line(const fmo_gpu_pairs &pairs, int n)
 {
     double line = 0.0;
     for (int x = 0; x < 3; x++)
-        line += pairs.center[(size_t)(3 + x) * pairs.num + n] *
+        line += pairs.centre[(size_t)(3 + x) * pairs.num + n] *
                 pairs.density[(size_t)(1 + x) * pairs.num + n];
     pairs.far_line[n] = line;
 }

@@ -98,7 +98,7 @@ void put_molecule(making *m, int k, int *partner)
         const fmo_shell *const from = &b->shell[i];
         gpu_shell *const to = &shell[i];
         memset(to, 0, sizeof *to);
-        memcpy(to->center, from->center, sizeof to->center);
+        memcpy(to->centre, from->centre, sizeof to->centre);
         to->smallest = to->largest = b->exponent[from->prim_begin];
         for (int p = from->prim_begin + 1; p < from->prim_begin + from->prim_num; p++) {
             to->smallest = fmin(to->smallest, b->exponent[p]);
@@ -266,7 +266,7 @@ fmo_status place_list(fmo_gpu_state *g, int pair_class, target *to, fmo_error *e
     to->prim_at = (unsigned *)pairs->prim_at;
     to->record_at = (unsigned *)pairs->record_at;
     to->tile_bound = (float *)pairs->tile_bound;
-    to->center = (double *)pairs->center;
+    to->centre = (double *)pairs->centre;
     to->prim = (double2 *)pairs->prim;
     to->record = (double2 *)pairs->record;
     to->shell_bound = (unsigned long long *)g->arrays.shell_bound;

@@ -44,7 +44,7 @@ constexpr __host__ __device__ int depth_of(int choice)
 /* ---- data of the kernels --------------------------------------------------------------------- */
 
 typedef struct gpu_shell {
-    double center[3];
+    double centre[3];
     double smallest, largest; /* exponents */
     int prim_begin, prim_num;
     int partner; /* -1: none */
@@ -95,7 +95,7 @@ typedef struct target {
     fmo_gpu_screen_data *screen;
     unsigned *prim_at, *record_at;
     float *tile_bound;
-    double *center;
+    double *centre;
     double2 *prim, *record;
     unsigned long long *shell_bound; /* largest Schwarz bound by set; NULL: not needed */
 } target;
@@ -139,7 +139,7 @@ __device__ bool find_pair(const molecule &mol, int i, int j, found_pair *pair)
     pair->B = B;
     pair->r2 = 0.0;
     for (int x = 0; x < 3; x++) {
-        pair->AB[x] = A->center[x] - B->center[x];
+        pair->AB[x] = A->centre[x] - B->centre[x];
         pair->r2 += pair->AB[x] * pair->AB[x];
     }
     pair->carried = -1;
@@ -476,7 +476,7 @@ template <int pair_class> __device__ void bound_segment(const arguments &a, int 
     const double2 *const record = a.record + (size_t)own.record * FMO_GPU_PAIR_TWOS;
     unsigned long long *const shell_bound = a.to[plan * CLASSES + pair_class].shell_bound;
     double AB[3];
-    for (int x = 0; x < 3; x++) AB[x] = A.center[x] - B.center[x];
+    for (int x = 0; x < 3; x++) AB[x] = A.centre[x] - B.centre[x];
     const double bound =
         bound_of<pair_class>(a, AB, record + (size_t)own.begin * FMO_GPU_PAIR_TWOS, own.prims);
     const unsigned depth = FMO_GPU_DEPTH_MAX - own.prims;
@@ -550,8 +550,8 @@ __device__ float lay_out_segment(const arguments &a, const target &to, const uns
     data.counts = counts;
     to.screen[n] = data;
     for (int x = 0; x < 3; x++) {
-        to.center[(size_t)x * to.num + n] = A.center[x];
-        to.center[(size_t)(3 + x) * to.num + n] = A.center[x] - B.center[x];
+        to.centre[(size_t)x * to.num + n] = A.centre[x];
+        to.centre[(size_t)(3 + x) * to.num + n] = A.centre[x] - B.centre[x];
     }
     /* The products of a pair of a shell with itself contain both orders of its functions and count
      * half; in a ps pair of one set this holds for the ss product alone. */

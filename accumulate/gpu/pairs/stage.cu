@@ -38,7 +38,7 @@ typedef struct staged_pairs {
     fmo_gpu_screen_data *screen;
     unsigned *prim_at;
     float *tile_bound;
-    double *center, *prim, *record;
+    double *centre, *prim, *record;
     unsigned *record_at;
 } staged_pairs;
 
@@ -89,8 +89,8 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
             float *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
             *tile = fmaxf(*tile, to->screen[p].bound);
             for (int x = 0; x < 3; x++) {
-                to->center[(size_t)x * n + p] = basis->shell[list->i[k->index]].center[x];
-                to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
+                to->centre[(size_t)x * n + p] = basis->shell[list->i[k->index]].centre[x];
+                to->centre[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
             }
             to->record_at[p] = (unsigned)records;
             for (int m = 0; m < prims; m++, records++) {
@@ -162,7 +162,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
          {n * sizeof(fmo_gpu_screen_data), (void **)&pairs->screen, NULL},
          {n * sizeof(unsigned), (void **)&pairs->prim_at, NULL},
          {tiles * sizeof(float), (void **)&pairs->tile_bound, NULL},
-         {6 * n * sizeof(double), (void **)&pairs->center, NULL},
+         {6 * n * sizeof(double), (void **)&pairs->centre, NULL},
          {values * sizeof(double), (void **)&pairs->prim, NULL},
          {values * sizeof(double), (void **)&pairs->record, NULL},
          {n * sizeof(unsigned), (void **)&pairs->record_at, NULL},
@@ -206,7 +206,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     const int num = lists.num;
     void **const to[] = {(void **)&staged.first,   (void **)&staged.screen,
                          (void **)&staged.prim_at, (void **)&staged.tile_bound,
-                         (void **)&staged.center,  (void **)&staged.prim,
+                         (void **)&staged.centre,  (void **)&staged.prim,
                          (void **)&staged.record,  (void **)&staged.record_at};
     static_assert(sizeof to / sizeof *to == FMO_GPU_LIST_ARRAYS_STAGED, "what a plan makes");
     for (int a = 0; a < FMO_GPU_LIST_ARRAYS_STAGED; a++) arrays[a].staged = to[a];
