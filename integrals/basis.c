@@ -446,6 +446,27 @@ int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
     return fmo_basis_atoms_equal(basis, a, basis, b);
 }
 
+const double *fmo_basis_ao_norm(const fmo_basis *basis)
+{
+    return basis ? basis->ao_norm : NULL;
+}
+
+fmo_status fmo_basis_normalised(const fmo_basis *basis, fmo_basis **normalised, fmo_error *err)
+{
+    if (normalised) *normalised = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_basis_normalised", err, FMO_GIVEN(basis), FMO_GIVEN(normalised));
+    if (given != FMO_OK) return given;
+    fmo_basis *const b = fmo_basis_copy(basis);
+    if (!b)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions",
+                             basis->ao_num);
+    for (int at = 0; at < b->ao_num; at++) b->ao_factor[at] /= b->ao_norm[b->ao_caller[at]];
+    for (int ao = 0; ao < b->ao_num; ao++) b->ao_norm[ao] = 1.0;
+    *normalised = b;
+    return FMO_OK;
+}
+
 /* Counts the shells of a nucleus, then copies them into a new basis. */
 fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom, int *ao,
                           double *factor, fmo_error *err)

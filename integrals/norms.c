@@ -1,5 +1,4 @@
-/* Norms of shells and functions of a basis, and bases of functions of norm 1. */
-#include "base/arguments.h"
+/* Norms of shells and functions of a basis. */
 #include "integrals/basis_internal.h"
 #include "integrals/norms.h"
 
@@ -56,26 +55,5 @@ fmo_status fmo_basis_normalise_shells(fmo_basis *b, fmo_error *err)
                                      ao, b->ao_norm[ao], FMO_AO_NORM_LEAST, FMO_AO_NORM_MOST);
         }
     }
-    return FMO_OK;
-}
-
-const double *fmo_basis_ao_norm(const fmo_basis *basis)
-{
-    return basis ? basis->ao_norm : NULL;
-}
-
-fmo_status fmo_basis_normalised(const fmo_basis *basis, fmo_basis **normalised, fmo_error *err)
-{
-    if (normalised) *normalised = NULL;
-    const fmo_status given =
-        FMO_CHECK_ARGUMENTS("fmo_basis_normalised", err, FMO_GIVEN(basis), FMO_GIVEN(normalised));
-    if (given != FMO_OK) return given;
-    fmo_basis *const b = fmo_basis_copy(basis);
-    if (!b)
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions",
-                             basis->ao_num);
-    for (int at = 0; at < b->ao_num; at++) b->ao_factor[at] /= b->ao_norm[b->ao_caller[at]];
-    for (int ao = 0; ao < b->ao_num; ao++) b->ao_norm[ao] = 1.0;
-    *normalised = b;
     return FMO_OK;
 }

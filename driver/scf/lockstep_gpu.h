@@ -1,5 +1,6 @@
 /* The executor of lockstep.h on a GPU: declarations shared by its dispatch (lockstep_gpu.cu),
- * products and eigenproblems (lockstep_blas.cu) and kernels (lockstep_kernels.cu). C++ only. */
+ * memory (lockstep_memory.cu), products and eigenproblems (lockstep_blas.cu) and kernels
+ * (lockstep_kernels.cu). C++ only. */
 #ifndef FMO_SCF_LOCKSTEP_GPU_H
 #define FMO_SCF_LOCKSTEP_GPU_H
 
@@ -27,7 +28,7 @@ typedef struct fmo_gpu_batch_linalg {
     size_t pinned_num;
 } fmo_gpu_batch_linalg;
 
-/* ---- lockstep_gpu.cu ---- */
+/* ---- lockstep_memory.cu ---- */
 
 /* Records an error of a launch in all SCFs whose requests it ran. */
 void fmo_gpu_batch_linalg_fail(const fmo_request *const *request, size_t num, fmo_status status,
@@ -37,10 +38,19 @@ bool fmo_gpu_batch_linalg_ok(const fmo_request *const *request, size_t num, cuda
 
 cudaError_t fmo_gpu_batch_linalg_grow_results(fmo_gpu_batch_linalg *g, size_t num);
 cudaError_t fmo_gpu_batch_linalg_grow_pinned(fmo_gpu_batch_linalg *g, size_t num);
+void fmo_gpu_batch_linalg_leave_pinned(fmo_gpu_batch_linalg *g);
 /* Copies arguments to GPU memory, which is reused in stream order; *at: their address. They are
  * pageable, so the call has read them when it returns. */
 cudaError_t fmo_gpu_batch_linalg_send(fmo_gpu_batch_linalg *g, const void *args, size_t bytes,
                                       const void **at);
+
+/* Runs requests of one kind whose numbers pass through pinned memory, request k in [begin[k],
+ * begin[k + 1]), begin[0] = 0. @return true if all succeeded; otherwise the failed ones have an
+ * error */
+typedef bool fmo_portion_work(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                              size_t num, const size_t *begin);
+void fmo_gpu_batch_linalg_in_portions(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                      size_t num, const char *what, fmo_portion_work *work);
 
 /* Sorts requests by n, ascending. */
 void fmo_gpu_batch_linalg_sort(const fmo_request **request, size_t num);

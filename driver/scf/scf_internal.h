@@ -150,12 +150,15 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err);
 
-/* NULL if there is no memory. channels: 2 for UHF and ROHF; restricted: 1 for ROHF */
-fmo_scf_result *fmo_scf_new_result(int nao, int channels, int restricted);
 /* Returns sum_ij D_ij M_ij over `size` elements; 0 if M is NULL. */
 double fmo_scf_expectation(size_t size, const double *density, const double *M);
 /* Writes r->verdict. */
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
+
+/* ---- result.c ---- */
+
+/* NULL if there is no memory. channels: 2 for UHF and ROHF; restricted: 1 for ROHF */
+fmo_scf_result *fmo_scf_new_result(int nao, int channels, int restricted);
 
 /* ---- start.c ---- */
 

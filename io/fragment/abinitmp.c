@@ -1,69 +1,14 @@
 /* Reads inputs of ABINIT-MP (.ajf): groups "&NAME ... /" that hold "Key=value", the list of
  * fragments, or atoms. The format, as written and read by programs that support it, is in
- * docs/reference/fmo.md. Next: abinitmp_keys.c, abinitmp_system.c. */
+ * docs/reference/fmo.md. Next: abinitmp_words.c, abinitmp_keys.c, abinitmp_system.c. */
 #include "io/fragment/abinitmp.h"
 #include "io/molecule/molecule_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LINE(a, line, ...) fmo_text_fail((a)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 #define INPUT(a, ...)      LINE(a, (a)->text->line, __VA_ARGS__)
-
-/* ---- words ----------------------------------------------------------------------------------- */
-
-void fmo_abinitmp_capitals(fmo_word word, char capitals[FMO_ABINITMP_NAME])
-{
-    const size_t n = word.size < FMO_ABINITMP_NAME - 1 ? word.size : FMO_ABINITMP_NAME - 1;
-    for (size_t i = 0; i < n; i++) {
-        const char c = word.at[i];
-        capitals[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c < ' ' || c > '~' ? '?' : c;
-    }
-    capitals[n] = '\0';
-}
-
-static bool separates(char c)
-{
-    return c == ' ' || c == '\t' || c == ',' || c == '\r';
-}
-
-static void skip_blanks(fmo_word *rest)
-{
-    while (rest->size && separates(*rest->at)) rest->at++, rest->size--;
-}
-
-/* Skips comments and empty lines. A line that begins with '&' ends the group and remains unread. */
-fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word)
-{
-    for (;;) {
-        skip_blanks(&a->rest);
-        if (a->rest.size && *a->rest.at != '!') break;
-        if (!fmo_text_line(a->text, &a->rest)) return FMO_ABINITMP_FILE_END;
-        fmo_word begin = a->rest;
-        skip_blanks(&begin);
-        a->waits = begin.size && *begin.at == '&';
-        if (a->waits) return FMO_ABINITMP_END;
-    }
-    *word = (fmo_word){a->rest.at, 1};
-    a->rest.at++, a->rest.size--;
-    const char first = *word->at;
-    if (first == '/') {
-        a->rest.size = 0; /* text after the / is a comment */
-        return FMO_ABINITMP_END;
-    }
-    if (first == '=') return FMO_ABINITMP_EQUALS;
-    if (first == '\'' || first == '"') {
-        const char *end = memchr(a->rest.at, first, a->rest.size);
-        const size_t size = end ? (size_t)(end - a->rest.at) : a->rest.size;
-        *word = (fmo_word){a->rest.at, size};
-        a->rest.at += size + (end != NULL), a->rest.size -= size + (end != NULL);
-        return FMO_ABINITMP_QUOTED;
-    }
-    while (a->rest.size && !separates(*a->rest.at) && !strchr("=/!'\"", *a->rest.at))
-        word->size++, a->rest.at++, a->rest.size--;
-    return FMO_ABINITMP_WORD;
-}
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -88,23 +33,6 @@ static fmo_status read_list(fmo_abinitmp *a)
             return fmo_fragment_no_memory(a->text);
         a->list[a->list_num++] = (fmo_abinitmp_number){(int)value, a->text->line};
     }
-}
-
-fmo_status fmo_abinitmp_add_atom(const fmo_text *text, int line, fmo_abinitmp *a,
-                                 fmo_abinitmp_atom atom)
-{
-    static const char *const axis[] = {"x", "y", "z"};
-    for (int x = 0; x < 3; x++)
-        if (fabs(atom.angstrom[x]) > FMO_FRAGMENT_FARTHEST)
-            return fmo_text_fail(text, line, FMO_ERR_INPUT,
-                                 "%s = %g is too far away; expected angstroms", axis[x],
-                                 atom.angstrom[x]);
-    if (a->atoms >= FMO_NUCLEUS_MOST)
-        return fmo_text_fail(text, line, FMO_ERR_INPUT, "more than %d atoms", FMO_NUCLEUS_MOST);
-    if (!fmo_fragment_grow((void **)&a->atom, a->atoms, &a->atom_capacity, sizeof *a->atom))
-        return fmo_fragment_no_memory(a->text);
-    a->atom[a->atoms++] = atom;
-    return FMO_OK;
 }
 
 enum { ATOM_WORDS = 7 };
@@ -199,14 +127,9 @@ fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *s)
     char name[FMO_ABINITMP_NAME];
     fmo_status status = FMO_OK;
     while (status == FMO_OK && (a.waits || fmo_text_line(text, &a.rest))) {
+        fmo_word word;
         a.waits = false;
-        skip_blanks(&a.rest);
-        if (!a.rest.size || *a.rest.at != '&') continue; /* text between groups is a comment */
-        fmo_word word = {a.rest.at + 1, 0};
-        while (word.size + 1 < a.rest.size && !separates(word.at[word.size]) &&
-               word.at[word.size] != '/' && word.at[word.size] != '!')
-            word.size++;
-        a.rest.at += word.size + 1, a.rest.size -= word.size + 1;
+        if (!fmo_abinitmp_group(&a, &word)) continue; /* text between groups is a comment */
         fmo_abinitmp_capitals(word, name);
         if (strcmp(name, "END") != 0) status = read_group(&a, name);
     }

@@ -72,6 +72,8 @@ typedef struct fmo_abinitmp {
     bool chains; /* the PDB file has several chains */
 } fmo_abinitmp;
 
+/* Reads the name of a group if the current line begins one; otherwise returns false. */
+bool fmo_abinitmp_group(fmo_abinitmp *a, fmo_word *name);
 /* Reads the next word, text in quotation marks (without them), "=", or the end of the group, which
  * is "/" or, as in ABINIT-MP, the line with which the next group begins. */
 fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word);

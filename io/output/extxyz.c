@@ -19,6 +19,11 @@ struct fmo_extxyz {
     size_t size;
 };
 
+const char *fmo_molecule_method(const fmo_molecule_result *molecule)
+{
+    return molecule->method ? molecule->method : "RHF";
+}
+
 fmo_extxyz *fmo_extxyz_create(void)
 {
     fmo_extxyz *text = calloc(1, sizeof *text);

@@ -10,7 +10,7 @@
 
 typedef struct fmo_extxyz fmo_extxyz;
 
-/* The method of a molecule: "RHF" if none is named (molecules.c). */
+/* The method of a molecule: "RHF" if none is named. */
 const char *fmo_molecule_method(const fmo_molecule_result *molecule);
 
 fmo_extxyz *fmo_extxyz_create(void); /* NULL if there is no memory */

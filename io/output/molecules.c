@@ -249,11 +249,6 @@ static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
     return good;
 }
 
-const char *fmo_molecule_method(const fmo_molecule_result *molecule)
-{
-    return molecule->method ? molecule->method : "RHF";
-}
-
 /* Adds the method of a molecule with a result to those of the file. */
 static void add_method(fmo_molecules_file *file, const fmo_molecule_result *molecule)
 {
