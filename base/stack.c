@@ -18,7 +18,7 @@ enum { NEEDED_OF_TEAM = 1000 };
 
 /* Returns the stack size in KB that OMP_STACKSIZE or GOMP_STACKSIZE specifies; 0 if none is set or
  * valid. */
-static size_t said_kilobytes(void)
+static size_t specified_kilobytes(void)
 {
     static const char *const names[] = {"OMP_STACKSIZE", "GOMP_STACKSIZE"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -78,6 +78,6 @@ fmo_status fmo_stack_check(int large, fmo_error *err)
 
 int fmo_stack_is_enough_for_team(void)
 {
-    const size_t said = said_kilobytes();
-    return (said ? said : default_kilobytes()) >= NEEDED_OF_TEAM;
+    const size_t specified = specified_kilobytes();
+    return (specified ? specified : default_kilobytes()) >= NEEDED_OF_TEAM;
 }

@@ -183,23 +183,23 @@ static int run_batch(const driver_options *options, sink *to)
 
 /* Formats the report of a data set on the rank that has built it (driver_tell). */
 static fmo_status tell(const driver_options *options, int index, const driver_result *result,
-                       fmo_error *of_it, driver_said *said, fmo_error *err)
+                       fmo_error *of_it, driver_output *output, fmo_error *err)
 {
     size_t length[2] = {0, 0};
-    sink to = {open_memstream(&said->text[DRIVER_SAID_OUT], &length[0]),
-               open_memstream(&said->text[DRIVER_SAID_ERR], &length[1]), NULL, 0};
+    sink to = {open_memstream(&output->text[DRIVER_OUTPUT_OUT], &length[0]),
+               open_memstream(&output->text[DRIVER_OUTPUT_ERR], &length[1]), NULL, 0};
     const bool json = options->profile == DRIVER_PROFILE_JSON;
     fmo_status status = FMO_OK;
     if (json) to.json = driver_json_create();
     if (!to.out || !to.err || (json && !to.json))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a report");
     if (status == FMO_OK)
-        said->code =
+        output->code =
             report_one(options, options->datasets[index], of_it->status, of_it, result, &to);
-    said->reported = to.reported;
+    output->reported = to.reported;
     if (status == FMO_OK && json) {
-        said->text[DRIVER_SAID_JSON] = driver_json_pack(to.json);
-        if (!said->text[DRIVER_SAID_JSON])
+        output->text[DRIVER_OUTPUT_JSON] = driver_json_pack(to.json);
+        if (!output->text[DRIVER_OUTPUT_JSON])
             status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a report");
     }
     if (to.out) fclose(to.out);
@@ -214,13 +214,13 @@ static int print_deal(const driver_options *options, const driver_deal *deal, in
     fmo_error err = {FMO_OK, ""};
     int code = 0;
     for (int i = 0; i < deal->count; i++) {
-        const driver_said *said = &deal->said[i];
+        const driver_output *output = &deal->output[i];
         separate(options, to);
-        fputs(said->text[DRIVER_SAID_OUT], to->out);
-        fputs(said->text[DRIVER_SAID_ERR], to->err);
-        if (to->json) driver_json_unpack(to->json, said->text[DRIVER_SAID_JSON], &err);
-        to->reported += said->reported;
-        code = worse(code, said->code);
+        fputs(output->text[DRIVER_OUTPUT_OUT], to->out);
+        fputs(output->text[DRIVER_OUTPUT_ERR], to->err);
+        if (to->json) driver_json_unpack(to->json, output->text[DRIVER_OUTPUT_JSON], &err);
+        to->reported += output->reported;
+        code = worse(code, output->code);
     }
     if (to->reported > 0 && to->json) driver_json_add_deal(to->json, deal, ranks, &err);
     if (to->reported > 0 && !to->json && !options->quiet) driver_report_deal(deal, ranks, to->out);

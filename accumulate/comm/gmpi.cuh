@@ -70,7 +70,7 @@ FMO_GMPI_DEVICE void *fmo_gmpi_remote(fmo_gmpi_buf *b, int rank, unsigned long l
 /** Barrier of all blocks of this rank; it also ends when a rank fails. */
 FMO_GMPI_DEVICE int fmo_gmpi_grid_sync(fmo_gmpi_buf *b)
 {
-    return fmo_gmpi_synchronise(b, nullptr);
+    return fmo_gmpi_blocks_barrier(b, nullptr);
 }
 
 /* Completes a request: waits for it or tests it, copies its data, and frees its slot. */
@@ -108,7 +108,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
         }
     }
     if (several && code == FMO_GMPI_OK) {
-        code = fmo_gmpi_synchronise(b, &job);
+        code = fmo_gmpi_blocks_barrier(b, &job);
         if (code != FMO_GMPI_OK) return code;
     }
     if (code == FMO_GMPI_OK && job.kind == FMO_GMPI_JOB_LARGE) {
@@ -117,7 +117,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
                       (several ? fmo_gmpi_block(b) : 0) * threads + fmo_gmpi_thread(),
                       threads * blocks);
         if (several)
-            code = fmo_gmpi_synchronise(b, nullptr);
+            code = fmo_gmpi_blocks_barrier(b, nullptr);
         else
             __syncthreads();
     }
@@ -138,7 +138,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
 /* Begins a call: what the threads of the scope wrote before it will be sent. */
 template <int S> FMO_GMPI_DEVICE int fmo_gmpi_enter(fmo_gmpi_buf *b)
 {
-    if (S == FMO_GMPI_GRID) return fmo_gmpi_synchronise(b, nullptr);
+    if (S == FMO_GMPI_GRID) return fmo_gmpi_blocks_barrier(b, nullptr);
     __syncthreads();
     return FMO_GMPI_OK;
 }
@@ -187,9 +187,9 @@ FMO_GMPI_DEVICE int fmo_gmpi_isend(fmo_gmpi_buf *b, const void *data, unsigned l
                             request);
 }
 
-/** Waits for a request and sets it to FMO_GMPI_NULL. Received data can then be read by all threads
- *  of the scope.
- *  @return in every thread: FMO_GMPI_OK or an error code */
+/** Receives at most `count` elements from rank `source`; wildcards work with transport proxy alone.
+ *  The data are there after the request's wait.
+ *  @return as fmo_gmpi_isend */
 template <int S = FMO_GMPI_GRID>
 FMO_GMPI_DEVICE int fmo_gmpi_irecv(fmo_gmpi_buf *b, void *data, unsigned long long count,
                                    fmo_gmpi_type type, int source, int tag, int comm,
@@ -212,8 +212,9 @@ FMO_GMPI_DEVICE int fmo_gmpi_irecv(fmo_gmpi_buf *b, void *data, unsigned long lo
     return fmo_gmpi_started(code, request);
 }
 
-/** Wait for a request; afterwards it is FMO_GMPI_NULL, and data received can be read by the scope.
- *  @return every thread: FMO_GMPI_OK or a code */
+/** Wait for requests and set them to FMO_GMPI_NULL. Received data can then be read by all threads
+ *  of the scope.
+ *  @return in every thread: FMO_GMPI_OK or an error code */
 template <int S = FMO_GMPI_GRID>
 FMO_GMPI_DEVICE int fmo_gmpi_wait(fmo_gmpi_buf *b, fmo_gmpi_request *request)
 {
@@ -264,7 +265,7 @@ template <int S = FMO_GMPI_GRID> FMO_GMPI_DEVICE int fmo_gmpi_synchronize(fmo_gm
 {
     int code = fmo_gmpi_enter<S>(b);
     if (code == FMO_GMPI_OK && fmo_gmpi_leads<S>(b)) code = fmo_gmpi_finish_all(b);
-    if (S == FMO_GMPI_GRID && code == FMO_GMPI_OK) code = fmo_gmpi_synchronise(b, nullptr);
+    if (S == FMO_GMPI_GRID && code == FMO_GMPI_OK) code = fmo_gmpi_blocks_barrier(b, nullptr);
     return code;
 }
 
@@ -303,7 +304,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_collective(fmo_gmpi_buf *b, const void *send, void 
         if (S == FMO_GMPI_BLOCK || fmo_gmpi_blocks(b) == 1)
             return __syncthreads_or(code != FMO_GMPI_OK) ? fmo_gmpi_code_of(b) : FMO_GMPI_OK;
     }
-    return fmo_gmpi_synchronise(b, nullptr);
+    return fmo_gmpi_blocks_barrier(b, nullptr);
 }
 
 /** Computes recv[i] = sum, max or min of send[i] over all ranks. All ranks get the same bits;

@@ -71,12 +71,12 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
                         if (r + k < ranks && r + k != rank)
                             fmo_gmpi_peek_entry(in + (r + k) * FMO_GMPI_REDUCE, &word[k], &data[k]);
                     }
-                    const unsigned long long said = fmo_gmpi_said(b);
+                    const unsigned long long abort_word = fmo_gmpi_abort_word(b);
 #pragma unroll
                     for (int k = ONCE - 1; k >= 0; k--)
                         if (word[k] != number) all = false, missing = r + k;
                     if (all) break;
-                    code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_REDUCE, missing, 0, comm);
+                    code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_REDUCE, missing, 0, comm);
                     if (code != FMO_GMPI_OK) break;
                 }
 #pragma unroll

@@ -58,9 +58,9 @@ FMO_GMPI_DEVICE int fmo_gmpi_channel_wait(fmo_gmpi_buf *b, int number, const fmo
     if (fmo_gmpi_thread() == 0) {
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
         for (;;) {
-            const unsigned long long said = fmo_gmpi_said(b);
+            const unsigned long long abort_word = fmo_gmpi_abort_word(b);
             if (fmo_gmpi_peek_acquire(&flag->value) >= least) break;
-            code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_CHANNEL, peer, number, 0);
+            code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_CHANNEL, peer, number, 0);
             if (code != FMO_GMPI_OK) break;
         }
     }
@@ -100,7 +100,7 @@ template <int S> FMO_GMPI_DEVICE int fmo_gmpi_channel_send(fmo_gmpi_channel *c)
             fmo_gmpi_keep(row->count, c->count + 1);
         }
     } else {
-        if (S == FMO_GMPI_GRID) code = fmo_gmpi_synchronise(b, nullptr);
+        if (S == FMO_GMPI_GRID) code = fmo_gmpi_blocks_barrier(b, nullptr);
         if (S == FMO_GMPI_BLOCK || fmo_gmpi_block(b) == 0) {
             const unsigned char *from =
                 b->heap[b->rank] + row->offset + (2 + (c->count & 1)) * row->bytes;

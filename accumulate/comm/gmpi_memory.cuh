@@ -116,7 +116,7 @@ struct fmo_gmpi_buf {
     unsigned long long next_look; /* time (ns) of the next read of the host's abort flag */
     fmo_gmpi_job job[2];          /* by parity of the barrier */
     /* Starts a cache line for the barrier. The top bit of `barrier` flips when all blocks have
-     * arrived, see fmo_gmpi_synchronise_blocks. */
+     * arrived, see fmo_gmpi_blocks_barrier_thread. */
     fmo_gmpi_flag barrier_line;
     unsigned barrier, barrier_unused[31];
     unsigned barriers; /* barriers of several blocks so far, counted by thread 0 of the first
@@ -288,7 +288,7 @@ FMO_GMPI_SLOW int fmo_gmpi_fail(fmo_gmpi_buf *b, int code, int call, int peer, i
 
 /* Returns the abort word of this rank; not 0 if this rank, another rank or the host has ended all
  * waits. */
-FMO_GMPI_DEVICE unsigned long long fmo_gmpi_said(const fmo_gmpi_buf *b)
+FMO_GMPI_DEVICE unsigned long long fmo_gmpi_abort_word(const fmo_gmpi_buf *b)
 {
     return fmo_gmpi_peek(&b->mine->abort.value);
 }
@@ -296,12 +296,12 @@ FMO_GMPI_DEVICE unsigned long long fmo_gmpi_said(const fmo_gmpi_buf *b)
  * becomes the error of this rank. */
 FMO_GMPI_DEVICE int fmo_gmpi_code_of(fmo_gmpi_buf *b)
 {
-    const unsigned long long word = fmo_gmpi_get(b->error), said = fmo_gmpi_said(b);
+    const unsigned long long word = fmo_gmpi_get(b->error), reported = fmo_gmpi_abort_word(b);
     if (word) return (int)(word & 255);
-    if (said == 0) return FMO_GMPI_OK;
-    const unsigned long long before = atomicCAS(&b->error, 0ULL, said);
-    if (before == 0) fmo_gmpi_poke(&b->page->error.value, said);
-    return (int)((before ? before : said) & 255);
+    if (reported == 0) return FMO_GMPI_OK;
+    const unsigned long long before = atomicCAS(&b->error, 0ULL, reported);
+    if (before == 0) fmo_gmpi_poke(&b->page->error.value, reported);
+    return (int)((before ? before : reported) & 255);
 }
 
 /* State of one wait: its deadline (0: not yet set) and the number of its iterations. */
@@ -344,13 +344,13 @@ FMO_GMPI_SLOW unsigned long long fmo_gmpi_late(fmo_gmpi_buf *b, unsigned long lo
     fmo_gmpi_fail(b, FMO_GMPI_TIMEOUT, call, peer, tag, comm);
     return 0;
 }
-/* One iteration of a wait; returns FMO_GMPI_OK to continue. `said` is the abort word
- * (fmo_gmpi_said), which the caller loads together with the word it waits for, so that both loads
- * overlap. */
-FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, unsigned long long said,
-                                  int call, int peer, int tag, int comm)
+/* One iteration of a wait; returns FMO_GMPI_OK to continue. The caller loads abort_word
+ * (fmo_gmpi_abort_word) together with the word it waits for, so that both loads overlap. */
+FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w,
+                                  unsigned long long abort_word, int call, int peer, int tag,
+                                  int comm)
 {
-    if ((++w->turn & 63) != 0 && said == 0) return FMO_GMPI_OK;
+    if ((++w->turn & 63) != 0 && abort_word == 0) return FMO_GMPI_OK;
     w->until = fmo_gmpi_late(b, w->until, call, peer, tag, comm);
     return w->until ? FMO_GMPI_OK : (int)(fmo_gmpi_get(b->error) & 255);
 }
@@ -369,7 +369,8 @@ FMO_GMPI_SLOW void fmo_gmpi_not_yet(fmo_gmpi_buf *b, fmo_gmpi_job *job, int call
 /* Barrier of several blocks, called by thread 0 of each. The first block adds 2^31 - (blocks -
  * 1), the others add 1, so that the last to arrive flips the top bit and leaves the other bits 0,
  * whatever the number of blocks of the next kernel is. */
-FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
+FMO_GMPI_DEVICE int fmo_gmpi_blocks_barrier_thread(fmo_gmpi_buf *b, unsigned blocks,
+                                                   fmo_gmpi_job *job)
 {
     const bool first = fmo_gmpi_block(b) == 0;
     unsigned old, add = 1;
@@ -393,9 +394,9 @@ FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks
     if ((((old + add) ^ old) & 0x80000000u) == 0) {
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
         for (;;) {
-            const unsigned long long said = fmo_gmpi_said(b);
+            const unsigned long long abort_word = fmo_gmpi_abort_word(b);
             if ((fmo_gmpi_peek_gpu(&b->barrier) ^ old) & 0x80000000u) break;
-            const int code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_GRID, b->rank, 0, 0);
+            const int code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_GRID, b->rank, 0, 0);
             if (code != FMO_GMPI_OK) return code;
         }
     }
@@ -408,17 +409,18 @@ FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks
 }
 /* Barrier of all blocks of a rank. The job of the first block's thread 0 is copied to thread 0 of
  * the others; job is in shared memory, or NULL. Every thread calls, and gets the code. */
-FMO_GMPI_SLOW int fmo_gmpi_synchronise_several(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
+FMO_GMPI_SLOW int fmo_gmpi_blocks_barrier_several(fmo_gmpi_buf *b, unsigned blocks,
+                                                  fmo_gmpi_job *job)
 {
     int code = FMO_GMPI_OK;
     __syncthreads();
-    if (fmo_gmpi_thread() == 0) code = fmo_gmpi_synchronise_blocks(b, blocks, job);
+    if (fmo_gmpi_thread() == 0) code = fmo_gmpi_blocks_barrier_thread(b, blocks, job);
     return __syncthreads_or(code != FMO_GMPI_OK) ? fmo_gmpi_code_of(b) : FMO_GMPI_OK;
 }
-FMO_GMPI_DEVICE int fmo_gmpi_synchronise(fmo_gmpi_buf *b, fmo_gmpi_job *job)
+FMO_GMPI_DEVICE int fmo_gmpi_blocks_barrier(fmo_gmpi_buf *b, fmo_gmpi_job *job)
 {
     const unsigned blocks = fmo_gmpi_blocks(b);
-    if (blocks > 1) return fmo_gmpi_synchronise_several(b, blocks, job);
+    if (blocks > 1) return fmo_gmpi_blocks_barrier_several(b, blocks, job);
     __syncthreads();
     return FMO_GMPI_OK;
 }

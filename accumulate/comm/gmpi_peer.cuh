@@ -21,10 +21,10 @@ FMO_GMPI_SLOW int fmo_gmpi_inbox_space(fmo_gmpi_buf *b, unsigned long long numbe
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     unsigned long long credit;
     for (;;) {
-        const unsigned long long said = fmo_gmpi_said(b);
+        const unsigned long long abort_word = fmo_gmpi_abort_word(b);
         credit = fmo_gmpi_peek(&b->mine->credit[dest].value);
         if (number - credit < FMO_GMPI_INBOX) break;
-        const int code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_SEND, dest, tag, comm);
+        const int code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_SEND, dest, tag, comm);
         if (code != FMO_GMPI_OK) return code;
     }
     fmo_gmpi_fence(); /* the receiver's reads happen before the writes that follow */
@@ -261,7 +261,7 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request,
     const unsigned key = fmo_gmpi_own(s->key);
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     for (;;) { /* another block that sees the end of a send may reuse its slot */
-        const unsigned long long said = fmo_gmpi_said(b);
+        const unsigned long long abort_word = fmo_gmpi_abort_word(b);
         const bool ended = fmo_gmpi_ended(b, slot, generation);
         const bool used =
             fmo_gmpi_life_of(b->concurrent != 0, s) != fmo_gmpi_life(generation, FMO_GMPI_SENDING);
@@ -275,8 +275,8 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request,
             fmo_gmpi_not_yet(b, job, FMO_GMPI_CALL_SEND, peer, key);
             return;
         }
-        job->code =
-            fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_SEND, peer, (int)(key >> 4), (int)(key & 15));
+        job->code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_SEND, peer, (int)(key >> 4),
+                                  (int)(key & 15));
         if (job->code != FMO_GMPI_OK) return;
     }
 }
@@ -398,14 +398,14 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
         bool here;
         for (;;) {
             here = fmo_gmpi_here_is(mine->inbox[peer], f.edge, &m.word, &m.data);
-            const unsigned long long said = fmo_gmpi_peek(&mine->abort.value);
+            const unsigned long long abort_word = fmo_gmpi_peek(&mine->abort.value);
             if (here) break;
             if (!wait) {
                 if (together && (fmo_gmpi_get(s->life) & 7) == FMO_GMPI_MATCHED) break;
                 fmo_gmpi_not_yet(b, job, FMO_GMPI_CALL_RECV, peer, key);
                 return;
             }
-            job->code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
+            job->code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
                                       (int)(key & 15));
             if (job->code != FMO_GMPI_OK) return;
             if (together) break; /* other blocks examine the inbox, too */
@@ -456,7 +456,7 @@ FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 #pragma unroll
             for (int k = 0; k < ONCE; k++) all = all && number[k] == want;
             if (all) break;
-            code = fmo_gmpi_turn(b, &w, fmo_gmpi_said(b), FMO_GMPI_CALL_RECV, job->peer,
+            code = fmo_gmpi_turn(b, &w, fmo_gmpi_abort_word(b), FMO_GMPI_CALL_RECV, job->peer,
                                  (int)(job->key >> 4), (int)(job->key & 15));
             if (code != FMO_GMPI_OK) break;
         }

@@ -17,8 +17,8 @@ FMO_GMPI_SLOW int fmo_gmpi_command_push(fmo_gmpi_buf *b, const fmo_gmpi_command 
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
         unsigned long long taken;
         while (at + 2 - (taken = fmo_gmpi_peek(&b->page->taken.value)) > FMO_GMPI_RING) {
-            const int code = fmo_gmpi_turn(b, &w, fmo_gmpi_said(b), command->call, command->peer,
-                                           command->tag, command->comm);
+            const int code = fmo_gmpi_turn(b, &w, fmo_gmpi_abort_word(b), command->call,
+                                           command->peer, command->tag, command->comm);
             if (code != FMO_GMPI_OK) return code;
         }
         fmo_gmpi_set(b->ring_taken, taken);
@@ -97,8 +97,8 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
             fmo_gmpi_not_yet(b, job, call, peer, key);
             return;
         }
-        job->code =
-            fmo_gmpi_turn(b, &w, fmo_gmpi_said(b), call, peer, (int)(key >> 4), (int)(key & 15));
+        job->code = fmo_gmpi_turn(b, &w, fmo_gmpi_abort_word(b), call, peer, (int)(key >> 4),
+                                  (int)(key & 15));
         if (job->code != FMO_GMPI_OK) return;
     }
     if (fmo_gmpi_done_code(word) != FMO_GMPI_OK) {

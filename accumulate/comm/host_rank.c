@@ -86,7 +86,7 @@ static int fail(fmo_host_rank *h, int code, int call, int peer, int tag, int com
 
 /* Returns the error of this rank, after taking over an error that the proxy or another rank
  * reported. */
-static int said(fmo_host_rank *h, const host_slot *s)
+static int reported_error(fmo_host_rank *h, const host_slot *s)
 {
     const uint64_t word = fmo_ring_get(&h->page->abort.value);
     if (word == 0) return (int)(atomic_load(&h->error) & 255);
@@ -168,7 +168,7 @@ static int start(fmo_host_rank *h, const host_call *call, const void *data, void
     *request = fmo_gmpi_request_make(c.slot, c.generation);
     atomic_store(&s->life,
                  generation << 3 | (call->kind == FMO_GMPI_CALL_SEND ? SENDING : WAITING));
-    return fmo_ring_put(h->page, &h->tail, &c, give_up, h) ? FMO_GMPI_OK : said(h, s);
+    return fmo_ring_put(h->page, &h->tail, &c, give_up, h) ? FMO_GMPI_OK : reported_error(h, s);
 }
 
 int fmo_host_isend(fmo_host_rank *h, const void *data, size_t bytes, int dest, int tag, int comm,
@@ -202,7 +202,8 @@ static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *fl
             return FMO_GMPI_OK;
         }
         if (ended(h, slot, generation, &word)) break;
-        if (fmo_ring_get(&h->page->abort.value) || atomic_load(&h->error)) return said(h, s);
+        if (fmo_ring_get(&h->page->abort.value) || atomic_load(&h->error))
+            return reported_error(h, s);
         if (!wait) {
             if (flag) *flag = 0;
             return FMO_GMPI_OK;

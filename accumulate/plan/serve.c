@@ -35,7 +35,7 @@ static int grow(server *s)
 static void serve_plan(server *s, const fmo_command *command)
 {
     fmo_ranks *const ranks = s->ranks;
-    fmo_error said = {FMO_OK, ""}; /* reported by rank 0 */
+    fmo_error reported = {FMO_OK, ""}; /* by rank 0 */
     fmo_fock_plan *plan = NULL;
     fmo_fock_options options = command->options;
     char *const bytes = malloc(command->basis_bytes);
@@ -46,13 +46,13 @@ static void serve_plan(server *s, const fmo_command *command)
     options.progress = NULL;
     options.ranks = ranks;
     if (!bytes || !grow(s))
-        status = fmo_error_set(&said, FMO_ERR_MEMORY, "no memory for a basis of %zu bytes",
+        status = fmo_error_set(&reported, FMO_ERR_MEMORY, "no memory for a basis of %zu bytes",
                                command->basis_bytes);
-    status = fmo_ranks_agree(ranks, status, &said);
+    status = fmo_ranks_agree(ranks, status, &reported);
     if (status == FMO_OK &&
-        fmo_ranks_broadcast(ranks, bytes, command->basis_bytes, &said) == FMO_OK) {
+        fmo_ranks_broadcast(ranks, bytes, command->basis_bytes, &reported) == FMO_OK) {
         fmo_basis *const basis = fmo_basis_unpack(bytes);
-        if (fmo_plan_create_part(command, basis, &options, &plan, &said) == FMO_OK)
+        if (fmo_plan_create_part(command, basis, &options, &plan, &reported) == FMO_OK)
             s->plan[s->num++] = plan;
         fmo_basis_destroy(basis);
     }
@@ -64,7 +64,7 @@ static void serve_build(const server *s, const fmo_command *command)
 {
     fmo_fock_plan *const plan = *find(s, command->number);
     double *const density = plan->shared.density;
-    fmo_error said = {FMO_OK, ""}; /* reported by rank 0 */
+    fmo_error reported = {FMO_OK, ""}; /* by rank 0 */
     plan->cutoff = command->cutoff;
     /* not NULL: the matrix is computed; the address is not used */
     const fmo_fock_job job = {.plan = plan,
@@ -75,8 +75,8 @@ static void serve_build(const server *s, const fmo_command *command)
                               .coulomb_operator = command->coulomb_operator,
                               .exchange_operator = command->exchange_operator};
     const fmo_fock_job *const jobs[] = {&job};
-    if (fmo_ranks_broadcast(s->ranks, density, fmo_plan_matrix_bytes(plan), &said) == FMO_OK)
-        (void)fmo_build(jobs, 1, command->largest, &said);
+    if (fmo_ranks_broadcast(s->ranks, density, fmo_plan_matrix_bytes(plan), &reported) == FMO_OK)
+        (void)fmo_build(jobs, 1, command->largest, &reported);
 }
 
 static void release(server *s, int64_t number)

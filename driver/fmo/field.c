@@ -372,7 +372,8 @@ int fmo_subsystems_share_atom(const fmo_subsystem *I, const fmo_subsystem *J)
     return 0;
 }
 
-/* Computes all energies in one call. */
+/* Computes the electrostatic energies of all pairs in one call; NaN where both fragments have
+ * nuclei of one atom. */
 fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, int count,
                                     int threads, fmo_error *err)
 {

@@ -375,7 +375,7 @@ static void put_bar(const map *m)
             x, top - 18, x, end + 24);
 }
 
-/* Writes the legend. */
+/* Writes below the map what hatched fields are, and which energies exceed the scale of colours. */
 static void put_legend(const map *m)
 {
     const double y = m->height - FOOT + 22;

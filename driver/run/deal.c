@@ -99,8 +99,8 @@ done:
 
 /* The results of this rank. */
 typedef struct share {
-    driver_said *said; /* [count] */
-    char *has;         /* [count] 1: this rank has run the data set */
+    driver_output *output; /* [count] */
+    char *has;             /* [count] 1: this rank has run the data set */
     int built;
     driver_spread seconds;
 } share;
@@ -121,7 +121,7 @@ static fmo_status run_piece(const driver_options *options, const fmo_ranks *rank
     for (int k = 0; k < num && status == FMO_OK; k++) {
         const int index = d->order[begin + k];
         driver_ranks_name(ranks, &batch.err[k]);
-        status = tell(options, index, &batch.result[k], &batch.err[k], &s->said[index], err);
+        status = tell(options, index, &batch.result[k], &batch.err[k], &s->output[index], err);
         s->has[index] = 1;
     }
     if (status == FMO_OK && batch.built > 0) {
@@ -168,30 +168,30 @@ static int send_all(const fmo_ranks *ranks, const driver_deal *deal, const share
     int fault = ranks->send(ranks->user, &sum, sizeof sum);
     for (int i = 0; i < deal->count && !fault; i++) {
         if (!s->has[i]) continue;
-        const driver_said *said = &s->said[i];
-        line l = {i, said->code, said->reported, {-1, -1, -1}};
+        const driver_output *output = &s->output[i];
+        line l = {i, output->code, output->reported, {-1, -1, -1}};
         for (int t = 0; t < TEXTS; t++)
-            if (said->text[t]) l.length[t] = (int64_t)strlen(said->text[t]);
+            if (output->text[t]) l.length[t] = (int64_t)strlen(output->text[t]);
         fault = ranks->send(ranks->user, &l, sizeof l);
         for (int t = 0; t < TEXTS && !fault; t++)
             if (l.length[t] > 0)
-                fault = ranks->send(ranks->user, said->text[t], (size_t)l.length[t]);
+                fault = ranks->send(ranks->user, output->text[t], (size_t)l.length[t]);
     }
     return fault;
 }
 
 /* Receives the report of one data set from a rank. */
-static fmo_status take_line(const fmo_ranks *ranks, int rank, const line *l, driver_said *said,
+static fmo_status take_line(const fmo_ranks *ranks, int rank, const line *l, driver_output *output,
                             fmo_error *err)
 {
-    said->code = l->code;
-    said->reported = l->reported;
+    output->code = l->code;
+    output->reported = l->reported;
     for (int t = 0; t < TEXTS; t++) {
         if (l->length[t] < 0) continue;
-        said->text[t] = calloc((size_t)l->length[t] + 1, 1);
-        if (!said->text[t]) return no_memory(err);
+        output->text[t] = calloc((size_t)l->length[t] + 1, 1);
+        if (!output->text[t]) return no_memory(err);
         if (l->length[t] > 0 &&
-            ranks->receive(ranks->user, rank, said->text[t], (size_t)l->length[t]) != 0)
+            ranks->receive(ranks->user, rank, output->text[t], (size_t)l->length[t]) != 0)
             return no_network(err);
     }
     return FMO_OK;
@@ -209,7 +209,7 @@ static fmo_status receive_all(const fmo_ranks *ranks, driver_deal *deal, fmo_err
         for (int k = 0; k < sum.num && status == FMO_OK; k++) {
             line l;
             if (ranks->receive(ranks->user, r, &l, sizeof l) != 0) return no_network(err);
-            status = take_line(ranks, r, &l, &deal->said[l.index], err);
+            status = take_line(ranks, r, &l, &deal->output[l.index], err);
         }
     }
     return status;
@@ -225,10 +225,10 @@ fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks
     share s = {.has = calloc(count, 1)};
     fmo_status status = FMO_OK;
     memset(deal, 0, sizeof *deal);
-    deal->said = calloc(count, sizeof *deal->said);
-    if (deal->said) deal->count = options->dataset_num;
-    s.said = deal->said;
-    if (!deal->said || !s.has) status = no_memory(err);
+    deal->output = calloc(count, sizeof *deal->output);
+    if (deal->output) deal->count = options->dataset_num;
+    s.output = deal->output;
+    if (!deal->output || !s.has) status = no_memory(err);
     CHECKGOTO(fmo_ranks_agree(ranks, status, err));
     CHECKGOTO(make_dealing(options, ranks, &d, err));
     status = run_pieces(options, ranks, &d, tell, &s, err);
@@ -250,6 +250,6 @@ done:
 void driver_deal_free(driver_deal *deal)
 {
     for (int i = 0; i < deal->count; i++)
-        for (int t = 0; t < TEXTS; t++) free(deal->said[i].text[t]);
-    free(deal->said);
+        for (int t = 0; t < TEXTS; t++) free(deal->output[i].text[t]);
+    free(deal->output);
 }

@@ -9,22 +9,22 @@
 #include <fmo/ranks.h>
 
 /** The report of a data set. Texts are freed by driver_deal_free. */
-typedef struct driver_said {
+typedef struct driver_output {
     int code;     /**< exit code */
     int reported; /**< whether there is output for stdout or the profile */
     char *text[3];
-} driver_said;
+} driver_output;
 
-enum { DRIVER_SAID_OUT, DRIVER_SAID_ERR, DRIVER_SAID_JSON };
+enum { DRIVER_OUTPUT_OUT, DRIVER_OUTPUT_ERR, DRIVER_OUTPUT_JSON };
 
 /** Formats the report of data set `index`; a NULL text is empty. */
 typedef fmo_status driver_tell(const driver_options *options, int index,
-                               const driver_result *result, fmo_error *of_it, driver_said *said,
+                               const driver_result *result, fmo_error *of_it, driver_output *output,
                                fmo_error *err);
 
 typedef struct driver_deal {
     int count;                /**< number of data sets */
-    driver_said *said;        /**< [count], on rank 0 */
+    driver_output *output;    /**< [count], on rank 0 */
     int built;                /**< number of data sets that were built */
     driver_spread seconds;    /**< total time of the builds on the rank where it was longest */
     double wall_seconds;      /**< wall-clock time of all data sets */

@@ -33,7 +33,7 @@ static void ground_state(double charge, double electrons[CHANNELS])
                    {0, 2}, {2, 10}, {1, 6}, {0, 2}, {3, 14}, {2, 10}, {1, 6},  {0, 2}};
     enum { S = 0, D = 2, F = 3 };
     static const struct {
-        int charge, from, to_d;
+        int charge, from, to_d; /* to_d electrons of angular momentum `from` are in d shells */
     } irregular[] = {{24, S, 1}, {29, S, 1}, {41, S, 1}, {42, S, 1}, {44, S, 1},
                      {45, S, 1}, {46, S, 2}, {47, S, 1}, {57, F, 1}, {58, F, 1},
                      {64, F, 1}, {78, S, 1}, {79, S, 1}};

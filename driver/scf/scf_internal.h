@@ -37,8 +37,8 @@ typedef struct fmo_projected {
  * products that DIIS and EDIIS need are means over channels. ROHF has the two channels of UHF with
  * the same orbitals in both, closed, open and virtual ones in this order; DIIS extrapolates its
  * effective Fock matrix (rohf.c). Matrices are in the memory of la:
- * [n][n] in the AO basis, [m][m] in the orthogonal basis ("_o"), one for each channel where it is
- * said. */
+ * [n][n] in the AO basis, [m][m] in the orthogonal basis ("_o"), one for each channel where
+ * noted. */
 typedef struct fmo_scf_state {
     fmo_linalg *la;
     fmo_fock_plan *plan;

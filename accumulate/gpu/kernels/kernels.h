@@ -15,7 +15,7 @@ typedef void fmo_gpu_stored_kernel(fmo_gpu_class_view, fmo_gpu_matrices, fmo_gpu
 
 /* Properties of a strategy in the table of scatter.h; index FMO_SCATTER_COUNT is `none`. integers:
  * it sums fixed-point integers; groups: small builds may share launches; all_shells: it supports d
- * shells. */
+ * and f shells. */
 typedef struct fmo_gpu_traits {
     bool integers, groups, all_shells;
 } fmo_gpu_traits;

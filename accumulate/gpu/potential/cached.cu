@@ -169,8 +169,8 @@ int functions_of(const fmo_centres *cs)
 }
 
 /* Lays out products in a piece of memory and fills it in if host is not NULL; returns its length in
- * bytes. said: receives the addresses for use on the host; may be NULL. */
-size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_products *said)
+ * bytes. addresses: receives them for use on the host; may be NULL. */
+size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_products *addresses)
 {
     const fmo_centres *const cs = &p->centres;
     const fmo_centre *const last = cs->num ? &cs->centre[cs->num - 1] : NULL;
@@ -196,7 +196,7 @@ size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_produc
     place_points(&to, p, &view);
     view.self = there;
     if (first) *first = view;
-    if (said) *said = view;
+    if (addresses) *addresses = view;
     return to.at;
 }
 
