@@ -319,6 +319,7 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
 static fmo_status check_inputs(const driver_options *options, const bool *given, const char *path,
                                fmo_error *err)
 {
+    if (strcmp(path, "-") != 0 && access(path, F_OK) != 0) return FMO_OK; /* the reader says so */
     static const char *const one[] = {"a data set, which has its own basis functions", "a geometry",
                                       "this system of fragments", "a PDB file"};
     const unsigned kind = driver_is_xyz(path)      ? GEOMETRY

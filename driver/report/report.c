@@ -423,8 +423,9 @@ void driver_report_scf_batch_head(const driver_options *options, const driver_sc
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
     if (options->fock.ranks) fprintf(stream, ", %d ranks, rank 0 with", options->fock.ranks->size);
-    fprintf(stream, "%s %d threads, cutoff %g\n", options->fock.ranks ? "" : ",",
-            fmo_fock_threads(options->fock.threads), driver_cutoff(options));
+    const int threads = fmo_fock_threads(options->fock.threads);
+    fprintf(stream, "%s %d thread%s, cutoff %g\n", options->fock.ranks ? "" : ",", threads,
+            threads == 1 ? "" : "s", driver_cutoff(options));
     if (options->profile == DRIVER_PROFILE_TABLE)
         driver_report_origin(profile->device, NULL, stream);
     fprintf(stream, "\n  %9s %7s %20s %10s  %s\n", "functions", "cycles", "energy", "seconds",

@@ -176,6 +176,7 @@ class Forces(driver_helpers.Case):
                 ((WATER, *LINE, "--charges", on), 3, f"{on}: line 3: the charge is at the place of atom 2 (H)"),
                 ((WATER, *LINE, "--charges", self.charges("1 2 3\n", "bad.txt")), 3, "bad.txt: line 1: 3 of 4 numbers; expected"),
                 ((WATER, *LINE, "--charges", self.path("none.txt")), 3, "none.txt: "),
+                ((self.path("none"), *LINE), 3, "none: "),  # not that --basis has no effect on it
                 ((WATER, *LINE, "--charges", good, "--batch"), 2, "--charges has no effect with --scf --batch: leave it out"),
                 ((WATER, *LINE, "--charges", good, "--output", good), 3, "--output"),
                 ((os.path.join(DATASETS, "h2o_sto-3g.h5"), "--charges", good), 2, "use it with --scf without --batch")):
