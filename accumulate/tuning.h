@@ -29,6 +29,10 @@
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                  \
     X(gpu_group_work, 1e9, "work below which builds share launches",                              \
       "docs/results/2026-11-25-9890ee5/h100-group-work.txt 74")                                   \
+    X(gpu_gradient_group_elements, 4e6,                                                           \
+      "elements of the densities of gradients that share launches, at most: half a GB in "        \
+      "6-31G*, while 100 small molecules already fill a GPU",                                     \
+      "not measured")                                                                             \
     X(gpu_hermite_beside_work, 1e9,                                                               \
       "work below which J of d shells is assembled as soon as its potentials are ready",          \
       "docs/results/2026-11-25-0bd6029/h100-beside.txt 71")                                       \
@@ -143,10 +147,27 @@
       "screened-in quartets that a warp collects before it writes them", "not measured")          \
     X(gpu_hermite_screen_blocks, 16, "such blocks a multiprocessor if there are fewer bras",      \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                               \
+    X(gpu_gradient_group_most, 4096,                                                              \
+      "molecules whose gradients share launches, at most; grids have at most 65535",              \
+      "not measured")                                                                             \
+    X(gpu_gradient_streams, 3, "streams for the classes of K of a gradient, beside that of J",    \
+      "not measured")                                                                             \
+    X(gpu_gradient_threads, 128, "threads of a block of the kernels for gradients",               \
+      "not measured")                                                                             \
+    X(gpu_gradient_sums_bytes, 16 << 10, "bytes of sums that such a block keeps, at most",        \
+      "not measured")                                                                             \
+    X(gpu_gradient_quartet_bytes, 100 << 10,                                                      \
+      "bytes of the quartets of such a block, from which the threads of a quartet follow",        \
+      "not measured")                                                                             \
+    X(gpu_gradient_items, 16, "items of work for each warp of K of a gradient", "not measured")   \
+    X(cpu_gradient_bras, 8, "bras whose gradients a thread adds up before they become integers",  \
+      "not measured")                                                                             \
     X(gpu_box_leaf, 64, "shell pairs in a leaf of the tree of boxes",                             \
       "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                               \
     X(gpu_box_order, 16, "highest order of multipole expansions of boxes", "not measured")        \
     X(cpu_far_pairs, 4000, "shell pairs below which auto does not use boxes", "not measured")     \
+    X(cpu_far_survey_leaves, 4,                                                                   \
+      "leaves of the smallest boxes that the share of near pairs counts", "not measured")         \
     X(cpu_far_leaf, 40, "shell pairs in a leaf of the tree of boxes", "not measured")             \
     X(rank_pieces, 32, "pieces of work for each thread of a rank", "not measured")                \
     X(split_bytes, 512 << 20, "pinned memory of mode split, without options.memory",              \
@@ -247,6 +268,9 @@
  * (gpu_threads * blocks) registers. docs/results/2026-11-22-2380313/sm90-ptxas-registers.txt,
  * docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 36. */
 #define FMO_TUNING_GPU_RESIDENT 7, 5, 4, 5, 3, 2
+
+/* The same for K of gradients, by the order of the class; not measured. */
+#define FMO_TUNING_GPU_GRADIENT_RESIDENT 4, 3, 2, 2, 2
 
 /* The same for far quartets, indexed by the order of the Boys function of the corresponding near
  * quartet. */

@@ -155,9 +155,6 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     item->extent += d;
 }
 
-/* The survey for near_share does not go below boxes of this many leaves. */
-enum { SURVEY_LEAVES = 4 };
-
 /* Describes the pairs of all lists. Clears *good if a thread has no memory. */
 static void describe_all(const fmo_cpu_pairs *pairs, double cutoff, int threads, fmo_cpu_far *far,
                          fmo_box_item *item, double *bound, int *good)
@@ -241,7 +238,7 @@ double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cuto
                                      far->largest_bound,
                                      far->largest_moment,
                                      far->moment,
-                                     SURVEY_LEAVES * fmo_tuning_cpu_far_leaf,
+                                     fmo_tuning_cpu_far_survey_leaves * fmo_tuning_cpu_far_leaf,
                                      weight,
                                      {log(cutoff), FMO_BOX_ORDER_MAX, 0.0},
                                      threads};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
+#include "accumulate/tuning.h"
 #include "base/threads.h"
 #include "base/vector.h"
 
@@ -78,13 +79,11 @@ static void keep_sums(job *j, double *from, wide *to)
     }
 }
 
-/* Bras whose sums are added up before they become integers; not measured. */
-enum { BRAS = 8 };
-
 /* Body of the parallel region, executed by each thread of the team: all classes, those of the
  * highest angular momenta and the longest lists of kets first. */
 static void run_team(job *j)
 {
+    enum { BRAS = fmo_tuning_cpu_gradient_bras }; /* whose sums become integers together */
     const size_t size = 3 * (size_t)j->pass->basis->nucleus_num;
     fmo_cpu_gradient_worker w;
     char *const memory = make_worker(j, &w);

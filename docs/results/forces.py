@@ -6,9 +6,10 @@
     docs/results/forces.py dynamics [STEPS]   energy of (H2O)8 at constant number, volume and energy (200)
     docs/results/forces.py minima             optimised water, benzene, glycine and NH2 against PySCF's
     docs/results/forces.py speed              a gradient against a build, and PySCF's, by processor time of one thread
+    docs/results/forces.py peers [RUNS]       whole gradients of fmo, GPU4PySCF (if installed) and PySCF, by wall time (5)
 
-Needs numpy and the module fmo (PYTHONPATH=driver/python); minima and speed also PySCF and geomeTRIC. Prints the machine,
-the command and a table.
+Needs numpy and the module fmo (PYTHONPATH=driver/python); minima, speed and peers also PySCF, minima geomeTRIC. Prints
+the machine, the command and a table.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ MINIMA = {
     "benzene": ("STO-3G", 1, "\n".join(f"{symbol} {r * np.cos(k * np.pi / 3):.6f} {r * np.sin(k * np.pi / 3):.6f} 0"
                                        for symbol, r in (("C", 1.42), ("H", 2.45)) for k in range(6))),
 }
+# file, basis, whether PySCF computes it, too
+PEERS = (("water001", "6-31g*", 1), ("water008", "6-31g", 1), ("water008", "6-31g*", 1), ("water027", "6-31g", 0),
+         ("alkane_C20H42", "6-31g", 0), ("alkane_C20H42", "6-31g*", 0), ("gly30", "sto-3g", 0))
 
 
 def molecule(text, basis, multiplicity=1):
@@ -149,6 +153,59 @@ def speed(path, basis, theirs):
     return row
 
 
+def wall_times(call, runs):
+    """The result of the last call, and the seconds of all but the first, which prepares."""
+    times = []
+    for _ in range(runs + 1):
+        start = time.perf_counter()
+        result = call()
+        times.append(time.perf_counter() - start)
+    return np.asarray(result), times[1:]
+
+
+def gpu4pyscf():
+    """GPU4PySCF's module scf; None, and a line that says why, without the package or a GPU."""
+    try:
+        import cupy
+        from gpu4pyscf import scf
+        cupy.cuda.runtime.getDeviceCount()
+    except (ImportError, RuntimeError) as error:
+        print(f"# no GPU4PySCF: {error}")
+        return None
+    return scf
+
+
+def of_gpu4pyscf(scf, mol, runs):
+    """Gradient and seconds of GPU4PySCF's own SCF of a molecule of PySCF. Its kernel() returns an array of numpy, and so
+    has waited for the GPU."""
+    mf = scf.RHF(mol)
+    mf.verbose, mf.conv_tol, mf.conv_tol_grad = 0, 1e-11, 1e-7
+    mf.kernel()
+    if not mf.converged:
+        raise RuntimeError(f"GPU4PySCF's SCF of {mol.natm} atoms has not converged")
+    return wall_times(mf.nuc_grad_method().kernel, runs)
+
+
+def peers(path, basis, runs, theirs, cpu):
+    """A row: functions; seconds of the whole gradient by fmo, GPU4PySCF (its module scf, or None) and (with cpu) PySCF;
+    their differences from fmo's, hartree/bohr."""
+    mol = fmo.Molecule.from_xyz(os.path.join(XYZ, f"{path}.xyz"), basis=basis)
+    mf = fmo.RHF(mol).run(conv_tol=1e-11, conv_tol_grad=1e-7)
+
+    def whole():
+        mf.gradient = None
+        return mf.nuc_grad_method().kernel()
+    ours, seconds = wall_times(whole, runs)
+    plain = mf.to_pyscf()
+    plain.verbose = 0
+    row = f"{path:14} {basis:8} {mol.nao:4} {np.median(seconds):9.4f}"
+    for found in (of_gpu4pyscf(theirs, plain.mol, runs) if theirs else None,
+                  wall_times(plain.nuc_grad_method().kernel, 1) if cpu else None):
+        row += "".join(f"{'-':>10}" * 2) if found is None else (f" {np.median(found[1]):9.4f} "
+                                                                  f"{np.abs(found[0] - ours).max():9.1e}")
+    return row
+
+
 def main():
     command, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else None
     with open("/proc/cpuinfo", encoding="ascii") as file:
@@ -180,6 +237,12 @@ def main():
         for name, (basis, _, _) in MINIMA.items():
             distances, energy = minimum(name)
             print(f"{name:9} {basis:8} {distances:18.1e} {energy:15.1e}", flush=True)
+    elif command == "peers":
+        theirs = gpu4pyscf()
+        print("wall time of the whole gradient after the SCF, median, s; errors: largest difference from fmo's, hartree/bohr\n"
+              f"{'system':14} {'basis':8} {'nao':>4} {'fmo':>9} {'GPU4PySCF':>9} {'error':>9} {'PySCF':>9} {'error':>9}")
+        for path, basis, cpu in PEERS:
+            print(peers(path, basis, count or 5, theirs, cpu), flush=True)
     else:
         print("processor time of one thread, s; PySCF's is that of its whole gradient\n"
               f"{'system':14} {'basis':8} {'nao':>4} {'J and K':>9} {'two-el.':>9} {'ratio':>6} {'gradient':>9} {'ratio':>6} "

@@ -176,6 +176,9 @@ static const cli_option option_table[] = {
      .help = "UHF: begin with orbitals of broken symmetry"},
     {"forces", 0, CLI_SWITCH, NULL, AT(scf_options.forces), .commands = ANY_SCF,
      .help = "also compute the forces on the nuclei"},
+    {"charges", 0, CLI_TEXT, "FILE", AT(charges), .what = "the name of a file", .commands = SCF,
+     .help = "point charges beside the molecule, a line \"charge x y z\" for each; --forces also "
+             "computes the forces on them"},
     {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = ANY_SCF | FRAGMENTS,
      .inputs = GEOMETRY | SYSTEM | PDB,
      .help = "basis set of .xyz files, or to replace the basis set of a system of fragments: a "

@@ -46,11 +46,12 @@ typedef struct driver_options {
     uint64_t given;              /**< bit i: row i of the table was given */
     const char *basis;           /**< name or file of a basis set for .xyz files, or NULL */
     fmo_functions functions;     /**< of the basis set's shells of d and above */
-    fmo_unit unit;               /**< of the coordinates in .xyz files */
+    fmo_unit unit;               /**< of the coordinates in .xyz files and --charges */
     bool charge_given;
     int charge; /**< of the molecule, e */
     bool multiplicity_given;
     int multiplicity;                      /**< 2 S + 1 */
+    const char *charges;                   /**< file of point charges, or NULL */
     const char *molden;                    /**< file for the orbitals or NULL */
     bool fragments;                        /**< FMO2 of fragmented systems */
     fmo_fragment_options fragment_options; /**< of FMO; its `scf` is filled in from the above */

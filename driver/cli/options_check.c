@@ -316,8 +316,10 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
 }
 
 /* Refuses options that have no effect on a file. */
-static fmo_status check_inputs(const bool *given, const char *path, fmo_error *err)
+static fmo_status check_inputs(const driver_options *options, const bool *given, const char *path,
+                               fmo_error *err)
 {
+    if (strcmp(path, "-") != 0 && access(path, F_OK) != 0) return FMO_OK; /* the reader says so */
     static const char *const one[] = {"a data set, which has its own basis functions", "a geometry",
                                       "this system of fragments", "a PDB file"};
     const unsigned kind = driver_is_xyz(path)      ? GEOMETRY
@@ -328,6 +330,7 @@ static fmo_status check_inputs(const bool *given, const char *path, fmo_error *e
         const cli_option *row = &driver_program.option[i];
         char list[80], what[64];
         if (!given[i] || !row->inputs || row->inputs & kind) continue;
+        if (row->at == AT(unit) && options->charges) continue; /* it is also theirs */
         list_bits(kind, one, 4, "", what, sizeof what);
         list_inputs(row->inputs, list, sizeof list);
         return REFUSE("%.200s: --%s has no effect on %s: leave it out, or use it with %s", path,
@@ -367,7 +370,7 @@ fmo_status driver_options_check(driver_options *options, const bool *given, fmo_
     }
     if (status == FMO_OK) status = check_use(options, given, err);
     for (int i = 0; i < options->dataset_num && status == FMO_OK; i++)
-        status = check_inputs(given, options->datasets[i], err);
+        status = check_inputs(options, given, options->datasets[i], err);
     if (status == FMO_OK) status = set_gpus(options, err);
     if (status == FMO_OK) status = check_cutoff(options, err);
     if (status == FMO_OK && options->dataset_num == 0)

@@ -126,13 +126,13 @@ static json_t *cycles_of(const driver_result *result)
     return cycles;
 }
 
-/* Returns the derivative of the energy with respect to the nuclei, a row for each; null without. */
-static json_t *gradient_of(const fmo_scf_result *scf)
+/* Returns a derivative of the energy with respect to places, a row for each; null without. */
+static json_t *gradient_of(const double *gradient, size_t num)
 {
-    if (!scf->nuclear_gradient) return json_null();
+    if (!gradient) return json_null();
     json_t *rows = json_array();
-    for (int i = 0; i < scf->nucleus_num; i++) {
-        const double *const g = scf->nuclear_gradient + 3 * i;
+    for (size_t i = 0; i < num; i++) {
+        const double *const g = gradient + 3 * i;
         json_array_append_new(rows, json_pack("[o, o, o]", driver_json_number(g[0]),
                                               driver_json_number(g[1]), driver_json_number(g[2])));
     }
@@ -156,7 +156,8 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
         "energy_error", driver_json_number(scf->energy_error), "homo",
         driver_json_number(scf->homo), "lumo", driver_json_number(scf->lumo));
     json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}, s:o, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}, s:o, s:o, s:I, "
+        "s:o}",
         "energy_convergence", driver_json_number(asked->energy_convergence), "gradient_convergence",
         driver_json_number(asked->gradient_convergence), "level_shift",
         driver_json_number(asked->level_shift), "overlap_smallest",
@@ -169,7 +170,9 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
         driver_json_number(scf->solve_seconds), "stability",
         driver_json_number(scf->stability_seconds), "forces",
         driver_json_number(scf->forces_seconds), "cycles", cycles_of(result), "nuclear_gradient",
-        gradient_of(scf));
+        gradient_of(scf->nuclear_gradient, (size_t)scf->nucleus_num), "point_charges",
+        (json_int_t)(result->charges ? result->charges->num : 0), "point_charge_gradient",
+        gradient_of(scf->charge_gradient, scf->charge_num));
     json_t *spin = json_pack("{s:s, s:i, s:i, s:o}", "method", driver_scf_method(scf),
                              "multiplicity", scf->multiplicity, "occupied_num", scf->occupied_num,
                              "spin_square", driver_json_number(scf->spin_square));

@@ -27,6 +27,16 @@ static void print_shells(const fmo_dataset *dataset, FILE *stream)
 }
 
 /* Prints the head of a report: system, basis, guess or density, mode and notices. */
+static void print_charges(const driver_options *options, const fmo_point_charges *charges,
+                          FILE *stream)
+{
+    double sum = 0.0;
+    for (size_t c = 0; c < charges->num; c++) sum += charges->charge[c];
+    fprintf(stream, "  charges    %zu point charge%s, sum %.6g e, in %s: %s\n", charges->num,
+            charges->num == 1 ? "" : "s", sum, fmo_unit_name(charges->unit),
+            driver_shown(options->charges));
+}
+
 static void print_system(const driver_options *options, const driver_result *result, FILE *stream)
 {
     const fmo_dataset *dataset = result->dataset;
@@ -49,6 +59,7 @@ static void print_system(const driver_options *options, const driver_result *res
             result->nao);
     print_shells(dataset, stream);
     fprintf(stream, ", %d primitives\n", fmo_basis_prim_num(basis));
+    if (result->charges) print_charges(options, result->charges, stream);
     if (result->is_scf)
         fprintf(stream, "  guess      %s (%s)\n", fmo_scf_guess_name(options->scf_options.guess),
                 fmo_scf_guess_text(options->scf_options.guess));
@@ -250,7 +261,7 @@ void driver_report_cycle(const driver_result *result, FILE *stream)
     fprintf(stream, "\n");
 }
 
-/* Prints the force on each atom, or why there are none. */
+/* Prints the force on each atom and point charge, or why there are none. */
 static void print_forces(const driver_options *options, const driver_result *result, FILE *stream)
 {
     const fmo_scf_result *scf = result->scf;
@@ -267,6 +278,14 @@ static void print_forces(const driver_options *options, const driver_result *res
         const bool ghost = fmo_basis_nucleus_charge(fmo_dataset_basis(result->dataset), i) == 0.0;
         fprintf(stream, "  %5d %-4s %16.10f %16.10f %16.10f\n", i + 1,
                 fmo_element_symbol(ghost ? 0 : number), -g[0], -g[1], -g[2]);
+    }
+    if (result->charges)
+        fprintf(stream, "\n  %5s %10s %16s %16s %16s   hartree/bohr\n", "point", "charge",
+                "force x", "force y", "force z");
+    for (size_t c = 0; result->charges && c < scf->charge_num; c++) {
+        const double *const g = scf->charge_gradient + 3 * c;
+        fprintf(stream, "  %5zu %10.6f %16.10f %16.10f %16.10f\n", c + 1,
+                result->charges->charge[c], -g[0], -g[1], -g[2]);
     }
     if (scf->mode == FMO_MODE_FUSED)
         fprintf(stream, "  forces: two-electron part on the GPU, the rest on the CPU\n");
@@ -404,8 +423,9 @@ void driver_report_scf_batch_head(const driver_options *options, const driver_sc
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
     if (options->fock.ranks) fprintf(stream, ", %d ranks, rank 0 with", options->fock.ranks->size);
-    fprintf(stream, "%s %d threads, cutoff %g\n", options->fock.ranks ? "" : ",",
-            fmo_fock_threads(options->fock.threads), driver_cutoff(options));
+    const int threads = fmo_fock_threads(options->fock.threads);
+    fprintf(stream, "%s %d thread%s, cutoff %g\n", options->fock.ranks ? "" : ",", threads,
+            threads == 1 ? "" : "s", driver_cutoff(options));
     if (options->profile == DRIVER_PROFILE_TABLE)
         driver_report_origin(profile->device, NULL, stream);
     fprintf(stream, "\n  %9s %7s %20s %10s  %s\n", "functions", "cycles", "energy", "seconds",

@@ -15,6 +15,7 @@ fmo_status driver_check_run_files(const driver_options *options, const char *pat
     const driver_file files[] = {
         {driver_is_xyz(path) ? "geometry" : "data set", input, false, FMO_FILE_OTHER},
         {"basis set", basis, false, FMO_FILE_OTHER},
+        {"--charges", options->charges, false, FMO_FILE_OTHER},
         {"--output", options->output, true,
          !options->scf                ? FMO_FILE_MATRICES
          : driver_writes_xyz(options) ? FMO_FILE_EXTXYZ

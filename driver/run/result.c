@@ -134,5 +134,6 @@ void driver_result_free(driver_result *result)
     free(result->cycles);
     fmo_scf_result_destroy(result->scf);
     fmo_dataset_destroy(result->dataset);
+    fmo_point_charges_destroy(result->charges);
     memset(result, 0, sizeof *result);
 }

@@ -6,12 +6,14 @@
 #include "driver/base/spread.h"
 #include "driver/run/check.h"
 
+#include <fmo/molecule.h>
 #include <fmo/scf.h>
 
 typedef struct driver_result {
     fmo_dataset *dataset;
-    bool named; /**< the error message already names the file */
-    int frame;  /**< frame in a .xyz file, from 1; 0 if it is the only one */
+    fmo_point_charges *charges; /**< of --charges, else NULL */
+    bool named;                 /**< the error message already names the file */
+    int frame;                  /**< frame in a .xyz file, from 1; 0 if it is the only one */
     int nao;
     int electrons;                         /**< -1: not known */
     double *matrices[DRIVER_MATRIX_COUNT]; /**< J, K, G of the last build, [nao][nao], hartree */

@@ -56,6 +56,47 @@ fmo_status driver_scf_read(const driver_options *options, const char *path, driv
     return status;
 }
 
+/* Refuses a point charge on a nucleus, whose energy is infinite. */
+static fmo_status check_charges(const driver_options *options, const driver_result *result,
+                                fmo_error *err)
+{
+    const fmo_point_charges *const charges = result->charges;
+    const fmo_basis_input *const in = fmo_dataset_basis_input(result->dataset);
+    for (size_t c = 0; c < charges->num; c++) {
+        for (int i = 0; i < in->nucleus_num; i++) {
+            const double *const a = charges->coord + 3 * c, *const b = in->nucleus_coord + 3 * i;
+            const double distance = hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
+            if (distance < FMO_NUCLEUS_DISTANCE_LEAST && charges->charge[c] != 0.0 &&
+                in->nucleus_charge[i] != 0.0)
+                return fmo_error_set(
+                    err, FMO_ERR_INPUT,
+                    "%.300s: line %d: the charge is at the place of atom %d (%s) of the molecule, "
+                    "closer than %g bohr; remove it, or correct its coordinates or their unit",
+                    options->charges, charges->line[c], i + 1,
+                    fmo_element_symbol(fmo_dataset_nucleus_number(result->dataset, i)),
+                    FMO_NUCLEUS_DISTANCE_LEAST);
+        }
+    }
+    return FMO_OK;
+}
+
+/* Reads the point charges of --charges into the result, to which the input points. */
+static fmo_status read_charges(const driver_options *options, driver_result *result,
+                               fmo_scf_input *input, fmo_error *err)
+{
+    if (!options->charges) return FMO_OK;
+    result->named = true;
+    fmo_status status =
+        fmo_point_charges_read(options->charges, options->unit, &result->charges, err);
+    if (status == FMO_OK) status = check_charges(options, result, err);
+    if (status != FMO_OK) return status;
+    result->named = false;
+    input->charge_num = result->charges->num;
+    input->charge = result->charges->charge;
+    input->charge_coord = result->charges->coord;
+    return FMO_OK;
+}
+
 double driver_nuclear_charge(const fmo_basis *basis)
 {
     double charge = 0.0;
@@ -159,19 +200,26 @@ static fmo_status write_files(const driver_options *options, const driver_result
                               fmo_error *err)
 {
     const fmo_scf_result *scf = result->scf;
+    const fmo_point_charges *const charges = result->charges;
+    /* With point charges the file has the core Hamiltonian of the molecule alone. */
     const fmo_wavefunction wavefunction = {.mo_num = scf->mo_num,
                                            .coefficient = scf->coefficient,
                                            .energy = scf->orbital_energy,
                                            .occupation = scf->occupation,
                                            .overlap = scf->overlap,
-                                           .core_hamiltonian = scf->core_hamiltonian,
+                                           .core_hamiltonian =
+                                               charges ? NULL : scf->core_hamiltonian,
                                            .total_energy = scf->energy,
                                            .converged = scf->converged,
                                            .gradient = scf->nuclear_gradient,
                                            .method = driver_scf_method(scf),
                                            .coefficient_beta = scf->coefficient_beta,
                                            .energy_beta = scf->orbital_energy_beta,
-                                           .occupation_beta = scf->occupation_beta};
+                                           .occupation_beta = scf->occupation_beta,
+                                           .point_charge_num = charges ? charges->num : 0,
+                                           .point_charge = charges ? charges->charge : NULL,
+                                           .point_charge_coord = charges ? charges->coord : NULL,
+                                           .point_charge_gradient = scf->charge_gradient};
     driver_interrupt_hold();
     fmo_status status = driver_check_run_files(options, fmo_dataset_path(result->dataset), err);
     if (status == FMO_OK && options->output)
@@ -253,6 +301,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     result->named = false;
     CHECKGOTO(driver_check_doubts(options, result->dataset, err));
     CHECKGOTO(driver_scf_input(options, result, &input, err));
+    CHECKGOTO(read_charges(options, result, &input, err));
     driver_progress_begin(&progress, "cycle 1");
     status = fmo_scf_run(&input, &scf, &result->scf, &result->scf_verdict);
     driver_progress_end(&progress);

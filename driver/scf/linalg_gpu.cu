@@ -4,14 +4,15 @@
 #include "driver/scf/linalg.h"
 #include "driver/scf/nvidia.h"
 #include "driver/scf/purify.h"
+#include "driver/scf/tuning.h"
 
 #include <cuda_runtime.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256 };
-static const size_t grid_max = 4096;
+enum { BLOCK = fmo_tuning_scf_gpu_threads };
+static const size_t grid_max = fmo_tuning_scf_gpu_blocks;
 
 typedef struct gpu_linalg {
     fmo_linalg base;

@@ -1,6 +1,7 @@
 /* Kernels of lockstep_gpu.h that run one operation for many SCFs, each with its own sizes, and
  * their launches. */
 #include "driver/scf/lockstep_gpu.h"
+#include "driver/scf/tuning.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 
 namespace {
 
-enum { BLOCK = 256 };
-const size_t blocks_most = 64; /* largest number of thread blocks per matrix */
+enum { BLOCK = fmo_tuning_scf_gpu_threads };
+const size_t blocks_most = fmo_tuning_lockstep_matrix_blocks;
 
 /* ---- kernels: blockIdx.y is the request ---------------------------------------------------- */
 

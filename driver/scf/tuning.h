@@ -31,6 +31,10 @@
       "rows and columns up to which matrices have loops of our own: a BLAS is slower",             \
       "not measured")                                                                              \
     X(scf_small_product, 32, "the same for products", "not measured")                              \
+    X(scf_gpu_threads, 256, "threads of a block of the kernels for matrices", "not measured")      \
+    X(scf_gpu_blocks, 4096, "of these blocks, at most", "not measured")                            \
+    X(lockstep_matrix_blocks, 64, "of these blocks for each matrix of a lockstep batch, at most",  \
+      "not measured")                                                                              \
     X(scf_cpu_cube, 1600,                                                                          \
       "cubed functions for each thread up to which auto leaves molecules of a batch on the CPU",   \
       "not measured")                                                                              \

@@ -3,6 +3,7 @@
 #ifndef FMO_MOLECULE_H
 #define FMO_MOLECULE_H
 
+#include <stddef.h>
 #include <fmo/status.h>
 
 #ifdef __cplusplus
@@ -88,6 +89,26 @@ FMO_API fmo_status fmo_xyz_open_in(const char *path, fmo_unit unit, fmo_xyz **xy
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, frame, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err);
 FMO_API void fmo_xyz_close(fmo_xyz *xyz); /**< NULL is allowed */
+
+/** Point charges beside a molecule, which are not among its nuclei. */
+typedef struct fmo_point_charges {
+    size_t num;     /**< number of charges, >= 1 */
+    double *charge; /**< [num] e */
+    double *coord;  /**< [num][3] bohr */
+    int *line;      /**< [num] line of the file that each stands in, from 1 */
+    fmo_unit unit;  /**< of the coordinates in the file: FMO_UNIT_ANGSTROM or FMO_UNIT_BOHR */
+} fmo_point_charges;
+
+/** Reads point charges from a text file: a line "charge x y z" for each. Empty lines, and what
+ *  follows a '#', are comments, of which one may give the unit (unit=bohr). The number of charges
+ *  may stand alone in the first line, with or without a comment in the second as in a .xyz file.
+ *  @param[in] unit  FMO_UNIT_FILE: as a comment states, angstrom if none does
+ *  @param[out] charges  free with fmo_point_charges_destroy; NULL on error
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (message names file, line and cure),
+ *          FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_point_charges_read(const char *path, fmo_unit unit,
+                                          fmo_point_charges **charges, fmo_error *err);
+FMO_API void fmo_point_charges_destroy(fmo_point_charges *charges); /**< NULL is allowed */
 
 /** Element symbol ("Cl") of an atomic number; "X" outside 1 to 118. */
 FMO_API const char *fmo_element_symbol(int number);

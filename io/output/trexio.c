@@ -237,6 +237,25 @@ static bool put_orbitals(const writer *w, hid_t group)
            fmo_h5_put_values(group, FIELD_mo_energy, w->count, w->wf->energy);
 }
 
+/* Writes the point charges, which TREXIO has no fields for. Their energy has a name of its own,
+ * because /fmo/energy is that of the file's core Hamiltonian. */
+static bool put_charges(const writer *w, hid_t group)
+{
+    const fmo_wavefunction *const wf = w->wf;
+    const size_t count[2] = {wf->point_charge_num, 3};
+    if (!wf->point_charge_num) return true;
+    return fmo_h5_put_integer(group, fmo_attributes[ATTR_fmo_point_charge_num].name, H5T_STD_I64LE,
+                              (int64_t)wf->point_charge_num) &&
+           (!isfinite(wf->total_energy) || fmo_h5_put_array(group, "energy_with_charges", true, 0,
+                                                            count, &wf->total_energy, "hartree")) &&
+           fmo_h5_put_array(group, "point_charge", true, 1, count, wf->point_charge, "e") &&
+           fmo_h5_put_array(group, "point_charge_coord", true, 2, count, wf->point_charge_coord,
+                            "bohr") &&
+           (!wf->point_charge_gradient ||
+            fmo_h5_put_array(group, "point_charge_gradient", true, 2, count,
+                             wf->point_charge_gradient, "hartree/bohr"));
+}
+
 static bool put_own(const writer *w, hid_t group)
 {
     const size_t nuclei[2] = {(size_t)w->d->input.nucleus_num, 3};
@@ -248,10 +267,11 @@ static bool put_own(const writer *w, hid_t group)
             fmo_h5_put_text(group, a[ATTR_fmo_basis_name].name, w->d->basis_name, H5T_CSET_UTF8)) &&
            fmo_h5_put_integer(group, a[ATTR_fmo_converged].name, H5T_STD_I32LE,
                               w->wf->converged != 0) &&
-           (!isfinite(w->wf->total_energy) ||
+           (!isfinite(w->wf->total_energy) || w->wf->point_charge_num ||
             fmo_h5_put_values(group, FIELD_fmo_energy, w->count, &w->wf->total_energy)) &&
-           (!w->wf->gradient ||
-            fmo_h5_put_array(group, "gradient", true, 2, nuclei, w->wf->gradient, "hartree/bohr"));
+           (!w->wf->gradient || fmo_h5_put_array(group, "gradient", true, 2, nuclei,
+                                                 w->wf->gradient, "hartree/bohr")) &&
+           put_charges(w, group);
 }
 
 static bool put_nothing(const writer *w, hid_t group)
@@ -299,8 +319,8 @@ static fmo_status write_image(writer *w, fmo_output *output)
     const void *bytes = NULL;
     size_t size = 0;
     fmo_h5_quiet quiet;
-    if (!fmo_h5_quiet_begin(&quiet, sizeof(double) *
-                                        (5 * nao * nao + 6 * (nao + prims + shells) + 8 * nuclei)))
+    if (!fmo_h5_quiet_begin(&quiet, sizeof(double) * (5 * nao * nao + 6 * (nao + prims + shells) +
+                                                      8 * nuclei + 14 * w->wf->point_charge_num)))
         return no_memory(output);
     w->file = fmo_h5_image_create();
     bool good = w->file >= 0 && put_all(w) && fmo_h5_image_bytes(w->file, &bytes, &size);

@@ -26,6 +26,13 @@ typedef struct fmo_wavefunction {
     const double *coefficient_beta; /**< [mo_num][nao] */
     const double *energy_beta;      /**< [mo_num] hartree */
     const double *occupation_beta;  /**< [mo_num] 0 or 1 */
+    /** Number of point charges in whose field the molecule is, at most 1e8; 0: none. total_energy,
+     *  then written as /fmo/energy_with_charges, includes them; core_hamiltonian must not, so that
+     *  the file is a data set of the molecule. TREXIO files only */
+    size_t point_charge_num;
+    const double *point_charge;          /**< [point_charge_num] e */
+    const double *point_charge_coord;    /**< [point_charge_num][3] bohr */
+    const double *point_charge_gradient; /**< [point_charge_num][3] hartree/bohr; NULL: left out */
 } fmo_wavefunction;
 
 /** Writes a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,

@@ -70,16 +70,25 @@ fmo_status fmo_trexio_read_references(fmo_reader *r)
     return status;
 }
 
-/* Adds a notice if the orbitals are those of an SCF that did not converge. */
-fmo_status fmo_trexio_note_convergence(fmo_reader *r)
+/* Adds a notice if the orbitals are those of an SCF that did not converge, or of one in the field
+ * of point charges, which the core Hamiltonian does not contain. */
+fmo_status fmo_trexio_note_scf(fmo_reader *r)
 {
     const fmo_attribute *converged = &fmo_attributes[ATTR_fmo_converged];
-    int64_t value = 1;
+    const fmo_attribute *charges = &fmo_attributes[ATTR_fmo_point_charge_num];
+    int64_t value = 1, num = 0;
     fmo_status status = FMO_OK;
     if (fmo_store_has_attribute(&r->store, converged))
         status = fmo_store_read_integer(&r->store, converged, &value);
+    if (status == FMO_OK && fmo_store_has_attribute(&r->store, charges))
+        status = fmo_store_read_integer(&r->store, charges, &num);
     if (status == FMO_OK && !value && r->d->density)
         fmo_dataset_note(r->d, "the orbitals are those of an SCF that did not converge");
+    if (status == FMO_OK && num > 0 && r->d->density)
+        fmo_dataset_note(r->d,
+                         "the orbitals are those of an SCF beside %lld point charges, which are "
+                         "not part of the molecule (--charges)",
+                         (long long)num);
     return status;
 }
 

@@ -115,6 +115,7 @@ typedef enum fmo_field_id {
     X(fmo, method)                 \
     X(fmo, fragments)              \
     X(fmo, converged)              \
+    X(fmo, point_charge_num)       \
     X(fmo, molecule_num)
 
 typedef enum fmo_attribute_id {

@@ -88,7 +88,7 @@ static fmo_status read_file(const char *call, const char *path, bool density_nee
                                                         fmo_trexio_read_core,
                                                         fmo_trexio_doubt_energies,
                                                         fmo_trexio_read_references,
-                                                        fmo_trexio_note_convergence,
+                                                        fmo_trexio_note_scf,
                                                         fmo_trexio_read_repulsion,
                                                         fmo_trexio_check_trace,
                                                         hash_file};

@@ -54,17 +54,17 @@ fmo_status fmo_trexio_read_counts(fmo_reader *r);    /* sizes.c */
 fmo_status fmo_trexio_find_fields(fmo_reader *r);    /* find_fields sets has[] */
 fmo_status fmo_trexio_check_required(fmo_reader *r); /* uses has[] */
 fmo_status fmo_trexio_check_memory(fmo_reader *r);
-fmo_status fmo_trexio_refuse_by_name(fmo_reader *r);   /* unsupported.c */
-fmo_status fmo_trexio_read_basis(fmo_reader *r);       /* basis.c */
-fmo_status fmo_trexio_read_names(fmo_reader *r);       /* uses the charges */
-fmo_status fmo_trexio_check_overlap(fmo_reader *r);    /* density.c; computes r->overlap */
-fmo_status fmo_trexio_read_electrons(fmo_reader *r);   /* energy.c */
-fmo_status fmo_trexio_read_density(fmo_reader *r);     /* the density stays NULL if there is none */
-fmo_status fmo_trexio_read_core(fmo_reader *r);        /* energy.c */
-fmo_status fmo_trexio_doubt_energies(fmo_reader *r);   /* doubt.c; uses core and basis */
-fmo_status fmo_trexio_read_references(fmo_reader *r);  /* fields of /fmo */
-fmo_status fmo_trexio_note_convergence(fmo_reader *r); /* uses the density */
-fmo_status fmo_trexio_read_repulsion(fmo_reader *r);   /* uses the basis */
+fmo_status fmo_trexio_refuse_by_name(fmo_reader *r);  /* unsupported.c */
+fmo_status fmo_trexio_read_basis(fmo_reader *r);      /* basis.c */
+fmo_status fmo_trexio_read_names(fmo_reader *r);      /* uses the charges */
+fmo_status fmo_trexio_check_overlap(fmo_reader *r);   /* density.c; computes r->overlap */
+fmo_status fmo_trexio_read_electrons(fmo_reader *r);  /* energy.c */
+fmo_status fmo_trexio_read_density(fmo_reader *r);    /* the density stays NULL if there is none */
+fmo_status fmo_trexio_read_core(fmo_reader *r);       /* energy.c */
+fmo_status fmo_trexio_doubt_energies(fmo_reader *r);  /* doubt.c; uses core and basis */
+fmo_status fmo_trexio_read_references(fmo_reader *r); /* fields of /fmo */
+fmo_status fmo_trexio_note_scf(fmo_reader *r);        /* uses the density */
+fmo_status fmo_trexio_read_repulsion(fmo_reader *r);  /* uses the basis */
 fmo_status fmo_trexio_check_trace(fmo_reader *r); /* density.c; uses density, overlap, electrons */
 
 #endif

@@ -386,7 +386,14 @@ int main(void)
         system_random_kinds(&s, cartesian, 2, 4, with_f, 2, 3.0, &seed);
         system_shuffle_functions(&s, &seed);
         check_differences(cartesian ? "Cartesian f functions" : "spherical f functions", &s,
-                          &cases[0]);
+                          &cases[cartesian ? 0 : 5]);
+    }
+    for (int cartesian = 0; cartesian < 2; cartesian++) {
+        static const int with_g[] = {2, 1, 0, 1, 2};
+        system_random_kinds(&s, cartesian, 2, 5, with_g, 2, 3.0, &seed);
+        system_shuffle_functions(&s, &seed);
+        check_differences(cartesian ? "Cartesian g functions" : "spherical g functions", &s,
+                          &cases[cartesian ? 5 : 0]);
     }
     system_random_d(&s, 1, 3, shells, 3, 3.0, &seed);
     check_rotation(&s, &cases[0]);

@@ -41,7 +41,8 @@ VALUES = {
     "per-fragment": ["2", "--basis", "sto-3g"], "exact-field": [], "iterations": ["2"],
     "field-convergence": ["1e-4"], "hybrids": [os.path.join(DATASETS, "hybrids", "sto-3g.json")], "state": ["FILE"],
     "resume": ["--state", "FILE"], "densities": ["--output", "FILE"], "pairs": ["FILE"], "heat-map": ["FILE"],
-    "html": ["FILE"], "cpf": ["FILE"], "ligand": ["#2"], "ligands": ["ligands.json", "--basis", "sto-3g"], "quiet": []}
+    "html": ["FILE"], "cpf": ["FILE"], "ligand": ["#2"], "ligands": ["ligands.json", "--basis", "sto-3g"], "quiet": [],
+    "charges": ["charges.txt"]}
 # Options that choose the kind, and those that run nothing.
 OTHERS = {"scf", "fmo", "help", "version"}
 # Effects that the JSON of a small run does not show: on time, memory and bits (accumulate_api, accumulate_batch),
@@ -110,6 +111,10 @@ class Matrix(driver_helpers.Case):
             rest += ["--iterations", "1"]
             with open(own[0], "w", encoding="ascii") as file:
                 file.write('{"LIG": {"charge": 0}}')
+        if name == "charges":
+            own = [self.path("charges.txt")]
+            with open(own[0], "w", encoding="ascii") as file:
+                file.write("1 5 0 0\n")
         if name == "hybrids":
             line[0] = ETHANE
         if name == "linear-dependence" and kind == "fmo":

@@ -85,6 +85,10 @@ static void check_geometries(void)
     REFUSED(fmo_xyz_next, "xyz", NULL, &read, &err);
     FINE(fmo_xyz_next, "molecule", fmo_xyz_next(NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_xyz_close, "xyz", (fmo_xyz_close(NULL), 1));
+    fmo_point_charges *charges = NULL;
+    REFUSED(fmo_point_charges_read, "path", NULL, FMO_UNIT_BOHR, &charges, &err);
+    REFUSED(fmo_point_charges_read, "charges", "x.txt", FMO_UNIT_BOHR, NULL, &err);
+    FINE(fmo_point_charges_destroy, "charges", (fmo_point_charges_destroy(NULL), 1));
     REFUSED(fmo_basis_set_read, "name_or_path", NULL, &set, &err);
     REFUSED(fmo_basis_set_read, "set", "sto-3g", NULL, &err);
     FINE(fmo_basis_set_destroy, "set", (fmo_basis_set_destroy(NULL), 1));

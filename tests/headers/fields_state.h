@@ -143,7 +143,11 @@ static void fill_results(void)
                                              .core_hamiltonian = M,
                                              .total_energy = -1.0,
                                              .converged = 1,
-                                             .method = "RHF"};
+                                             .method = "RHF",
+                                             .point_charge_num = 2,
+                                             .point_charge = REALS_OF(0.4, -0.4),
+                                             .point_charge_coord = REALS_OF(9, 0, 0, 0, 9, 0),
+                                             .point_charge_gradient = REALS_OF(0, 0, 0, 0, 0, 0)};
     of_fmo_fragment_pair = (fmo_fragment_pair){.i = 0, .j = 1, .is_scf = 1, .distance = 1.5};
     const fmo_fragment_monomer monomer[2] = {{.nao = 2,
                                               .electron_num = 2,

@@ -284,6 +284,10 @@ typedef enum kind {
     X(fmo_wavefunction, coefficient_beta, REALS, 4)       \
     X(fmo_wavefunction, energy_beta, REALS, 2)            \
     X(fmo_wavefunction, occupation_beta, REALS, 2)        \
+    X(fmo_wavefunction, point_charge_num, SIZE, 1)        \
+    X(fmo_wavefunction, point_charge, REALS, 2)           \
+    X(fmo_wavefunction, point_charge_coord, REALS, 6)     \
+    X(fmo_wavefunction, point_charge_gradient, REALS, 6)  \
     X(fmo_fragment_result, fragment_num, WHOLE, 1)        \
     X(fmo_fragment_result, atom_num, WHOLE, 1)            \
     X(fmo_fragment_result, nao, WHOLE, 1)                 \
@@ -336,7 +340,7 @@ typedef enum kind {
     X(fmo_fock_memory) X(fmo_class_profile) X(fmo_fock_profile) X(fmo_fragment_iteration) \
         X(fmo_fragment_monomer) X(fmo_hybrids) X(fmo_scf_cycle) X(fmo_scf_result)         \
             X(fmo_gmpi_entry) X(fmo_gmpi_flag) X(fmo_gmpi_command) X(fmo_gmpi_done)       \
-                X(fmo_gmpi_page)
+                X(fmo_gmpi_page) X(fmo_point_charges)
 /* clang-format on */
 
 #endif

@@ -41,6 +41,17 @@ class Dynamics(Case):
             self.assertLess(np.ptp(made[:, 1]), 1e-6)
             self.assertGreater(np.ptp(made[:, 0]), 1e-4)
 
+    def test_peers(self):
+        """Rows without GPU4PySCF, and with PySCF's module in its place, which has the same names."""
+        from pyscf import scf
+        row = forces.peers("water001", "6-31g*", 1, None, True).split()
+        self.assertEqual((row[:3], row[4:6]), (["water001", "6-31g*", "19"], ["-", "-"]))
+        self.assertLess(float(row[7]), 1e-7)
+        row = forces.peers("water001", "sto-3g", 1, scf, False).split()
+        self.assertGreater(float(row[4]), 0.0)
+        self.assertLess(float(row[5]), 1e-7)
+        self.assertEqual(row[6:], ["-", "-"])
+
 
 if __name__ == "__main__":
     main()

@@ -258,6 +258,11 @@ class Program(Case):
             mol = fmo.Molecule.from_xyz(output, basis="sto-3g")
             self.assertLess(np.abs(fmo.RHF(mol).forces()).max(), 1e-3)
             self.assertAlmostEqual(np.linalg.norm(mol.positions[0] - mol.positions[1]), 0.989, delta=2e-3)
+            radical = os.path.join(folder, "oh.xyz")
+            with open(radical, "w", encoding="ascii") as file:
+                file.write("2\ncharge=0 multiplicity=2\nO 0 0 0\nH 0 0 1.02\n")
+            done = program("optimize", radical, "--basis", "sto-3g", "--by", by)
+            self.assertEqual(fmo.Molecule.from_xyz(done.stdout).multiplicity, 2, done.stdout)
             short = program("optimize", path, "--basis", "sto-3g", "--by", by, "--steps", "1")
             self.assertEqual(short.returncode, 1)
             self.assertIn("not converged in 1 steps; --steps allows more", short.stderr)

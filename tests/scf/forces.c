@@ -268,7 +268,72 @@ static void check_batch(const movable *kinds, int kind_num)
     for (int k = 0; k < num; k++) fmo_basis_destroy(basis[k]);
 }
 
-/* Checks forces of water and its cation; with the argument fused on a GPU. */
+/* A longer copy of an array, which the caller fills in and frees. */
+static void *longer(const void *from, size_t size, int num, int more)
+{
+    char *const to = calloc((size_t)(num + more), size);
+    if (!to) abort();
+    memcpy(to, from, (size_t)num * size);
+    return to;
+}
+
+/* Adds a shell of one primitive to a molecule whose arrays are its own. */
+static void add_shell(movable *m, int nucleus, int l, double exponent)
+{
+    fmo_basis_input *const in = &m->input;
+    const int functions = in->cartesian ? (l + 1) * (l + 2) / 2 : 2 * l + 1;
+    ((int *)in->shell_nucleus)[in->shell_num] = nucleus;
+    ((int *)in->shell_ang_mom)[in->shell_num] = l;
+    ((int *)in->prim_shell)[in->prim_num] = in->shell_num;
+    ((double *)in->prim_exponent)[in->prim_num] = exponent;
+    ((double *)in->prim_coefficient)[in->prim_num++] = 1.0;
+    for (int c = 0; c < functions; c++, in->ao_num++) {
+        ((int *)in->ao_shell)[in->ao_num] = in->shell_num;
+        ((int *)in->ao_component)[in->ao_num] = c;
+        ((double *)in->ao_factor)[in->ao_num] = 1.0;
+    }
+    in->shell_num++;
+}
+
+/* Forces of water and its cation with g shells on two nuclei and an f shell on the third. */
+static void check_high_l(int cartesian)
+{
+    enum { SHELLS = 3, FUNCTIONS = 15 * SHELLS };
+    fmo_dataset *const water = molecule_dataset("water001", "sto-3g");
+    if (!water) return;
+    movable m = movable_of(
+        cartesian ? "water cation, Cartesian g shells" : "water, spherical g shells", water, 0, 1);
+    fmo_basis_input *const in = &m.input;
+    in->cartesian = cartesian;
+    in->shell_nucleus = longer(in->shell_nucleus, sizeof(int), in->shell_num, SHELLS);
+    in->shell_ang_mom = longer(in->shell_ang_mom, sizeof(int), in->shell_num, SHELLS);
+    in->prim_shell = longer(in->prim_shell, sizeof(int), in->prim_num, SHELLS);
+    in->prim_exponent = longer(in->prim_exponent, sizeof(double), in->prim_num, SHELLS);
+    in->prim_coefficient = longer(in->prim_coefficient, sizeof(double), in->prim_num, SHELLS);
+    in->ao_shell = longer(in->ao_shell, sizeof(int), in->ao_num, FUNCTIONS);
+    in->ao_component = longer(in->ao_component, sizeof(int), in->ao_num, FUNCTIONS);
+    in->ao_factor = longer(in->ao_factor, sizeof(double), in->ao_num, FUNCTIONS);
+    add_shell(&m, 0, 4, 1.3);
+    add_shell(&m, 1, 4, 0.9);
+    add_shell(&m, 2, 3, 0.8);
+    if (cartesian) { /* UHF of the other form */
+        m.electrons--;
+        m.multiplicity = 2;
+    }
+    check(&m);
+    free((void *)in->shell_nucleus);
+    free((void *)in->shell_ang_mom);
+    free((void *)in->prim_shell);
+    free((void *)in->prim_exponent);
+    free((void *)in->prim_coefficient);
+    free((void *)in->ao_shell);
+    free((void *)in->ao_component);
+    free((void *)in->ao_factor);
+    fmo_dataset_destroy(water);
+}
+
+/* Checks forces of water and its cation; with the argument fused on a GPU, which has no g
+ * shells. */
 int main(int argc, char **argv)
 {
     int code = 0;
@@ -283,6 +348,8 @@ int main(int argc, char **argv)
     cation.restricted = 1;
     cation.name = "water, cation, ROHF";
     check(&cation);
+    for (int cartesian = 0; cartesian < 2 && mode == FMO_MODE_CPU; cartesian++)
+        check_high_l(cartesian);
     check_defaults(&closed);
     check_refused(&closed);
     cation.restricted = 0;

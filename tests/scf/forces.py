@@ -18,6 +18,35 @@ WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
 LINE = ("--scf", "--basis", "sto-3g", "--mode", "cpu", "--threads", "1")
 EV, BOHR = 27.211386024367243, 0.52917721092
 
+# Water beside two charges: RHF, hartree and bohr, by PySCF 2.14's qmmm (python3 forces.py --reference).
+CHARGES = "# q x y z, angstrom\n0.4 0 1 3\n-0.7 2.5 -2 0.5\n"
+CHARGED_LINE = ("--forces", "--gradient-convergence", "1e-8", "--convergence", "1e-12")
+CHARGED = {"energy": -74.964815466967,
+           "gradient": [[0.006559695163, -0.059237354754, 0.029189942888],
+                        [0.003301885197, 0.037602353225, 0.004021086797],
+                        [-0.012214775259, 0.022659888647, -0.031695858266]],
+           "charge_gradient": [[0.000311932775, -0.001713780807, -0.000532149216],
+                               [0.002041262123, 0.000688893688, -0.000983022203]]}
+
+
+def reference():
+    """CHARGED, computed by PySCF."""
+    from pyscf import gto, qmmm, scf
+    rows = [[float(x) for x in line.split()] for line in CHARGES.splitlines()[1:]]
+    with open(os.path.join(DATASETS, "basis", "sto-3g.json"), encoding="utf-8") as file:
+        elements = json.load(file)["elements"]
+    basis = {symbol: [[l, *([float(x) for x in row] for row in zip(shell["exponents"], column))]
+                      for shell in elements[number]["electron_shells"]
+                      for l, column in zip(shell["angular_momentum"], shell["coefficients"])]
+             for symbol, number in (("H", "1"), ("O", "8"))}  # as fmo has it, with more digits than PySCF's own
+    mol = gto.M(atom=WATER, basis=basis, verbose=0)
+    mf = qmmm.mm_charge(scf.RHF(mol), [row[1:] for row in rows], [row[0] for row in rows], unit="angstrom")
+    mf.conv_tol, mf.conv_tol_grad = 1e-13, 1e-9
+    mf.kernel()
+    method = mf.nuc_grad_method()
+    on_charges = method.grad_nuc_mm() + method.grad_hcore_mm(mf.make_rdm1())
+    print(mf.converged, {"energy": float(mf.e_tot), "gradient": method.kernel().tolist(), "charge_gradient": on_charges.tolist()})
+
 
 def gradients(*arguments):
     """The nuclear gradients in the JSON of a run."""
@@ -79,6 +108,84 @@ class Forces(driver_helpers.Case):
         self.assertEqual(result.code, 2)
         self.assertIn("--forces", result.err)
 
+    def charges(self, text, name="charges.txt"):
+        path = self.path(name)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+
+    def test_charges(self):
+        """Energy, forces on atoms and charges, against PySCF (CHARGED); the same in all outputs, units and inputs."""
+        path, output = self.charges(CHARGES), self.path("charged.h5")
+        result = run(WATER, *LINE, *CHARGED_LINE, "--charges", path, "--output", output)
+        self.assertRuns(result)
+        energy = float(re.search(r"energy +(-\d+\.\d+) hartree", result.out).group(1))
+        self.assertAlmostEqual(energy, CHARGED["energy"], delta=1e-8)
+        self.assertIn("2 point charges, sum -0.3 e, in angstrom: ", result.out)
+        rows = re.findall(r"(?m)^ +\d+ +(?:O|H|-?\d+\.\d+) +(-?\d+\.\d+) +(-?\d+\.\d+) +(-?\d+\.\d+)$", result.out)
+        want = [*CHARGED["gradient"], *CHARGED["charge_gradient"]]
+        self.close([[-float(x) for x in row] for row in rows], want, 1e-7)
+        document = json.loads(run(WATER, *LINE, *CHARGED_LINE, "--charges", path, "--profile=json").out)
+        self.assertEqual(complaints(document), [])
+        scf = document["builds"][0]["scf"]
+        self.assertEqual(scf["point_charges"], 2)
+        self.close([*scf["nuclear_gradient"], *scf["point_charge_gradient"]], want, 1e-7)
+        self.assertEqual(gradients(WATER)[1]["builds"][0]["scf"]["point_charge_gradient"], None)
+
+        bohr = self.charges("".join(" ".join([q, *(repr(float(x) / BOHR) for x in place)]) + "\n" for q, *place in
+                                    (line.split() for line in CHARGES.splitlines()[1:])), "bohr.txt")
+        line = ("--scf", "--mode", "cpu", "--threads", "1", *CHARGED_LINE, "--profile=json")
+        for text, unit in (("# unit=bohr\n", ()), ("", ("--unit", "bohr"))):
+            with open(bohr, encoding="ascii") as file:
+                again = self.charges(text + file.read(), "again.txt")
+            # the orbitals of the first run are a data set of the molecule without charges
+            result = run(output, *line, "--guess", "read", "--charges", again, *unit)
+            build = json.loads(result.out)["builds"][0]
+            self.assertAlmostEqual(build["energy"], CHARGED["energy"], delta=1e-8)
+            self.close(build["scf"]["nuclear_gradient"], CHARGED["gradient"], 1e-7)
+            self.assertIn("beside 2 point charges, which are not part of the molecule", str(build["notices"]))
+        alone = json.loads(run(output, *line).out)["builds"][0]["energy"]
+        self.assertAlmostEqual(alone, json.loads(run(WATER, *LINE, *CHARGED_LINE, "--profile=json").out)
+                               ["builds"][0]["energy"], delta=1e-9)
+        self.assertEqual(run(output, "--check").code, 0)  # the energy of the field is no reference for its core Hamiltonian
+        self.assertRuns(run(WATER, *LINE, "--charges", path, "--output", output))  # replaces its own file
+
+    def test_charges_in_hdf5(self):
+        path, output = self.charges(CHARGES), self.path("charged.h5")
+        self.assertRuns(run(WATER, *LINE, *CHARGED_LINE, "--charges", path, "--output", output))
+        got = elsewhere("import h5py, json, sys\nf = h5py.File(sys.argv[1])['fmo']\n"
+                        "print(json.dumps([{k: f[k][()].tolist() for k in f}, {k: f[k].attrs['units'].decode() for k in f}, "
+                        "int(f.attrs['point_charge_num'])]))", output)
+        self.assertEqual(got[1], {"energy_with_charges": "hartree", "gradient": "hartree/bohr", "point_charge": "e",
+                                  "point_charge_coord": "bohr", "point_charge_gradient": "hartree/bohr"})
+        self.assertEqual((got[0]["point_charge"], got[2]), ([0.4, -0.7], 2))
+        self.assertAlmostEqual(got[0]["energy_with_charges"], CHARGED["energy"], delta=1e-8)
+        self.close(got[0]["point_charge_coord"], [[0.0, 1.0 / BOHR, 3.0 / BOHR], [2.5 / BOHR, -2.0 / BOHR, 0.5 / BOHR]],
+                   1e-12)
+        self.close([*got[0]["gradient"], *got[0]["point_charge_gradient"]],
+                   [*CHARGED["gradient"], *CHARGED["charge_gradient"]], 1e-7)
+
+    def test_charges_refused(self):
+        """One line with file, line and cure."""
+        near = self.charges("# on an atom\n1.0 0 0 3\n0.3 -0.6204 1.2034 -0.9604\n", "near.txt")
+        with open(WATER, encoding="ascii") as file:
+            place = file.read().splitlines()[3].split()[1:4]
+        on = self.charges("# on an atom\n1.0 9 9 9\n0.3 " + " ".join(place) + "\n", "on.txt")
+        good = self.charges(CHARGES)
+        for arguments, code, words in (
+                ((WATER, *LINE, "--charges", on), 3, f"{on}: line 3: the charge is at the place of atom 2 (H)"),
+                ((WATER, *LINE, "--charges", self.charges("1 2 3\n", "bad.txt")), 3, "bad.txt: line 1: 3 of 4 numbers; expected"),
+                ((WATER, *LINE, "--charges", self.path("none.txt")), 3, "none.txt: "),
+                ((self.path("none"), *LINE), 3, "none: "),  # not that --basis has no effect on it
+                ((WATER, *LINE, "--charges", good, "--batch"), 2, "--charges has no effect with --scf --batch: leave it out"),
+                ((WATER, *LINE, "--charges", good, "--output", good), 3, "--output"),
+                ((os.path.join(DATASETS, "h2o_sto-3g.h5"), "--charges", good), 2, "use it with --scf without --batch")):
+            result = run(*arguments)
+            self.assertEqual(result.code, code, result.err)
+            self.assertIn(words, result.err)
+            self.assertEqual(result.err.count("\n"), 1, result.err)
+        self.assertRuns(run(WATER, *LINE, "--charges", near))
+
     def test_batch(self):
         """Batches agree with single runs; with no file the report has the tables."""
         path = self.two()
@@ -136,4 +243,6 @@ class Forces(driver_helpers.Case):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--reference"]:
+        sys.exit(reference())
     unittest.main(verbosity=2)

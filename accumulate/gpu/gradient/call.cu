@@ -16,11 +16,6 @@ namespace {
 
 enum { CLASSES = FMO_PAIR_UNROLLED_COUNT };
 
-/* Most elements of the densities of a group. It limits its memory, to about half a GB in 6-31G*,
- * 100 bytes for each element; 100 small molecules already fill a GPU. */
-const double group_elements = 4e6;
-enum { GROUP_MOST = 4096 }; /* most molecules of a group; grids have at most 65535 */
-
 /* Jobs whose terms are alike, computed together. */
 typedef struct job_group {
     fmo_gradient_job *const *job;
@@ -341,7 +336,8 @@ extern "C" void fmo_fused_gradients(fmo_gradient_job *const *jobs, size_t num,
         for (size_t k = first; k < num; k++) {
             const double n = jobs[k]->plan->basis->function_num;
             if (taken[k] || !are_alike(jobs[first], jobs[k]) ||
-                (group.num && elements + n * n > group_elements) || group.num == GROUP_MOST)
+                (group.num && elements + n * n > fmo_tuning_gpu_gradient_group_elements) ||
+                group.num == fmo_tuning_gpu_gradient_group_most)
                 continue;
             elements += n * n;
             taken[k] = 1;

@@ -8,7 +8,7 @@
 
 namespace {
 
-enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
+enum { THREADS = fmo_tuning_gpu_gradient_threads, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
 
 typedef struct coulomb_args {
     fmo_gradient_pairs bra, ket;

@@ -4,7 +4,7 @@
 
 namespace {
 
-enum { THREADS = 128 };
+enum { THREADS = fmo_tuning_gpu_gradient_threads };
 
 /* Computes an element of D over internal functions: sum_pq T_pa T_qb (D_pq + D_qp)/2. */
 __global__ void __launch_bounds__(THREADS)

@@ -9,10 +9,7 @@
 
 namespace {
 
-enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
-
-/* Most bytes of sums that a block keeps in shared memory. */
-enum { SUMS_BYTES = 16 << 10 };
+enum { THREADS = fmo_tuning_gpu_gradient_threads, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
 
 typedef struct exchange_args {
     fmo_gradient_pairs bra, ket;
@@ -95,13 +92,12 @@ template <int CLASS> __host__ __device__ constexpr int work_doubles(void)
     return all;
 }
 
-/* Lanes that compute a quartet together: as few as SHARED_BYTES of a block allow. */
-enum { SHARED_BYTES = 100 << 10 };
+/* Lanes that compute a quartet together: as few as the shared memory of a block allows. */
 template <int CLASS> __host__ __device__ constexpr int lanes_of(void)
 {
     int lanes = is_low<CLASS> ? 1 : 4;
-    while (lanes < 32 &&
-           WARPS * 32 / lanes * work_doubles<CLASS>() * (int)sizeof(double) > (int)SHARED_BYTES)
+    while (lanes < 32 && WARPS * 32 / lanes * work_doubles<CLASS>() * (int)sizeof(double) >
+                             (int)fmo_tuning_gpu_gradient_quartet_bytes)
         lanes *= 2;
     return lanes;
 }
@@ -294,7 +290,7 @@ template <int CLASS> __host__ __device__ constexpr int warp_doubles(void)
  * thread. */
 template <int CLASS> constexpr int resident(void)
 {
-    constexpr int blocks[] = {4, 3, 2, 2, 2};
+    constexpr int blocks[] = {FMO_TUNING_GPU_GRADIENT_RESIDENT};
     if constexpr (is_low<CLASS>)
         return blocks[fmo_eri_class_order(CLASS)];
     else
@@ -337,7 +333,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     const fmo_gpu_gradient &h = *pass->h;
     if (!h.pairs[bra].pairs || !h.pairs[ket].pairs) return cudaSuccess;
     const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
-    const bool sums_shared = sums_bytes <= SUMS_BYTES;
+    const bool sums_shared = sums_bytes <= fmo_tuning_gpu_gradient_sums_bytes;
     const size_t bytes = (tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>()) * sizeof(double) +
                          (sums_shared ? sums_bytes : 0);
     const int all = (h.pairs[ket].most + TILE - 1) / TILE;
@@ -347,8 +343,9 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     FMO_GPU_TRY(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>, THREADS, bytes));
     const int grid = blocks * pass->processors, warps = grid * WARPS;
-    /* about 16 items for each warp, but no fewer kets than it computes at a time */
-    const int wanted = (16 * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
+    /* some items for each warp, but no fewer kets than it computes at a time */
+    const int wanted =
+        (fmo_tuning_gpu_gradient_items * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
     const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
     int parts = 1;
     while (parts < lanes_of<CLASS>() && parts * all < wanted) parts *= 2;

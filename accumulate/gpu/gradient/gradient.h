@@ -13,6 +13,7 @@
 
 #include "accumulate/gpu/gradient/lists.h"
 #include "accumulate/gpu/plan.h"
+#include "accumulate/tuning.h"
 
 /* A molecule of a group: where its data are in the arrays of all, and their numbers. Pairs and
  * points begin at multiples of the tile size. */
@@ -48,7 +49,7 @@ typedef struct fmo_gradient_pairs {
 } fmo_gradient_pairs;
 
 /* Streams for the classes of K, beside that of J. */
-enum { FMO_GRADIENT_STREAMS = 3 };
+enum { FMO_GRADIENT_STREAMS = fmo_tuning_gpu_gradient_streams };
 
 /* Sums of all molecules, those of a molecule in units of 1/scale. */
 typedef struct fmo_gradient_sums {

@@ -138,7 +138,7 @@ def _run_optimize(arguments: argparse.Namespace) -> int:
     finally:
         if steps:
             best, energy = min(steps, key=lambda one: one[1]) if state else steps[-1]
-            _write(arguments.output, best.to_xyz(f"charge={best.charge} energy={energy:.10f}{state}"))
+            _write(arguments.output, best.to_xyz(f"{best.to_xyz().splitlines()[1]} energy={energy:.10f}{state}"))
     return 0
 
 
