@@ -30,7 +30,7 @@ static double lowest_of(fmo_hessian *h, double *coefficient)
 static double gap_of(const fmo_hessian *h, size_t at)
 {
     const int c = h->s->channels > 1 && at >= h->begin[1];
-    const double *const energy = h->s->orbital_energy + (size_t)c * (size_t)h->s->n;
+    const double *const energy = h->energies + (size_t)c * (size_t)h->s->n;
     const size_t pair = at - h->begin[c], nvir = (size_t)h->nvir[c];
     return energy[(size_t)h->nocc[c] + pair % nvir] - energy[pair / nvir];
 }
@@ -41,8 +41,10 @@ static int add_start_vectors(fmo_hessian *h)
 {
     const fmo_scf_state *s = h->s;
     const int starts = h->size < START ? (int)h->size : START;
-    double *x = malloc(h->size * sizeof *x), last = -INFINITY;
+    double *x, last = -INFINITY;
     size_t last_at = 0;
+    if (s->la->error.status != FMO_OK) return 0;
+    x = malloc(h->size * sizeof *x);
     if (!x) {
         fmo_error_set(&s->la->error, FMO_ERR_MEMORY, "no memory for the orbital Hessian");
         return 0;
@@ -89,7 +91,7 @@ static void restart(fmo_hessian *h, const double *coefficient, double value, con
 
 /* Returns the lowest eigenvalue (hartree) of the real orbital Hessian A + B, of RHF that of
  * singlets, at the orbitals of the state, and its eigenvector in `direction`, a backend array of
- * norm 1 with [m - occupied][occupied] (virtual, occupied) for each channel. NaN without virtual
+ * norm 1 as in hessian.h. NaN without virtual
  * orbitals. Davidson iterations until the residual is small, the subspace cannot grow, or STEPS
  * are done. */
 static double lowest_eigenvalue(fmo_scf_state *s, double *direction)
@@ -99,6 +101,7 @@ static double lowest_eigenvalue(fmo_scf_state *s, double *direction)
     double value = NAN, coefficient[SUBSPACE];
     if (h.size == 0) return NAN;
     fmo_hessian_open(&h);
+    fmo_hessian_update(&h);
     if (add_start_vectors(&h)) {
         for (int step = 0; step < STEPS && s->la->error.status == FMO_OK; step++) {
             double square;
@@ -147,7 +150,7 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
     fmo_status status = FMO_OK;
     const fmo_hessian h = fmo_hessian_of(s);
     if (h.size == 0) return FMO_OK;
-    const size_t mm = (size_t)s->m * (size_t)s->m, size = (size_t)s->channels * mm;
+    const size_t size = (size_t)s->channels * (size_t)s->m * (size_t)s->m;
     double *vector = s->la->ops->allocate(s->la, h.size);
     double *direction = s->la->ops->allocate(s->la, size);
     double *converged_density =
@@ -163,8 +166,7 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
             break;
         const fmo_scf_result before = *r;
         s->la->ops->add(s->la, size, 1.0, s->density_o, 0.0, converged_density);
-        for (int c = 0; c < s->channels; c++)
-            fmo_hessian_expand(&h, c, vector, direction + (size_t)c * mm);
+        fmo_hessian_keep(&h, vector, direction);
         r->descents++;
         status = fmo_scf_descend(s, o, direction, r, err);
         if (status != FMO_OK || r->converged || s->la->error.status != FMO_OK) continue;
