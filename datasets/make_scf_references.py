@@ -8,7 +8,7 @@ user's cache on first use and runs itself there (fmodata/venvrun.py). The tables
 MOLECULES below are the one list. Geometries are written
 in bohr with every digit; basis functions come from basis/*.json, which our own program reads too.
 Each molecule is run from several guesses; every solution is followed to one without an unstable
-direction (internal, real), and the lowest is kept. Those of ROHF are not followed, as fmo does not.
+direction (internal, real), and the lowest is kept.
 """
 
 from __future__ import annotations
@@ -252,6 +252,17 @@ MOLECULES_ROHF = tuple(item for item in MOLECULES_UHF if item.multiplicity > 1) 
     Molecule("N2 quintet", "6-31G*", "four open orbitals", line("N", 3.6, "N"), multiplicity=5),
     Molecule("Cr", "STO-3G", "transition metal, septet", line("Cr"), multiplicity=7),
     Molecule("TiO2+", "STO-3G", "transition metal", bent("Ti", "O", 3.06, 110.0), 1, multiplicity=2),
+    Molecule("hard O2", "6-31G", "stretched, the first solution is a saddle point", line("O", 2.0 * ANGSTROM, "O"),
+             multiplicity=3),
+    Molecule("hard O2+", "6-31G", "stretched", line("O", 2.0 * ANGSTROM, "O"), 1, multiplicity=2),
+    Molecule("hard NO", "6-31G", "stretched", line("N", 1.9 * ANGSTROM, "O"), multiplicity=2),
+    Molecule("hard CN", "6-31G", "stretched", line("C", 1.7 * ANGSTROM, "N"), multiplicity=2),
+    Molecule("hard CF2", "6-31G*", "triplet carbene", bent("C", "F", 2.49, 120.0), multiplicity=3),
+    Molecule("hard C2", "6-31G", "triplet", line("C", 2.5, "C"), multiplicity=3),
+    Molecule("hard FeO", "STO-3G", "transition metal, quintet", line("Fe", 3.06, "O"), multiplicity=5),
+    Molecule("hard NiO", "STO-3G", "transition metal, triplet", line("Ni", 3.06, "O"), multiplicity=3),
+    Molecule("hard CuCl2", "STO-3G", "complex", line("Cl", 3.9, "Cu", 3.9, "Cl"), multiplicity=2),
+    Molecule("hard TiF3", "STO-3G", "complex", planar("Ti", "F", 3.36), multiplicity=2),
 )
 
 
@@ -383,7 +394,7 @@ def stable_energy(mol: Any, guess: str, method: str) -> tuple[float, int, float]
     for descents in range(DESCENTS):
         if not mf.converged:
             return math.inf, descents, math.nan
-        orbitals, _, stable, _ = mf.stability(return_status=True) if method != "ROHF" else (None, None, True, None)
+        orbitals, _, stable, _ = mf.stability(return_status=True)
         if stable:
             return float(mf.e_tot), descents, float(mf.spin_square()[0]) if method != "RHF" else 0.0
         second_order.kernel(orbitals, mf.mo_occ)
@@ -422,16 +433,13 @@ def entry(item: Molecule, method: str) -> dict[str, Any]:
             "symbols": [symbol for symbol, _ in atoms], "bohr": [list(xyz) for _, xyz in atoms]}
 
 
-STABILITY = {"ROHF": "not checked: solutions that the SCF finds first, the lowest of those from several guesses"}
-
-
 def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
     """The file: one molecule a line."""
     import pyscf
     from fmodata import rhf
     head = {"source": "datasets/make_scf_references.py", "method": method,
             "pyscf": pyscf.__version__, "libcint": rhf.libcint_version(), "unit": "hartree",
-            "internal_stability": STABILITY.get(method, "verified: no negative eigenvalue at any of these energies")}
+            "internal_stability": "verified: no negative eigenvalue at any of these energies"}
     lines = ",\n".join("  " + json.dumps(item) for item in entries)
     body = json.dumps(head, indent=1)[:-2]
     path.write_text(f'{body},\n "molecules": [\n{lines}\n ]\n}}\n', encoding="utf-8")
