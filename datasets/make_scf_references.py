@@ -482,7 +482,8 @@ def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
 LISTS = {"energies.json": ("RHF", MOLECULES), "energies_d.json": ("RHF", MOLECULES_D),
          "energies_f.json": ("RHF, and UHF where there is a multiplicity", MOLECULES_F),
          "energies_uhf.json": ("UHF", MOLECULES_UHF), "energies_rohf.json": ("ROHF", MOLECULES_ROHF),
-         "energies_hard.json": ("RHF and UHF", MOLECULES_HARD), "energies_rohf_hard.json": ("ROHF", MOLECULES_ROHF_HARD)}
+         "energies_hard.json": ("RHF and UHF", MOLECULES_HARD),
+         "energies_rohf_hard.json": ("ROHF", MOLECULES_ROHF_HARD)}
 
 
 def main() -> int:
