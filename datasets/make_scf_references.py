@@ -371,8 +371,8 @@ def basis_of(name: str, symbols: set[str]) -> tuple[dict[str, Any], bool]:
 
 def rohf_stability(mf: Any) -> tuple[Any, None, bool, None]:
     """As mf.stability(return_status=True), by the whole orbital Hessian: PySCF's of ROHF leaves out products of
-    rotations closed-open with others, and takes 6-31G allyl's saddle point for a minimum. Orbitals C exp(k) change the
-    energy by 2 (g k + k H k / 2), H k = sum [[F, k] + G[d], P] - [g, k] / 2 and d = [k, P] over both spins."""
+    rotations closed-open with open-virtual, and takes a saddle point of allyl in 6-31G for a minimum. Orbitals C exp(k)
+    change the energy by 2 (g k + k H k / 2), H k = sum [[F, k] + G[d], P] - [g, k] / 2, d = [k, P] over both spins."""
     import numpy
     import scipy.linalg
     def commutator(a: Any, b: Any) -> Any:
