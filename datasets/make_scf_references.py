@@ -336,7 +336,6 @@ MOLECULES_ROHF_HARD = (
     Molecule("CF2", "6-31G*", "triplet carbene", bent("C", "F", 2.49, 120.0), multiplicity=3),
     Molecule("C2", "6-31G", "triplet", line("C", 2.5, "C"), multiplicity=3),
     Molecule("VO", "STO-3G", "transition metal, quartet", line("V", 3.0, "O"), multiplicity=4),
-    Molecule("NiO", "STO-3G", "transition metal, triplet", line("Ni", 3.06, "O"), multiplicity=3),
     Molecule("CuCl2", "STO-3G", "complex", line("Cl", 3.9, "Cu", 3.9, "Cl"), multiplicity=2),
     Molecule("TiF3", "STO-3G", "complex", planar("Ti", "F", 3.36), multiplicity=2),
 )
