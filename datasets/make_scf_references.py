@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Write tests/scf/energies.json, energies_d.json and energies_f.json of molecules with d and f shells,
-energies_uhf.json and energies_rohf.json of open shells, and energies_hard.json of molecules whose SCF is difficult:
-RHF, UHF and ROHF energies of PySCF, for the tests of the SCF.
+energies_uhf.json and energies_rohf.json of open shells, and energies_hard.json and energies_rohf_hard.json of molecules
+whose SCF is difficult: RHF, UHF and ROHF energies of PySCF, for the tests of the SCF.
 
 Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
 user's cache on first use and runs itself there (fmodata/venvrun.py). The tables
 MOLECULES below are the one list. Geometries are written
 in bohr with every digit; basis functions come from basis/*.json, which our own program reads too.
 Each molecule is run from several guesses; every solution is followed to one without an unstable
-direction (internal, real), and the lowest is kept. Those of ROHF are not followed, as fmo does not.
+direction (internal, real), and the lowest is kept.
 """
 
 from __future__ import annotations
@@ -326,6 +326,21 @@ MOLECULES_HARD = (
 )
 
 
+# The same of ROHF.
+MOLECULES_ROHF_HARD = (
+    Molecule("O2", "6-31G", "stretched, the first solution is a saddle point", line("O", 1.7 * ANGSTROM, "O"),
+             multiplicity=3),
+    Molecule("O2+", "6-31G", "stretched", line("O", 2.0 * ANGSTROM, "O"), 1, multiplicity=2),
+    Molecule("NO", "6-31G", "stretched", line("N", 1.6 * ANGSTROM, "O"), multiplicity=2),
+    Molecule("CN", "6-31G", "stretched", line("C", 1.7 * ANGSTROM, "N"), multiplicity=2),
+    Molecule("CF2", "6-31G*", "triplet carbene", bent("C", "F", 2.49, 120.0), multiplicity=3),
+    Molecule("C2", "6-31G", "triplet", line("C", 2.5, "C"), multiplicity=3),
+    Molecule("VO", "STO-3G", "transition metal, quartet", line("V", 3.0, "O"), multiplicity=4),
+    Molecule("CuCl2", "STO-3G", "complex", line("Cl", 3.9, "Cu", 3.9, "Cl"), multiplicity=2),
+    Molecule("TiF3", "STO-3G", "complex", planar("Ti", "F", 3.36), multiplicity=2),
+)
+
+
 def path_of(name: str) -> Path:
     """The file of basis/ of a name, however that is spelled."""
     def plain(text: str) -> str:
@@ -351,6 +366,35 @@ def basis_of(name: str, symbols: set[str]) -> tuple[dict[str, Any], bool]:
                 shells.append([l, *pairs])
         basis[symbol] = shells
     return basis, not spherical
+
+
+def rohf_stability(mf: Any) -> tuple[Any, None, bool, None]:
+    """As mf.stability(return_status=True), by the whole orbital Hessian: PySCF's of ROHF leaves out products of
+    rotations closed-open with open-virtual, and takes a saddle point of allyl in 6-31G for a minimum. Orbitals C exp(k)
+    change the energy by 2 (g k + k H k / 2), H k = sum [[F, k] + G[d], P] - [g, k] / 2, d = [k, P] over both spins."""
+    import numpy
+    import scipy.linalg
+    def commutator(a: Any, b: Any) -> Any:
+        return a @ b - b @ a
+    C, occ = mf.mo_coeff, numpy.asarray(mf.mo_occ)
+    P = [numpy.diag((occ > spin).astype(float)) for spin in (0, 1)]
+    focks = mf.get_fock()
+    F = [C.T @ one @ C for one in (focks.focka, focks.fockb)]
+    g = sum(commutator(f, p) for f, p in zip(F, P))
+    upper, lower = numpy.nonzero(occ[:, None] < occ[None, :])
+    weight = numpy.where(occ[lower] - occ[upper] > 1, math.sqrt(0.5), 1.0)
+    kappas = numpy.zeros((len(upper), len(occ), len(occ)))
+    kappas[range(len(upper)), upper, lower] = weight
+    kappas -= kappas.transpose(0, 2, 1)
+    d = [commutator(kappas, p) for p in P]
+    J, K = mf.get_jk(mf.mol, numpy.array([C @ one @ C.T for spin in d for one in spin]), hermi=1)
+    J, K = (numpy.asarray(one).reshape(2, len(upper), *C.shape[:1] * 2) for one in (J, K))
+    products = sum(commutator(commutator(f, kappas) + C.T @ (J[0] + J[1] - k) @ C, p) for f, p, k in zip(F, P, K))
+    hessian = (products - 0.5 * commutator(g, kappas))[:, upper, lower] * weight
+    if abs(hessian - hessian.T).max() > 1e-6:
+        raise DatasetError("the Hessian of ROHF is not symmetric")
+    values, vectors = numpy.linalg.eigh(hessian)
+    return C @ scipy.linalg.expm(0.5 * numpy.tensordot(vectors[:, 0], kappas, 1)), None, values[0] > -1e-5, None
 
 
 def stable_energy(mol: Any, guess: str, method: str) -> tuple[float, int, float]:
@@ -383,7 +427,7 @@ def stable_energy(mol: Any, guess: str, method: str) -> tuple[float, int, float]
     for descents in range(DESCENTS):
         if not mf.converged:
             return math.inf, descents, math.nan
-        orbitals, _, stable, _ = mf.stability(return_status=True) if method != "ROHF" else (None, None, True, None)
+        orbitals, _, stable, _ = mf.stability(return_status=True) if method != "ROHF" else rohf_stability(mf)
         if stable:
             return float(mf.e_tot), descents, float(mf.spin_square()[0]) if method != "RHF" else 0.0
         second_order.kernel(orbitals, mf.mo_occ)
@@ -422,16 +466,13 @@ def entry(item: Molecule, method: str) -> dict[str, Any]:
             "symbols": [symbol for symbol, _ in atoms], "bohr": [list(xyz) for _, xyz in atoms]}
 
 
-STABILITY = {"ROHF": "not checked: solutions that the SCF finds first, the lowest of those from several guesses"}
-
-
 def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
     """The file: one molecule a line."""
     import pyscf
     from fmodata import rhf
     head = {"source": "datasets/make_scf_references.py", "method": method,
             "pyscf": pyscf.__version__, "libcint": rhf.libcint_version(), "unit": "hartree",
-            "internal_stability": STABILITY.get(method, "verified: no negative eigenvalue at any of these energies")}
+            "internal_stability": "verified: no negative eigenvalue at any of these energies"}
     lines = ",\n".join("  " + json.dumps(item) for item in entries)
     body = json.dumps(head, indent=1)[:-2]
     path.write_text(f'{body},\n "molecules": [\n{lines}\n ]\n}}\n', encoding="utf-8")
@@ -440,7 +481,8 @@ def write(path: Path, method: str, entries: list[dict[str, Any]]) -> None:
 LISTS = {"energies.json": ("RHF", MOLECULES), "energies_d.json": ("RHF", MOLECULES_D),
          "energies_f.json": ("RHF, and UHF where there is a multiplicity", MOLECULES_F),
          "energies_uhf.json": ("UHF", MOLECULES_UHF), "energies_rohf.json": ("ROHF", MOLECULES_ROHF),
-         "energies_hard.json": ("RHF and UHF", MOLECULES_HARD)}
+         "energies_hard.json": ("RHF and UHF", MOLECULES_HARD),
+         "energies_rohf_hard.json": ("ROHF", MOLECULES_ROHF_HARD)}
 
 
 def main() -> int:

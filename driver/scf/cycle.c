@@ -416,7 +416,7 @@ static void next_density(iteration *it)
 static int gives_up(const iteration *it)
 {
     const int most = it->o->max_cycles, done = it->r->cycles;
-    if (it->r->converged || done >= most || it->s->restricted) return 0;
+    if (it->r->converged || done >= most) return 0;
     if (it->s->solver == FMO_SCF_SOLVER_NEWTON)
         return it->r->gradient < FMO_SCF_EDIIS_UNTIL || done >= FMO_SCF_BEFORE_NEWTON;
     return it->idle >= FMO_SCF_STUCK_MOST ||
@@ -434,7 +434,8 @@ static int take_lowest(iteration *it)
     for (int c = 0; c < s->channels; c++) occupied += s->occupied[c];
     for (int v = 0; v < h->num; v++) {
         const double *const D = s->history_density + (size_t)v * size;
-        double square = 4.0 * occupied; /* of orbitals */
+        double square = 4.0 * occupied;               /* of orbitals */
+        if (v == h->guess && s->restricted) continue; /* may be that of UHF */
         if (v == h->guess) s->la->ops->dots(s->la, size, 1, D, D, &square);
         if (fabs(square - 4.0 * occupied) < 1e-6 && (best < 0 || h->energy[v] < h->energy[best]))
             best = v;

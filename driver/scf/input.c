@@ -161,13 +161,6 @@ static fmo_status check_spin(const fmo_scf_input *in, const fmo_scf_options *o, 
     if (in->projector)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "a projector with open shells: only RHF has projectors");
-    if (o->restricted && o->stability != FMO_SCF_STABILITY_NONE)
-        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "the stability of ROHF cannot be analysed: choose stability none, or "
-                             "UHF");
-    if (o->restricted && o->solver == FMO_SCF_SOLVER_NEWTON)
-        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "solver newton has no ROHF: choose solver diagonalise, or UHF");
     return FMO_OK;
 }
 

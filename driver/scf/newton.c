@@ -40,34 +40,51 @@ typedef struct descent {
 
 /* ---- orbitals of a density ------------------------------------------------------------------- */
 
-/* Computes the orbitals of a channel that diagonalise the occupied and the virtual block of the
- * Fock matrix F, [m][m]: the eigenvectors of P F P + Q F Q + shift Q with the projectors P = D / 2
- * and Q = 1 - P, where the shift separates the blocks. */
-static void diagonalise_blocks(fmo_scf_state *s, int channel, const double *F)
+/* A = P A P + Q A Q + shift Q with the projectors P = D / 2 and Q = 1 - P; A, D are [m][m]. */
+static void separate(fmo_scf_state *s, const double *D, double shift, double *A)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t mm = (size_t)s->m * (size_t)s->m;
-    const double *const D = s->density_o + (size_t)channel * mm;
-    double *const A = s->orbitals + (size_t)channel * mm;
-    double *const energy = s->orbital_energy + (size_t)channel * (size_t)s->n;
-    const int occupied = s->occupied[channel];
-    double low, high, trace;
-    op->bounds(s->la, s->m, F, &low, &high, &trace);
-    const double shift = high - low + 1.0;
-    op->multiply(s->la, 1.0, fmo_matrix_of(F, s->m, s->m), fmo_matrix_of(D, s->m, s->m), 0.0,
+    op->multiply(s->la, 1.0, fmo_matrix_of(A, s->m, s->m), fmo_matrix_of(D, s->m, s->m), 0.0,
                  s->work);
     op->multiply(s->la, 0.5, fmo_matrix_of(D, s->m, s->m), fmo_matrix_of(s->work, s->m, s->m), 0.0,
-                 A);
+                 s->work2);
     op->fold(s->la, s->m, 0.5, 1.0, s->work);
     op->add(s->la, mm, -1.0, s->work, 1.0, A);
-    op->add(s->la, mm, 1.0, F, 1.0, A);
+    op->add(s->la, mm, 1.0, s->work2, 1.0, A);
     op->add(s->la, mm, -0.5 * shift, D, 1.0, A);
     op->add_to_diagonal(s->la, s->m, shift, A);
     op->fold(s->la, s->m, 0.5, 1.0, A);
+}
+
+/* Overwrites the Fock matrix A, [m][m], by the orbitals that diagonalise its blocks: those of the
+ * occupied and the virtual orbitals of `last`, and if that is not `first` of the latter, too. The
+ * shift separates the blocks. */
+static void diagonalise_blocks(fmo_scf_state *s, int first, int last, double *A)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t mm = (size_t)s->m * (size_t)s->m;
+    double *const energy = s->orbital_energy + (size_t)first * (size_t)s->n;
+    double low, high, trace;
+    op->bounds(s->la, s->m, A, &low, &high, &trace);
+    const double shift = high - low + 1.0;
+    for (int c = first; c <= last; c++) separate(s, s->density_o + (size_t)c * mm, shift, A);
     op->eigen(s->la, s->m, A, energy);
-    for (int a = occupied; a < s->m; a++) energy[a] -= shift;
-    if (occupied > 0 && occupied < s->m)
-        s->gap = fmin(s->gap, energy[occupied] - energy[occupied - 1]);
+    for (int c = first; c <= last; c++)
+        for (int a = s->occupied[c]; a < s->m; a++) energy[a] -= shift;
+}
+
+/* Computes the orbitals of ROHF from the Fock matrices of both spins, [channel][m][m]. */
+static void restricted_orbitals(fmo_scf_state *s, const double *F)
+{
+    const size_t m = (size_t)s->m;
+    double *const energy = s->orbital_energy, *const second = energy + s->n;
+    fmo_scf_effective_fock(s, F, s->orbitals);
+    diagonalise_blocks(s, 0, 1, s->orbitals);
+    s->la->ops->add(s->la, m * m, 1.0, s->orbitals, 0.0, s->orbitals + m * m);
+    fmo_scf_energies_in(s, F, s->orbitals, s->m, second);
+    s->gap = fmo_scf_restricted_gap(s, energy, second);
+    for (size_t k = 0; k < m; k++) second[k] = energy[k];
 }
 
 /* Computes the orbitals of all channels; returns the Fock matrices [channel][m][m]. */
@@ -77,22 +94,30 @@ static const double *block_orbitals(fmo_scf_state *s)
     const double start = driver_seconds();
     double *const F = s->history_error; /* not needed here */
     s->gap = INFINITY;
-    for (size_t c = 0; c < (size_t)s->channels; c++) {
-        fmo_scf_fock_to_orthogonal(s, s->fock + c * nn, F + c * mm);
-        diagonalise_blocks(s, (int)c, F + c * mm);
+    for (int c = 0; c < s->channels; c++) {
+        const int occupied = s->occupied[c];
+        const double *const energy = s->orbital_energy + (size_t)c * (size_t)s->n;
+        double *const A = s->orbitals + (size_t)c * mm;
+        fmo_scf_fock_to_orthogonal(s, s->fock + (size_t)c * nn, F + (size_t)c * mm);
+        if (s->restricted) continue;
+        s->la->ops->add(s->la, mm, 1.0, F + (size_t)c * mm, 0.0, A);
+        diagonalise_blocks(s, c, c, A);
+        if (occupied > 0 && occupied < s->m)
+            s->gap = fmin(s->gap, energy[occupied] - energy[occupied - 1]);
     }
+    if (s->restricted) restricted_orbitals(s, F);
     s->solve_seconds += driver_seconds() - start;
     return F;
 }
 
 /* Above this gap (hartree) the occupied orbitals of a stationary density are the lowest
- * eigenvectors of the Fock matrix. */
+ * eigenvectors of the Fock matrix; not of ROHF, whose open orbitals may be below closed ones. */
 static const double certain_gap = 1e-2;
 
 void fmo_scf_density_orbitals(fmo_scf_state *s)
 {
     (void)block_orbitals(s);
-    if (s->gap > certain_gap) fmo_scf_canonical_orbitals(s);
+    if (s->gap > certain_gap && !s->restricted) fmo_scf_canonical_orbitals(s);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -105,12 +130,16 @@ static double find_gradient(descent *d)
     const fmo_linalg_ops *op = s->la->ops;
     const size_t mm = (size_t)s->m * (size_t)s->m;
     const double *const F = block_orbitals(s);
-    double square = 0.0;
+    double square = 0.0, error = 0.0;
+    fmo_hessian_update(&d->h);
     for (int c = 0; c < s->channels; c++)
-        fmo_hessian_project(&d->h, c, 1.0, F + (size_t)c * mm, 0.0, d->gradient);
+        fmo_hessian_project(&d->h, c, 1.0, s->restricted ? d->h.error : F + (size_t)c * mm, 0.0,
+                            d->gradient);
     if (d->h.size) op->dots(s->la, d->h.size, 1, d->gradient, d->gradient, &square);
     d->norm = sqrt(square);
-    return 2.0 * d->norm / sqrt((double)s->channels);
+    if (!s->restricted) return 2.0 * d->norm / sqrt((double)s->channels);
+    if (d->h.size) op->dots(s->la, mm, 1, d->h.error, d->h.error, &error);
+    return sqrt(0.5 * error);
 }
 
 /* Returns the norm of x_k = -g_k / (value_k + shift). */
@@ -204,7 +233,6 @@ static int find_step(descent *d, const double *direction)
     const double wanted = 0.5 * d->o->gradient_convergence * sqrt((double)s->channels);
     const double most =
         fmin(residual_share * d->norm, fmax(d->norm * d->norm, residual_share * wanted));
-    const size_t mm = (size_t)s->m * (size_t)s->m;
     double x[SUBSPACE], square;
     int found = 0;
     d->h.num = 0;
@@ -215,8 +243,7 @@ static int find_step(descent *d, const double *direction)
     precondition(d, 0.0, d->h.residual);
     int more = extend(d, d->h.residual);
     if (direction) {
-        for (int c = 0; c < s->channels; c++)
-            fmo_hessian_project(&d->h, c, 1.0, direction + (size_t)c * mm, 0.0, d->h.residual);
+        fmo_hessian_take(&d->h, direction, d->h.residual);
         more |= extend(d, d->h.residual);
     }
     while (more && minimise_model(d, x)) {
@@ -235,8 +262,30 @@ static int find_step(descent *d, const double *direction)
     return found && s->la->error.status == FMO_OK;
 }
 
-/* Sets the density to that of the orthonormalised orbitals Y = C_occ + C_vir X: with Y^T Y = U^T U
- * they are Y U^-1. */
+/* Y = C_occ + C_vir X of a channel; of ROHF (1 + k + k k / 2) C_occ with the rotation k. */
+static void rotated_orbitals(descent *d, int channel, double *Y)
+{
+    fmo_scf_state *const s = d->s;
+    const fmo_linalg_ops *op = s->la->ops;
+    const int nocc = d->h.nocc[channel], nvir = d->h.nvir[channel];
+    const size_t size = (size_t)s->m * (size_t)nocc;
+    const double *const C = fmo_hessian_occupied(&d->h, channel);
+    if (!s->restricted) {
+        op->add(s->la, size, 1.0, C, 0.0, Y);
+        op->multiply(s->la, 1.0, fmo_matrix_of(fmo_hessian_virtual(&d->h, channel), s->m, nvir),
+                     fmo_matrix_of(d->step + d->h.begin[channel], nvir, nocc), 1.0, Y);
+        return;
+    }
+    fmo_hessian_rotation(&d->h, d->step);
+    const fmo_matrix k = fmo_matrix_of(d->h.rotation, s->m, s->m);
+    op->multiply(s->la, 1.0, k, fmo_matrix_of(C, s->m, nocc), 0.0, s->work);
+    op->add(s->la, size, 1.0, C, 0.0, Y);
+    op->add(s->la, size, 1.0, s->work, 1.0, Y);
+    op->multiply(s->la, 0.5, k, fmo_matrix_of(s->work, s->m, nocc), 1.0, Y);
+}
+
+/* Sets the density to that of the rotated orbitals Y: with Y^T Y = U^T U they are Y U^-1 if
+ * orthonormalised. U is triangular, so that the first ones, closed in ROHF, remain a space. */
 static void rotate(descent *d)
 {
     fmo_scf_state *const s = d->s;
@@ -244,18 +293,18 @@ static void rotate(descent *d)
     const size_t mm = (size_t)s->m * (size_t)s->m;
     const double start = driver_seconds();
     for (int c = 0; c < s->channels; c++) {
-        const int nocc = d->h.nocc[c], nvir = d->h.nvir[c];
+        const int nocc = d->h.nocc[c];
         double *const Y = s->work2, *const U = s->work, *const orbitals = s->history_fock;
-        if (nocc == 0 || nvir == 0) continue;
-        op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, fmo_hessian_occupied(&d->h, c), 0.0, Y);
-        op->multiply(s->la, 1.0, fmo_matrix_of(fmo_hessian_virtual(&d->h, c), s->m, nvir),
-                     fmo_matrix_of(d->step + d->h.begin[c], nvir, nocc), 1.0, Y);
-        op->multiply(s->la, 1.0, fmo_transpose_of(Y, s->m, nocc), fmo_matrix_of(Y, s->m, nocc), 0.0,
-                     U);
-        op->fold(s->la, nocc, 0.5, 1.0, U);
-        (void)op->inverse_cholesky(s->la, nocc, U); /* Y^T Y = 1 + X^T X is positive definite */
-        op->multiply(s->la, 1.0, fmo_matrix_of(Y, s->m, nocc), fmo_matrix_of(U, nocc, nocc), 0.0,
-                     orbitals);
+        if (nocc == 0 || (d->h.nvir[c] == 0 && !s->restricted)) continue;
+        if (c == 0 || !s->restricted) {
+            rotated_orbitals(d, c, Y);
+            op->multiply(s->la, 1.0, fmo_transpose_of(Y, s->m, nocc), fmo_matrix_of(Y, s->m, nocc),
+                         0.0, U);
+            op->fold(s->la, nocc, 0.5, 1.0, U);
+            (void)op->inverse_cholesky(s->la, nocc, U); /* Y^T Y >= 1 is positive definite */
+            op->multiply(s->la, 1.0, fmo_matrix_of(Y, s->m, nocc), fmo_matrix_of(U, nocc, nocc),
+                         0.0, orbitals);
+        }
         op->multiply(s->la, 2.0, fmo_matrix_of(orbitals, s->m, nocc),
                      fmo_transpose_of(orbitals, s->m, nocc), 0.0, s->density_o + (size_t)c * mm);
         op->fold(s->la, s->m, 0.5, 1.0, s->density_o + (size_t)c * mm);

@@ -3,6 +3,8 @@
  * Phys. 32, 179 (1960). */
 #include "driver/scf/scf_internal.h"
 
+#include <math.h>
+
 /* With projectors c, o and v onto closed, open and virtual orbitals, the effective Fock matrix is
  * (F_a + F_b)/2, but F_b between c and o, and F_a between o and v:
  *
@@ -58,6 +60,33 @@ static void move_column(fmo_scf_state *s, int from, int to, double *C, double *c
     }
 }
 
+void fmo_scf_energies_in(fmo_scf_state *s, const double *F, const double *C, int num,
+                         double *energy)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t m = (size_t)s->m;
+    op->multiply(s->la, 1.0, fmo_matrix_of(F, s->m, s->m), fmo_matrix_of(C, s->m, num), 0.0,
+                 s->work2);
+    for (size_t k = 0; k < (size_t)num; k++)
+        op->dots(s->la, m, 1, C + k * m, s->work2 + k * m, &energy[k]);
+}
+
+double fmo_scf_restricted_gap(const fmo_scf_state *s, const double *energy, const double *alpha)
+{
+    double highest[2] = {-INFINITY, -INFINITY}, lowest[2] = {INFINITY, INFINITY};
+    for (int k = 0; k < s->m; k++) {
+        const double of_spin[2] = {alpha[k], 2.0 * energy[k] - alpha[k]};
+        for (int c = 0; c < 2; c++) {
+            const int open = k >= s->occupied[1] && k < s->occupied[0];
+            if (k < s->occupied[c])
+                highest[c] = fmax(highest[c], of_spin[c]);
+            else if (c == 0 || open)
+                lowest[c] = fmin(lowest[c], of_spin[c]);
+        }
+    }
+    return fmin(lowest[0] - highest[0], lowest[1] - highest[1]);
+}
+
 /* The closed orbitals are those of lowest energy, the open ones those of the others in which an
  * alpha electron has the lowest energy, since the eigenvalue of an open orbital is the mean of its
  * energies of both spins and may be above that of a virtual one. */
@@ -65,22 +94,18 @@ void fmo_scf_diagonalise_effective(fmo_scf_state *s, double *fock_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t m = (size_t)s->m;
-    const int closed = s->occupied[1], occupied = s->occupied[0], rest = s->m - closed;
+    const int closed = s->occupied[1], occupied = s->occupied[0];
     double *const C = fock_o, *const energy = s->orbital_energy, *const alpha = energy + s->n;
-    const double *const others = C + (size_t)closed * m;
     op->eigen(s->la, s->m, C, energy);
     if (occupied < s->m && closed < occupied) {
-        op->multiply(s->la, 1.0, fmo_matrix_of(fock_o + m * m, s->m, s->m),
-                     fmo_matrix_of(others, s->m, rest), 0.0, s->work2);
-        for (int k = 0; k < rest; k++)
-            op->dots(s->la, m, 1, others + (size_t)k * m, s->work2 + (size_t)k * m,
-                     &alpha[closed + k]);
+        fmo_scf_energies_in(s, fock_o + m * m, C, s->m, alpha);
         for (int k = closed; k < occupied; k++) {
             int lowest = k;
             for (int j = k + 1; j < s->m; j++)
                 if (alpha[j] < alpha[lowest]) lowest = j;
             move_column(s, lowest, k, C, (double *const[]){energy, alpha});
         }
+        s->gap = fmo_scf_restricted_gap(s, energy, alpha);
     }
     op->add(s->la, m * m, 1.0, C, 0.0, fock_o + m * m);
     for (int k = 0; k < s->m; k++) alpha[k] = energy[k];

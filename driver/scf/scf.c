@@ -310,8 +310,8 @@ static fmo_status prepare(running *c, fmo_error *err)
         s->la->ops->upload(s->la, size, r->overlap, s->exchange);
     if (status != FMO_OK) return status;
     if (!s->projected.num) fmo_scf_add_matrix((size_t)s->n, in->projector, r->core_hamiltonian);
-    if ((in->projector && !s->projected.separate && s->solver == FMO_SCF_SOLVER_PURIFY) ||
-        s->restricted)
+    if (s->solver == FMO_SCF_SOLVER_PURIFY &&
+        (s->restricted || (in->projector && !s->projected.separate)))
         s->solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s->solver;
     for (int k = 0; k < s->channels; k++)
@@ -329,8 +329,9 @@ static fmo_status prepare(running *c, fmo_error *err)
 static void find_orbitals(running *c)
 {
     const fmo_scf_options *const o = c->options;
+    const int of_density = c->s.descended || (c->s.restricted && c->r->converged);
     if (fmo_scf_wants_orbitals(o) || c->s.gap - o->level_shift < FMO_SCF_SMALL_GAP)
-        (c->s.descended ? fmo_scf_density_orbitals : fmo_scf_canonical_orbitals)(&c->s);
+        (of_density ? fmo_scf_density_orbitals : fmo_scf_canonical_orbitals)(&c->s);
     if (o->stability != FMO_SCF_STABILITY_NONE || !(c->s.gap < FMO_SCF_SMALL_GAP)) return;
     c->followed = *o;
     c->followed.stability = FMO_SCF_STABILITY_FOLLOW;

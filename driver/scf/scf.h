@@ -102,8 +102,8 @@ typedef struct fmo_scf_options {
     fmo_scf_guess guess; /**< default FMO_SCF_GUESS_SAD */
     int unrestricted;    /**< 1: UHF also for multiplicity 1; 0, the default: UHF for open shells
                             alone. UHF runs in modes cpu, split and reference; auto becomes cpu */
-    int restricted; /**< 1: ROHF for open shells, in the same modes, without stability analysis;
-                       with multiplicity 1 it is RHF. Not with unrestricted. 0, the default: UHF */
+    int restricted; /**< 1: ROHF for open shells, in the same modes; with multiplicity 1 it is RHF.
+                       Not with unrestricted. 0, the default: UHF */
     int guess_mix;  /**< 1: UHF begins with orbitals of broken symmetry: the highest occupied and
                        the lowest virtual orbital are rotated by 45 degrees, in opposite
                        directions for the two spins; default 0 */

@@ -284,10 +284,10 @@ fmo_status fmo_scf_may_go_on(const fmo_scf_result *r, const fmo_scf_options *o, 
 /* ---- newton.c ---- */
 
 /* Descends by Newton steps from the density of the state, which must consist of occupied orbitals,
- * to convergence or to `max_cycles` in total; the energy never rises. direction: C_vir V C_occ^T,
- * [channel][m][m], with an unstable direction V of a stationary density to leave along, or NULL:
- * orbitals may change, even if the density does not. Returns as
- * fmo_scf_converge; the orbitals are then those of the density. */
+ * to convergence or to `max_cycles` in total; the energy never rises. direction: an unstable
+ * direction of a stationary density to leave along, kept by fmo_hessian_keep because orbitals may
+ * change even if the density does not, or NULL. Returns as fmo_scf_converge; the orbitals are then
+ * those of the density. */
 fmo_status fmo_scf_descend(fmo_scf_state *s, const fmo_scf_options *o, const double *direction,
                            fmo_scf_result *r, fmo_error *err);
 /* Computes the canonical orbitals of the density, if it is stationary: its occupied ones first,
@@ -339,6 +339,12 @@ void fmo_scf_extrapolate(fmo_scf_state *s, const fmo_scf_history *h, int ediis, 
 void fmo_scf_effective_fock(fmo_scf_state *s, const double *fock_o, double *effective);
 /* Computes the density of all electrons, [m][m], from density_o. */
 void fmo_scf_total_density(fmo_scf_state *s, double *total);
+/* energy[k] = C_k^T F C_k of `num` orbitals, in host memory; F is [m][m]; overwrites work2. */
+void fmo_scf_energies_in(fmo_scf_state *s, const double *F, const double *C, int num,
+                         double *energy);
+/* Returns the smaller gap of both spins, that of beta electrons between open and closed orbitals,
+ * from the mean energies of closed, open and virtual orbitals and those of alpha electrons. */
+double fmo_scf_restricted_gap(const fmo_scf_state *s, const double *energy, const double *alpha);
 /* Diagonalises the effective Fock matrix, and chooses the occupied orbitals. fock_o: that matrix
  * and the one of alpha electrons, both overwritten by the orbitals; overwrites work and work2. */
 void fmo_scf_diagonalise_effective(fmo_scf_state *s, double *fock_o);

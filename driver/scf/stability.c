@@ -15,22 +15,30 @@ enum { SUBSPACE = FMO_HESSIAN_SUBSPACE, STEPS = 80, START = 6 };
 static const double residual_most =
     1e-4; /* the error of the eigenvalue is about the square of this */
 
-/* Returns the lowest eigenvalue in the subspace, and its coefficients. */
-static double lowest_of(fmo_hessian *h, double *coefficient)
+/* Below this (hartree) an eigenvalue may be that of a rotation that leaves the energy as it is, as
+ * among degenerate states: Davidson's method often finds it exactly before lower ones of other
+ * symmetries, and then continues for the second eigenvalue. */
+static const double zero_most = 1e-3;
+
+/* The two lowest eigenvalues in the subspace, and their coefficients. @return 0 if it fails */
+static int lowest_of(fmo_hessian *h, double value[2], double coefficient[2][SUBSPACE])
 {
-    double M[SUBSPACE * SUBSPACE], value[SUBSPACE];
+    double M[SUBSPACE * SUBSPACE], all[SUBSPACE];
     for (int i = 0; i < h->num; i++)
         for (int j = 0; j < h->num; j++) M[i * h->num + j] = h->matrix[i][j];
-    if (!fmo_small_eigen(h->num, M, value)) return NAN;
-    memcpy(coefficient, M, (size_t)h->num * sizeof *coefficient);
-    return value[0];
+    if (!fmo_small_eigen(h->num, M, all)) return 0;
+    for (int k = 0; k < 2 && k < h->num; k++) {
+        value[k] = all[k];
+        memcpy(coefficient[k], M + k * h->num, (size_t)h->num * sizeof *M);
+    }
+    return 1;
 }
 
 /* Returns the difference of orbital energies of pair `at` of a vector. */
 static double gap_of(const fmo_hessian *h, size_t at)
 {
     const int c = h->s->channels > 1 && at >= h->begin[1];
-    const double *const energy = h->s->orbital_energy + (size_t)c * (size_t)h->s->n;
+    const double *const energy = h->energies + (size_t)c * (size_t)h->s->n;
     const size_t pair = at - h->begin[c], nvir = (size_t)h->nvir[c];
     return energy[(size_t)h->nocc[c] + pair % nvir] - energy[pair / nvir];
 }
@@ -41,8 +49,10 @@ static int add_start_vectors(fmo_hessian *h)
 {
     const fmo_scf_state *s = h->s;
     const int starts = h->size < START ? (int)h->size : START;
-    double *x = malloc(h->size * sizeof *x), last = -INFINITY;
+    double *x, last = -INFINITY;
     size_t last_at = 0;
+    if (s->la->error.status != FMO_OK) return 0;
+    x = malloc(h->size * sizeof *x);
     if (!x) {
         fmo_error_set(&s->la->error, FMO_ERR_MEMORY, "no memory for the orbital Hessian");
         return 0;
@@ -76,47 +86,65 @@ static int add_start_vectors(fmo_hessian *h)
     return h->num > 0;
 }
 
-/* Reduces the subspace to its best vector, whose product becomes the residual. */
-static void restart(fmo_hessian *h, const double *coefficient, double value, const double *ritz)
+/* Reduces the subspace to its two lowest vectors, and updates their coefficients. */
+static void restart(fmo_hessian *h, const double value[2], double coefficient[2][SUBSPACE])
 {
     const fmo_linalg_ops *op = h->s->la->ops;
-    op->combine(h->s->la, h->size, h->num, h->AV, coefficient, h->residual);
-    op->add(h->s->la, h->size, 1.0, ritz, 0.0, h->V);
-    op->add(h->s->la, h->size, 1.0, h->residual, 0.0, h->AV);
-    h->matrix[0][0] = value;
-    h->num = 1;
+    double *const kept = h->transition; /* room for four vectors */
+    for (int k = 0; k < 4; k++)
+        op->combine(h->s->la, h->size, h->num, k < 2 ? h->V : h->AV, coefficient[k % 2],
+                    kept + (size_t)k * h->size);
+    op->add(h->s->la, 2 * h->size, 1.0, kept, 0.0, h->V);
+    op->add(h->s->la, 2 * h->size, 1.0, kept + 2 * h->size, 0.0, h->AV);
+    h->num = 2;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            h->matrix[i][j] = i == j ? value[i] : 0.0;
+            coefficient[i][j] = i == j;
+        }
+}
+
+/* Computes the residual of an eigenvector of the subspace, which becomes `vector`. @return its
+ * norm */
+static double residual_of(fmo_hessian *h, double value, const double *coefficient, double *vector)
+{
+    fmo_linalg *const la = h->s->la;
+    double square;
+    la->ops->combine(la, h->size, h->num, h->V, coefficient, vector);
+    la->ops->combine(la, h->size, h->num, h->AV, coefficient, h->residual);
+    la->ops->add(la, h->size, -value, vector, 1.0, h->residual);
+    la->ops->dots(la, h->size, 1, h->residual, h->residual, &square);
+    return sqrt(square);
 }
 
 /* Returns the lowest eigenvalue (hartree) of the real orbital Hessian A + B, of RHF that of
  * singlets, at the orbitals of the state, and its eigenvector in `direction`, a backend array of
- * norm 1 with [m - occupied][occupied] (virtual, occupied) for each channel. NaN without virtual
- * orbitals. Davidson iterations until the residual is small, the subspace cannot grow, or STEPS
- * are done. */
+ * norm 1 as in hessian.h. NaN without virtual orbitals. Davidson iterations until the residual is
+ * small, the subspace cannot grow, or STEPS are done. */
 static double lowest_eigenvalue(fmo_scf_state *s, double *direction)
 {
-    const fmo_linalg_ops *op = s->la->ops;
     fmo_hessian h = fmo_hessian_of(s);
-    double value = NAN, coefficient[SUBSPACE];
+    double value[2] = {NAN, NAN}, coefficient[2][SUBSPACE];
     if (h.size == 0) return NAN;
     fmo_hessian_open(&h);
+    fmo_hessian_update(&h);
     if (add_start_vectors(&h)) {
         for (int step = 0; step < STEPS && s->la->error.status == FMO_OK; step++) {
-            double square;
-            value = lowest_of(&h, coefficient);
-            op->combine(s->la, h.size, h.num, h.V, coefficient, direction);
-            if (h.num == SUBSPACE)
-                restart(&h, coefficient, value, direction);
-            else
-                op->combine(s->la, h.size, h.num, h.AV, coefficient, h.residual);
-            op->add(s->la, h.size, -value, direction, 1.0, h.residual);
-            op->dots(s->la, h.size, 1, h.residual, h.residual, &square);
-            if (!(square > residual_most * residual_most)) break;
-            fmo_hessian_gaps(&h, value, 1, h.residual, h.residual);
+            int k = 0;
+            if (!lowest_of(&h, value, coefficient)) break;
+            if (h.num == SUBSPACE) restart(&h, value, coefficient);
+            double norm = residual_of(&h, value[0], coefficient[0], direction);
+            if (norm <= residual_most && fabs(value[0]) < zero_most && h.num > 1) {
+                k = 1;
+                norm = residual_of(&h, value[1], coefficient[1], h.transition);
+            }
+            if (!(norm > residual_most)) break;
+            fmo_hessian_gaps(&h, value[k], 1, h.residual, h.residual);
             if (!fmo_hessian_add(&h, h.residual)) break;
         }
     }
     fmo_hessian_close(&h);
-    return value;
+    return value[0];
 }
 
 /* ---- descent --------------------------------------------------------------------------------- */
@@ -147,7 +175,7 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
     fmo_status status = FMO_OK;
     const fmo_hessian h = fmo_hessian_of(s);
     if (h.size == 0) return FMO_OK;
-    const size_t mm = (size_t)s->m * (size_t)s->m, size = (size_t)s->channels * mm;
+    const size_t size = (size_t)s->channels * (size_t)s->m * (size_t)s->m;
     double *vector = s->la->ops->allocate(s->la, h.size);
     double *direction = s->la->ops->allocate(s->la, size);
     double *converged_density =
@@ -163,8 +191,7 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
             break;
         const fmo_scf_result before = *r;
         s->la->ops->add(s->la, size, 1.0, s->density_o, 0.0, converged_density);
-        for (int c = 0; c < s->channels; c++)
-            fmo_hessian_expand(&h, c, vector, direction + (size_t)c * mm);
+        fmo_hessian_keep(&h, vector, direction);
         r->descents++;
         status = fmo_scf_descend(s, o, direction, r, err);
         if (status != FMO_OK || r->converged || s->la->error.status != FMO_OK) continue;

@@ -509,12 +509,24 @@ class OpenShells(Case):
             self.assert_close(gradient.sum(axis=0), np.zeros(3), 1e-6)
             self.assertGreater(abs(gradient[0, 2]), 1e-3)
 
+    def test_second_order(self):
+        """ROHF by Newton steps, and followed from a saddle point of stretched O2, alone and in a batch."""
+        mol = fmo.Molecule(["O", "O"], [[0, 0, 0], [0, 0, 2.0]], 0, 3, "6-31g")
+        first = fmo.ROHF(mol).run(conv_tol=1e-10)
+        newton = fmo.ROHF(mol).run(conv_tol=1e-10, solver="newton", stability="check")
+        self.assertAlmostEqual(newton.e_tot, first.e_tot, delta=1e-9)
+        self.assertLess(newton.hessian_lowest, -0.01)
+        lower = fmo.ROHF(mol).run(conv_tol=1e-10, stability="follow")
+        self.assertLess(lower.e_tot, first.e_tot - 0.1)
+        self.assertGreater(lower.hessian_lowest, -1e-5)
+        for mf in fmo.scf_batch([mol, mol], method="rohf", conv_tol=1e-10, solver="newton", stability="follow"):
+            self.assertAlmostEqual(mf.e_tot, lower.e_tot, delta=1e-8)
+
     def test_refused(self):
         radical = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "sto-3g")
         self.assertRaisesRegex(fmo.UnsupportedError, "fmo.UHF", fmo.RHF, radical)
         self.assertRaisesRegex(fmo.UnsupportedError, "multiplicity 2", fmo.FMO2, radical, fragments=[[0], [1]])
         self.assertRaisesRegex(fmo.InputError, r"expected \[2, nao, nao\]", fmo.UHF(radical).kernel, np.zeros((3, 6, 6)))
-        self.assertRaisesRegex(fmo.UnsupportedError, "stability of ROHF", fmo.ROHF(radical).run, stability="check")
         mf = fmo.UHF(radical)
         mf.projector = np.eye(6)
         self.assertRaisesRegex(fmo.UnsupportedError, "projector", mf.kernel)

@@ -30,7 +30,7 @@ static void run(const scf_entry *entry, fmo_mode mode)
     options.unrestricted = entry->multiplicity > 0 && !entry->restricted;
     options.restricted = entry->restricted;
     options.guess_mix = entry->multiplicity == 1;
-    const int without = entry->large || entry->restricted;
+    const int without = entry->large;
     options.stability = without ? FMO_SCF_STABILITY_NONE : FMO_SCF_STABILITY_FOLLOW;
     options.callback = print_cycle;
     if (getenv("FMO_TEST_VERBOSE")) printf("%s %s\n", entry->name, entry->basis);

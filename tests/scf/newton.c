@@ -1,8 +1,8 @@
-/* The Newton solver: energies of PySCF for molecules whose SCF is difficult (energies_hard.json),
- * with `newton` and where DIIS was followed from a saddle point; energies that never rise; numbers
- * of builds; the same energies as DIIS where that is easy; its use where DIIS is too slow.
- * Arguments: the folder of the lists, the mode, [words that names of difficult molecules must
- * contain]. */
+/* The Newton solver: energies of PySCF for molecules whose SCF is difficult (energies_hard.json,
+ * energies_rohf_hard.json), with `newton` and where DIIS was followed
+ * from a saddle point; energies that never rise; numbers of builds; the same energies as DIIS where
+ * that is easy; its use where DIIS is too slow. Arguments: the folder of the lists, the mode,
+ * [words that names of difficult molecules must contain]. */
 #include <fmo/scf.h>
 
 #include "tests/scf/list.h"
@@ -45,7 +45,8 @@ static fmo_scf_options options_of(const scf_entry *entry, fmo_scf_solver solver,
     o.solver = solver;
     o.energy_convergence = 1e-10;
     o.gradient_convergence = 1e-6;
-    o.unrestricted = entry->multiplicity > 0;
+    o.unrestricted = entry->multiplicity > 0 && !entry->restricted;
+    o.restricted = entry->restricted;
     o.guess_mix = entry->multiplicity == 1;
     o.callback = take_cycle;
     o.user = t;
@@ -130,8 +131,8 @@ static void check_rescue(const scf_entry *entry, int cycles, int rescued)
     fmo_error err = {FMO_OK, ""};
     const fmo_scf_input input = {.basis = fmo_dataset_basis(entry->dataset),
                                  .electron_num = fmo_dataset_electron_num(entry->dataset),
-                                 .nuclear_repulsion =
-                                     fmo_dataset_nuclear_repulsion(entry->dataset)};
+                                 .nuclear_repulsion = fmo_dataset_nuclear_repulsion(entry->dataset),
+                                 .multiplicity = entry->multiplicity};
     o.diis_size = 1;
     o.level_shift = 20.0;
     o.max_cycles = cycles;
@@ -172,7 +173,8 @@ static void rescue(const scf_entry *entry)
 int main(int argc, char **argv)
 {
     static const char *const easy[] = {"LiH", "NH3", "C2H2", "HeH+"}, *const open[] = {"NH2"},
-                             *const broken[] = {"stretched"}, *const slow[] = {"LiH"};
+                             *const broken[] = {"stretched"}, *const slow[] = {"LiH"},
+                             *const rohf[] = {"NH2", "CH2", "H2 triplet", "C2H5"};
     fmo_error err = {FMO_OK, ""};
     if (argc < 3) return 2;
     mode = scf_mode_of(argv[2]);
@@ -180,7 +182,11 @@ int main(int argc, char **argv)
     check_list(argv[1], "energies.json", easy, 4, check_easy);
     check_list(argv[1], "energies_uhf.json", open, 1, check_easy);
     check_list(argv[1], "energies.json", slow, 1, rescue);
+    check_list(argv[1], "energies_rohf.json", rohf, 4, check_easy);
+    check_list(argv[1], "energies_rohf.json", open, 1, rescue);
     check_list(argv[1], "energies_uhf.json", broken, 1, check_hard);
     check_list(argv[1], "energies_hard.json", (const char *const *)argv + 3, argc - 3, check_hard);
+    check_list(argv[1], "energies_rohf_hard.json", (const char *const *)argv + 3, argc - 3,
+               check_hard);
     return check_summary();
 }

@@ -62,7 +62,7 @@ class ScfComment(driver_helpers.Case):
         self.assertFails(self.energy("", "--multiplicity", "3"), 3, "9 electrons.* cannot have multiplicity 3")
 
     def test_rohf(self):
-        """ROHF: the report, JSON, Molden files, a density that was read, and what it refuses."""
+        """ROHF: the report, JSON, Molden files, a density that was read, second order, and what it refuses."""
         path, molden = self.path("hydroxide.xyz"), self.path("oh.molden")
         line = ["--charge", "0", "--multiplicity", "2", "--rohf"]
         self.assertRuns(self.energy("", *line))
@@ -84,9 +84,10 @@ class ScfComment(driver_helpers.Case):
         energies = [float(run(driver_helpers.SMALL, *water, "--guess", guess).out.split()[1])
                     for guess in ("sad", "read")]
         self.assertAlmostEqual(energies[0], energies[1], delta=1e-7)
+        result = run(path, "--basis", "sto-3g", "--scf", "--mode", "cpu", *line, "--solver", "newton", "--stability=check")
+        self.assertRegex(result.out, r"Newton, \d+ builds(.|\n)*lowest eigenvalue of the orbital Hessian -?0\.0000")
         for more, code, words in ((["--uhf"], 2, "--rohf and --uhf, which is for UHF, exclude each other"),
-                                  (["--guess-mix"], 2, "--rohf and --guess-mix, which"),
-                                  (["--stability"], 2, "the stability of ROHF cannot be analysed")):
+                                  (["--guess-mix"], 2, "--rohf and --guess-mix, which")):
             self.assertFails(self.energy("", *line, *more), code, words)
         self.assertNotEqual(run(path, "--basis", "sto-3g", "--scf", "--mode", "fused", *line).code, 0)
 

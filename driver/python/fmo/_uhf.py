@@ -77,7 +77,7 @@ class ROHF(UHF):
     """Restricted open-shell SCF by libfmo_scf: ROHF(mol).kernel(); settings and errors as of RHF; a closed shell is RHF.
 
     mol: as of UHF. Both spins have the same orbitals, of which as many are singly occupied as there are
-    unpaired electrons; <S^2> is exact. Runs in modes cpu, split and reference; auto is cpu. No stability.
+    unpaired electrons; <S^2> is exact.
 
     After kernel(), as PySCF's: mo_energy: [nmo], eigenvalues of Roothaan's effective Fock matrix; mo_occ:
     [nmo] of 2, 1 and 0; mo_coeff: [nao, nmo]; make_rdm1(): [2, nao, nao]; get_fock(): the effective Fock
