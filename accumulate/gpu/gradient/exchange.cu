@@ -9,7 +9,7 @@
 
 namespace {
 
-enum { THREADS = 128, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
+enum { TILE = FMO_GPU_TILE_PAIRS };
 
 /* Most bytes of sums that a block keeps in shared memory. */
 enum { SUMS_BYTES = 16 << 10 };
@@ -70,8 +70,9 @@ __device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradien
 template <int CLASS> struct is_low_order {
     static constexpr int order = fmo_eri_class_order(CLASS),
                          bra = fmo_pair_order(fmo_eri_class_bra(CLASS));
-    static constexpr bool value =
-        order <= (int)FMO_GRADIENT_LOW_ORDER_MAX && bra <= (int)FMO_GRADIENT_LOW_PAIR_MAX;
+    static constexpr bool value = CLASS < FMO_ERI_UNROLLED_COUNT &&
+                                  order <= (int)FMO_GRADIENT_LOW_ORDER_MAX &&
+                                  bra <= (int)FMO_GRADIENT_LOW_PAIR_MAX;
 };
 template <int CLASS> constexpr bool is_low = is_low_order<CLASS>::value;
 
@@ -84,6 +85,19 @@ template <int CLASS> struct shells_of {
     static constexpr int LC = fmo_pair_ang_mom(ket, 0), LD = fmo_pair_ang_mom(ket, 1);
     typedef fmo_gradient_matrix_form<LA, LB, LC, LD> form;
 };
+
+/* Warps of a block: as many as its shared memory takes. */
+enum { WARPS_MOST = 4, SHARED_MOST = 200 << 10 };
+template <int CLASS> __host__ __device__ constexpr int find_warps(void)
+{
+    int warps = WARPS_MOST;
+    while (!is_low<CLASS> && warps > 1 &&
+           warps * shells_of<CLASS>::form::doubles * (int)sizeof(double) > (int)SHARED_MOST)
+        warps /= 2;
+    return warps;
+}
+template <int CLASS> constexpr int warps_of = find_warps<CLASS>();
+template <int CLASS> constexpr int threads_of = 32 * warps_of<CLASS>;
 
 /* A quartet of pairs, and the largest product of density elements that it is multiplied with. */
 typedef struct own_quartet {
@@ -150,7 +164,8 @@ __device__ __forceinline__ void add_high_quartet(const exchange_args &a, high_st
     const fmo_gradient_matrix_memory &s = state->s;
     const fmo_gradient_pair &bra = own.bra, &ket = own.ket;
     const double AC[3] = {bra.A[0] - ket.A[0], bra.A[1] - ket.A[1], bra.A[2] - ket.A[2]};
-    const bool kept = bra.num <= F::bra_slots;
+    const bool kept = bra.num <= F::bra_slots,
+               of_operator = a.op.long_range != 0.0 || a.op.full != 1.0;
     fmo_gradient_matrix_density<F>(s, a.term + (size_t)bra.molecule * a.term_num, a.term_num,
                                    a.molecule[bra.molecule].nao, bra.functions, ket.functions);
     if (threadIdx.x % 32 < F::slots)
@@ -170,8 +185,9 @@ __device__ __forceinline__ void add_high_quartet(const exchange_args &a, high_st
             int num = 0;
             for (; next < ket.begin + ket.num && num < F::slots; next++) {
                 if (!prim_counts(a, *pairs.bra, pairs.kets[next], own.density)) continue;
-                fmo_gradient_matrix_fill<F>(a.boys, &a.op, pairs, own.half ? 0.5 : 1.0, next, AC,
-                                            state->code, s.ket + num * F::of_ket);
+                fmo_gradient_matrix_fill<F>(a.boys, of_operator ? &a.op : NULL, pairs,
+                                            own.half ? 0.5 : 1.0, next, AC, state->code,
+                                            s.ket + num * F::of_ket);
                 num++;
             }
             if (!num) break;
@@ -335,12 +351,12 @@ __device__ __forceinline__ void add_item(const exchange_args &a, warp_memory<CLA
 template <int CLASS> __host__ __device__ constexpr int matrix_doubles(void)
 {
     typedef typename shells_of<CLASS>::form F;
-    return is_low<CLASS> ? 0 : F::table_doubles + WARPS * F::doubles;
+    return is_low<CLASS> ? 0 : F::table_doubles + warps_of<CLASS> * F::doubles;
 }
 template <int CLASS> __host__ __device__ constexpr int block_doubles(void)
 {
     static_assert(sizeof(queued_ket) == sizeof(double), "exchange.cu: size of the queue");
-    return matrix_doubles<CLASS>() + WARPS * QUEUE;
+    return matrix_doubles<CLASS>() + warps_of<CLASS> * QUEUE;
 }
 
 /* Blocks that must fit a multiprocessor, by the order of a class: limits the registers of a
@@ -356,7 +372,7 @@ template <int CLASS> constexpr int resident(void)
 
 /* Computes items until there are none left. */
 template <int CLASS>
-__global__ void __launch_bounds__(THREADS, resident<CLASS>())
+__global__ void __launch_bounds__(threads_of<CLASS>, resident<CLASS>())
     exchange(const __grid_constant__ exchange_args a)
 {
     extern __shared__ double shared[];
@@ -365,7 +381,8 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
     w.queue = (queued_ket *)(shared + matrix_doubles<CLASS>()) + threadIdx.x / 32 * QUEUE;
     w.sums = a.sums_shared ? own_sums : a.sums.sum;
     const unsigned of_bra = (unsigned)(a.chunks * a.parts), items = a.bra.pairs * of_bra;
-    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += threads_of<CLASS>)
+        own_sums[k] = 0;
     if constexpr (!is_low<CLASS>)
         w.high.s = fmo_gradient_matrix_begin<typename shells_of<CLASS>::form>(shared);
     __syncthreads();
@@ -384,7 +401,7 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
         add_item<CLASS>(a, w, (int)(item / of_bra), first, first + a.tiles, own % a.parts);
     }
     __syncthreads();
-    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += threads_of<CLASS>)
         if (own_sums[k]) atomicAdd(&a.sums.sum[k], own_sums[k]);
 }
 
@@ -401,9 +418,9 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     int blocks = 0;
     FMO_GPU_TRY(cudaFuncSetAttribute(exchange<CLASS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)bytes));
-    FMO_GPU_TRY(
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>, THREADS, bytes));
-    const int grid = blocks * pass->processors, warps = grid * WARPS;
+    FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>,
+                                                              threads_of<CLASS>, bytes));
+    const int grid = blocks * pass->processors, warps = grid * warps_of<CLASS>;
     /* about 16 items for each warp, but no fewer kets than it computes at a time */
     const int wanted = (16 * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
     const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
@@ -428,7 +445,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     args.item = h.item + CLASS;
     args.sums = h.sums;
     args.sums_shared = sums_shared;
-    exchange<CLASS><<<(unsigned)grid, THREADS, bytes, stream>>>(args);
+    exchange<CLASS><<<(unsigned)grid, threads_of<CLASS>, bytes, stream>>>(args);
     return cudaGetLastError();
 }
 
@@ -443,7 +460,7 @@ cudaError_t CAT(fmo_gradient_exchange_, FMO_PART)(const fmo_gradient_pass *pass,
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) \
     if constexpr ((bra) == FMO_PART) FMO_GPU_TRY(launch<e>(pass, stream));
-    FMO_ERI_UNROLLED_TABLE(ROW)
+    FMO_ERI_GPU_TABLE(ROW)
 #undef ROW
     return cudaSuccess;
 }

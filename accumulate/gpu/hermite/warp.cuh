@@ -22,8 +22,7 @@ static __device__ __forceinline__ int fmo_warp_place(int side, int3 powers)
 {
     return powers.x + side * (powers.y + side * powers.z);
 }
-FMO_STATIC_ASSERT((FMO_ERI_GPU_ORDER_MAX + 1) * (FMO_ERI_GPU_ORDER_MAX + 1) *
-                          (FMO_ERI_GPU_ORDER_MAX + 1) <
+FMO_STATIC_ASSERT((FMO_BOYS_ORDER_MAX + 1) * (FMO_BOYS_ORDER_MAX + 1) * (FMO_BOYS_ORDER_MAX + 1) <
                       1 << 12,
                   "warp.cuh: bits of a place")
 
