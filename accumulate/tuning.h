@@ -156,9 +156,14 @@
       "not measured")                                                                             \
     X(gpu_gradient_sums_bytes, 16 << 10, "bytes of sums that such a block keeps, at most",        \
       "not measured")                                                                             \
-    X(gpu_gradient_quartet_bytes, 100 << 10,                                                      \
-      "bytes of the quartets of such a block, from which the threads of a quartet follow",        \
+    X(gpu_gradient_block_bytes, 200 << 10,                                                        \
+      "bytes of such a block whose warps compute quartets as matrices, at most", "not measured")  \
+    X(gpu_gradient_matrix_bytes, 18 << 10,                                                        \
+      "bytes of such a warp up to which it takes several primitive pairs of a ket at a time",     \
       "not measured")                                                                             \
+    X(gpu_gradient_matrix_columns, 5, "tiles of the ket's products that it has in registers",     \
+      "not measured")                                                                             \
+    X(gpu_gradient_matrix_rows, 4, "tiles of rows that it computes at a time", "not measured")    \
     X(gpu_gradient_items, 16, "items of work for each warp of K of a gradient", "not measured")   \
     X(cpu_gradient_bras, 8, "bras whose gradients a thread adds up before they become integers",  \
       "not measured")                                                                             \

@@ -74,7 +74,7 @@ static fmo_status check_plan(const fmo_fock_plan *plan, fmo_error *err)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "fmo_fock_gradient with a plan of mode %s: use mode cpu or fused",
                              fmo_mode_name(mode));
-    const int high_l = fmo_basis_shell_from(plan->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    const int high_l = fmo_basis_shell_from(plan->basis, FMO_GPU_ANG_MOM_MAX + 1);
     if (mode == FMO_MODE_FUSED && high_l > 0)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "fmo_fock_gradient: mode fused has no derivatives of %c shells, which "

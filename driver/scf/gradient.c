@@ -94,11 +94,11 @@ static fmo_status make_weighted(const fmo_scf_options *o, const fmo_scf_result *
     return status;
 }
 
-/* Returns the mode of the two-electron part: fused if that is the result's and the basis has no f
- * shells, else cpu. */
+/* Returns the mode of the two-electron part: fused if that is the result's and the GPU computes all
+ * shells of the basis, else cpu. */
 static fmo_mode mode_of(const fmo_scf_input *in, const fmo_scf_result *r)
 {
-    const int high_l = fmo_basis_shell_from(in->basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
+    const int high_l = fmo_basis_shell_from(in->basis, FMO_GPU_ANG_MOM_MAX + 1);
     return r->mode == FMO_MODE_FUSED && high_l < 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
 }
 

@@ -21,7 +21,12 @@
 #define FMO_BOYS_FAR_ROW(order, T) (order) == FMO_BOYS_ORDER_MAX ? (T):
 #define FMO_BOYS_ROWS_TO(far)      ((far)*FMO_BOYS_PER_UNIT + 1)
 enum {
-    FMO_BOYS_ORDER_MAX = FMO_TARGET_ERI_ORDER_MAX, /* the GPU has a table of its own */
+    FMO_BOYS_GPU_ORDER_MAX = FMO_ERI_GPU_ORDER_MAX + 1, /* of its own table, for gradients */
+#if defined(__CUDACC__)
+    FMO_BOYS_ORDER_MAX = FMO_BOYS_GPU_ORDER_MAX,
+#else
+    FMO_BOYS_ORDER_MAX = FMO_ERI_ORDER_MAX,
+#endif
     FMO_BOYS_PER_UNIT = 20,
     FMO_BOYS_ROWS = FMO_BOYS_ROWS_TO(FMO_BOYS_FAR_TABLE(FMO_BOYS_FAR_ROW) 0),
     FMO_BOYS_TERMS = 6, /* degree 5 */

@@ -163,7 +163,7 @@ int main(int argc, char **argv)
         if (file == 2)
             write_lanes(out);
         else
-            write_rows(out, file == 1 ? FMO_ERI_ORDER_MAX : FMO_ERI_GPU_ORDER_MAX);
+            write_rows(out, file == 1 ? FMO_BOYS_ORDER_MAX : FMO_BOYS_GPU_ORDER_MAX);
         if (fclose(out)) {
             perror(argv[file]);
             return 1;

@@ -1,13 +1,18 @@
-/* fmo_gradient_exchange (eri_gradient.h) by one thread in registers, for pairs of orders up to 3:
- * angular momenta are constants at compile time, loops are unrolled, and the products of density
- * elements are added at once to the factor of each Hermite integral. */
+/* Derivatives of the exchange energy of primitive quartets, for density matrices that are folded in
+ * first (docs/explanation/gradients.md), by one thread in registers, for pairs of orders up to 3 of
+ * s, p and d shells: angular momenta are constants at compile time, loops are unrolled, and the
+ * products of density elements are added at once to the factor of each Hermite integral. */
 #ifndef FMO_ERI_GRADIENT_LOW_H
 #define FMO_ERI_GRADIENT_LOW_H
 
 #include "integrals/eri/eri_gradient.h"
 
-/* Largest order of a pair and of a quartet; elements of a block of the density. */
-enum { FMO_GRADIENT_LOW_PAIR_MAX = 3, FMO_GRADIENT_LOW_ORDER_MAX = 4 };
+/* Largest order of a pair and of a quartet; monomials of a shell. */
+enum {
+    FMO_GRADIENT_LOW_PAIR_MAX = 3,
+    FMO_GRADIENT_LOW_ORDER_MAX = 4,
+    FMO_GRADIENT_LOW_SHELL_MAX = FMO_HERMITE_COUNT(FMO_UNROLLED_ANG_MOM_MAX)
+};
 
 /* A shell as seen from the centre of a pair: displacement, unit of its monomials, coefficient of
  * the s partner. */
@@ -134,7 +139,7 @@ FMO_HD_ONCE void fmo_gradient_low_block(int l, int m, const double *D, size_t na
     const int rows = FMO_HERMITE_COUNT(l), columns = FMO_HERMITE_COUNT(m);
     const int row_functions = fmo_gradient_functions_of(l);
     const int column_functions = fmo_gradient_functions_of(m);
-    double half_transformed[FMO_GRADIENT_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
+    double half_transformed[FMO_GRADIENT_LOW_SHELL_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
     FMO_GPU_UNROLL
     for (int k = 0; k < column_functions; k++) {
         const double *const from = D + fmo_gradient_function(b->functions, m, k);
@@ -248,7 +253,8 @@ FMO_HD_ONCE void fmo_gradient_low_displacements(const int *l, const double *D, c
     }
 }
 
-/* fmo_gradient_exchange of a class whose orders are within the limits above. */
+/* Adds the derivatives of sum weight (D_ac D_bd + D_ad D_bc) (ab|cd) of a primitive quartet, whose
+ * orders are within the limits above, with respect to A, to A and B together, and to C: to[9]. */
 FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
                                            const fmo_gradient_quartet *z, double *to)
 {
@@ -285,7 +291,8 @@ FMO_HD_ONCE void fmo_gradient_low_exchange(int la, int lb, int lc, int ld,
     for (int n = 0; n < z->term_num; n++) {
         const double *const D = z->term[n].D, w = z->term[n].weight;
         const size_t nao = (size_t)z->nao;
-        double first[FMO_GRADIENT_SPLITS_MAX], second[FMO_GRADIENT_SPLITS_MAX];
+        double first[FMO_GRADIENT_LOW_SHELL_MAX * FMO_GRADIENT_LOW_SHELL_MAX];
+        double second[FMO_GRADIENT_LOW_SHELL_MAX * FMO_GRADIENT_LOW_SHELL_MAX];
         fmo_gradient_low_block(la, lc, D, nao, &a, &c, w, first);
         fmo_gradient_low_block(lb, ld, D, nao, &b, &d, 1.0, second);
         fmo_gradient_low_products(la, lb, lc, ld, first, second, twice, factors);

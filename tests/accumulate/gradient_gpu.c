@@ -16,8 +16,7 @@ typedef struct host_gradient {
     const fmo_basis *basis;
     fmo_gradient_lists lists;
     fmo_gradient_tables tables;
-    double *D;   /* [function_num][function_num] */
-    int compare; /* 1: also with the arithmetic of low orders */
+    double *D; /* [function_num][function_num] */
 } host_gradient;
 
 static fmo_gradient_side side_of(const fmo_gradient_list *list, int pair_class, int prim)
@@ -38,24 +37,9 @@ static void add(double *gradient, int nucleus, double sign, const double *of)
     for (int x = 0; x < 3; x++) gradient[3 * nucleus + x] += sign * of[x];
 }
 
-/* Compares the arithmetic of low orders with that of all. */
-static void compare_low(const fmo_gradient_quartet *z, double *work)
-{
-    double want[9] = {0.0}, got[9] = {0.0};
-    const int bra = z->bra.la + z->bra.lb, ket = z->ket.la + z->ket.lb;
-    if (bra > FMO_GRADIENT_LOW_PAIR_MAX || ket > FMO_GRADIENT_LOW_PAIR_MAX ||
-        bra + ket > FMO_GRADIENT_LOW_ORDER_MAX)
-        return;
-    fmo_gradient_exchange(z, work, 0, 1, want);
-    fmo_gradient_low_exchange(z->bra.la, z->bra.lb, z->ket.la, z->ket.lb, z, got);
-    double largest = 1e-10;
-    for (int x = 0; x < 9; x++) largest = fmax(largest, fabs(want[x]));
-    check_close("low orders", got, want, 9, 3, 1e-12 * largest + 1e-15, 0.0);
-}
-
 /* Adds the derivatives of all primitive quartets of two pairs. */
 static void add_quartet(const host_gradient *h, const int *classes, int bra, int ket,
-                        fmo_gradient_quartet *z, double *work, double *gradient)
+                        fmo_gradient_quartet *z, double *gradient)
 {
     const fmo_gradient_list *const bras = &h->lists.of[classes[0]];
     const fmo_gradient_list *const kets = &h->lists.of[classes[1]];
@@ -67,8 +51,7 @@ static void add_quartet(const host_gradient *h, const int *classes, int bra, int
             z->bra = side_of(bras, classes[0], m);
             z->ket = side_of(kets, classes[1], n);
             if (bras == kets && bra == ket) z->bra.prim.k *= 0.5;
-            fmo_gradient_exchange(z, work, 0, 1, sum);
-            if (h->compare) compare_low(z, work);
+            fmo_gradient_low_exchange(z->bra.la, z->bra.lb, z->ket.la, z->ket.lb, z, sum);
         }
     add(gradient, b->nucleus[0], 1.0, sum);
     add(gradient, b->nucleus[1], 1.0, sum + 3);
@@ -81,28 +64,34 @@ static void add_quartet(const host_gradient *h, const int *classes, int bra, int
 static void exchange_gradient(const host_gradient *h, fmo_operator op, double weight,
                               double *gradient)
 {
-    static double work[8192];
     const fmo_gradient_density term = {h->D, -weight};
-    fmo_gradient_quartet z = {.tables = &h->tables,
-                              .boys = fmo_boys.row[0][0],
+    fmo_gradient_quartet z = {.boys = fmo_boys.row[0][0],
                               .op = op,
                               .term = &term,
                               .term_num = 1,
                               .nao = h->basis->function_num};
-    for (int c = 0; c < FMO_ERI_UNROLLED_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) {
         const int classes[2] = {fmo_eri_class_bra(c), fmo_eri_class_ket(c)};
         const int same = classes[0] == classes[1];
         for (int b = 0; b < h->lists.of[classes[0]].num; b++)
             for (int k = 0; k < (same ? b + 1 : h->lists.of[classes[1]].num); k++)
-                add_quartet(h, classes, b, k, &z, work, gradient);
+                add_quartet(h, classes, b, k, &z, gradient);
     }
+}
+
+/* Where fmo_md_derivatives stores a Hermite function. */
+static int place(int order, int k)
+{
+    return fmo_slice_power(k, 0) +
+           (order + 1) * (fmo_slice_power(k, 1) + (order + 1) * fmo_slice_power(k, 2));
 }
 
 /* Adds the potential V[p] to order L at P, exponent p, of the points of a list. */
 static void add_potential(const host_gradient *h, fmo_operator op, int pair_class, const double *P,
                           double p, int L, double *V)
 {
-    static double work[2 * FMO_GRADIENT_R_MAX];
+    static double r[(FMO_GRADIENT_ORDER_MAX + 1) * (FMO_GRADIENT_ORDER_MAX + 1) *
+                    (FMO_GRADIENT_ORDER_MAX + 1)];
     const fmo_gradient_list *const list = &h->lists.of[pair_class];
     const int order = L + fmo_pair_order(pair_class);
     for (int n = 0; n < list->prim_num; n++) {
@@ -119,10 +108,11 @@ static void add_potential(const host_gradient *h, fmo_operator op, int pair_clas
                                   2.0 * side.prim.k, block);
         fmo_gradient_hermite(&h->tables, &side, block, H);
         fmo_gradient_start(fmo_boys.row[0][0], op, order, p * q * (rs * rs), R2, rs, start);
-        const double *const r = fmo_gradient_derivatives(&h->tables, order, start, PQ, work, 0, 1);
+        fmo_md_derivatives(order, start, PQ, r);
         for (int k = 0; k < FMO_HERMITE_COUNT(L); k++)
             for (int m = 0; m < FMO_HERMITE_COUNT(fmo_pair_order(pair_class)); m++)
-                V[k] += (fmo_slice_order(m) % 2 ? -1 : 1) * H[m] * r[h->tables.product[k][m]];
+                V[k] +=
+                    (fmo_slice_order(m) % 2 ? -1 : 1) * H[m] * r[place(order, k) + place(order, m)];
     }
 }
 
@@ -131,7 +121,7 @@ static void add_potential(const host_gradient *h, fmo_operator op, int pair_clas
 static void coulomb_gradient(const host_gradient *h, fmo_operator op, double weight,
                              double *gradient)
 {
-    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
         const fmo_gradient_list *const list = &h->lists.of[c];
         for (int n = 0; n < list->prim_num; n++) {
             const fmo_gradient_pair *const pair = &list->pair[list->pair_of[n]];
@@ -139,7 +129,7 @@ static void coulomb_gradient(const host_gradient *h, fmo_operator op, double wei
             double V[FMO_GRADIENT_RAISED_MAX] = {0.0}, sum[6] = {0.0}, P[3];
             double block[FMO_GRADIENT_SPLITS_MAX];
             for (int x = 0; x < 3; x++) P[x] = pair->A[x] + side.prim.PA[x];
-            for (int k = 0; k < FMO_PAIR_UNROLLED_COUNT; k++)
+            for (int k = 0; k < FMO_PAIR_GPU_COUNT; k++)
                 add_potential(h, op, k, P, side.prim.p, side.la + side.lb + 1, V);
             fmo_gradient_pair_density(&h->tables, &side, h->D, h->basis->function_num,
                                       2.0 * weight * side.prim.k, block);
@@ -151,14 +141,14 @@ static void coulomb_gradient(const host_gradient *h, fmo_operator op, double wei
     }
 }
 
-/* Both parts against mode cpu. */
-static void check(const char *name, const test_system *s, fmo_operator op)
+/* The Coulomb part, or both, against mode cpu. */
+static void check(const char *name, const test_system *s, int parts, fmo_operator op)
 {
     fmo_basis *const basis = system_basis(s);
     const size_t n = (size_t)basis->function_num;
     const int num = 3 * s->nuclei;
     double *const density = random_density(s->aos, 1.0, &seed);
-    host_gradient h = {.compare = 1, .basis = basis, .D = malloc(n * n * sizeof *h.D)};
+    host_gradient h = {.basis = basis, .D = malloc(n * n * sizeof *h.D)};
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
     fmo_error err = {FMO_OK, ""};
@@ -170,7 +160,7 @@ static void check(const char *name, const test_system *s, fmo_operator op)
     fmo_gradient_make_tables(&h.tables);
     CHECK(fmo_gradient_make_lists(basis, 0.0, 2, 1, &h.lists, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
-    for (int part = 0; part < 2 && plan; part++) {
+    for (int part = 0; part < parts && plan; part++) {
         const fmo_gradient_term term = {density, part == 0, part == 1, op, op};
         double want[COMPONENTS_MAX], got[COMPONENTS_MAX] = {0.0}, largest = 0.0;
         CHECK(fmo_fock_gradient(plan, &term, 1, want, &err) == FMO_OK, "%s", err.message);
@@ -189,10 +179,11 @@ static void check(const char *name, const test_system *s, fmo_operator op)
     fmo_basis_destroy(basis);
 }
 
-/* Compares the arithmetic of the GPU's gradients, run on the host, with mode cpu. */
+/* Compares the arithmetic of the GPU's gradients, run on the host, with mode cpu; of d and f shells
+ * J alone, since their K is computed by warps. */
 int main(void)
 {
-    static test_system s, sp, d, pure;
+    static test_system s, sp, d, pure, f;
     static const fmo_operator plain = {0.0, 0.0, 0.0}, mixed = {0.19, 0.46, 0.33};
     system_random(&s, 3, 3, 2, 2, 3.0, &seed);
     system_shuffle_functions(&s, &seed);
@@ -203,10 +194,12 @@ int main(void)
     }
     system_random_d(&d, 1, 3, (const int[3]){1, 2, 2}, 2, 3.0, &seed);
     system_random_d(&pure, 0, 2, (const int[3]){1, 1, 2}, 2, 3.0, &seed);
-    check("s, p", &s, plain);
-    check("sp", &sp, plain);
-    check("sp, range-separated", &sp, mixed);
-    check("d", &d, plain);
-    check("spherical d, range-separated", &pure, mixed);
+    system_random_kinds(&f, 1, 3, 4, (const int[4]){1, 1, 1, 2}, 2, 3.0, &seed);
+    check("s, p", &s, 2, plain);
+    check("sp", &sp, 2, plain);
+    check("sp, range-separated", &sp, 2, mixed);
+    check("d", &d, 1, plain);
+    check("spherical d, range-separated", &pure, 1, mixed);
+    check("f", &f, 1, plain);
     return check_summary();
 }

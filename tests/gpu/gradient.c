@@ -171,6 +171,8 @@ static void check_batch(int num)
     for (int k = 0; k < num; k++) {
         if (k % 4 == 3)
             chain(&s[k], 1 + k % 5);
+        else if (k == 6)
+            system_random_kinds(&s[k], 0, 3, 4, (const int[4]){2, 1, 1, 1}, 2, 4.0, &seed);
         else if (k % 4 == 2)
             system_random_d(&s[k], k % 8 == 2, 3, (const int[3]){2, 2, 1}, 2, 4.0, &seed);
         else
@@ -231,6 +233,12 @@ int main(void)
     system_random_d(&s, 0, 4, (const int[3]){3, 3, 4}, 3, 5.0, &seed);
     system_shuffle_functions(&s, &seed);
     check_all("spherical d", &s, CASES);
+    check_plans(&s);
+    system_random_kinds(&s, 1, 3, 4, (const int[4]){2, 2, 2, 3}, 2, 4.0, &seed);
+    check_all("Cartesian f", &s, CASES);
+    system_random_kinds(&s, 0, 4, 4, (const int[4]){2, 2, 2, 2}, 3, 5.0, &seed);
+    system_shuffle_functions(&s, &seed);
+    check_all("spherical f", &s, CASES);
     check_plans(&s);
     chain(&s, 16);
     check_case("chain", &s, &cases[0], 1e-10, 1e-8);

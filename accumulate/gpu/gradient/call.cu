@@ -14,7 +14,7 @@
 
 namespace {
 
-enum { CLASSES = FMO_PAIR_UNROLLED_COUNT };
+enum { CLASSES = FMO_PAIR_GPU_COUNT };
 
 /* Jobs whose terms are alike, computed together. */
 typedef struct job_group {
@@ -144,8 +144,8 @@ cudaError_t queue_terms(const job_group *group, fmo_gradient_pass *pass)
         for (int s = t; s < job->term_num; s++) pass->term_num += has_operator(&job->terms[s], op);
         set_operator(job->plan, op, pass);
         FMO_GPU_TRY(join_exchange(pass)); /* of another operator */
-        FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0,
-                                    FMO_ERI_UNROLLED_COUNT * sizeof *pass->h->item, pass->stream));
+        FMO_GPU_TRY(cudaMemsetAsync(pass->h->item, 0, FMO_ERI_GPU_COUNT * sizeof *pass->h->item,
+                                    pass->stream));
         FMO_GPU_TRY(fmo_gradient_exchange_maxima(pass));
         FMO_GPU_TRY(fmo_gradient_exchange_all(pass));
         pass->term += pass->term_num * group->num;
@@ -297,14 +297,18 @@ void fmo_gpu_gradient_free(fmo_fock_plan *plan)
 
 typedef cudaError_t exchange_part(const fmo_gradient_pass *pass, cudaStream_t stream);
 exchange_part fmo_gradient_exchange_0, fmo_gradient_exchange_1, fmo_gradient_exchange_2,
-    fmo_gradient_exchange_3, fmo_gradient_exchange_4, fmo_gradient_exchange_5;
+    fmo_gradient_exchange_3, fmo_gradient_exchange_4, fmo_gradient_exchange_5,
+    fmo_gradient_exchange_6, fmo_gradient_exchange_7, fmo_gradient_exchange_8,
+    fmo_gradient_exchange_9;
 
 /* Each class of bras on one of the side streams, which wait for what was queued before. */
 cudaError_t fmo_gradient_exchange_all(const fmo_gradient_pass *pass)
 {
     static exchange_part *const part[] = {fmo_gradient_exchange_1, fmo_gradient_exchange_0,
                                           fmo_gradient_exchange_2, fmo_gradient_exchange_3,
-                                          fmo_gradient_exchange_4, fmo_gradient_exchange_5};
+                                          fmo_gradient_exchange_4, fmo_gradient_exchange_5,
+                                          fmo_gradient_exchange_6, fmo_gradient_exchange_7,
+                                          fmo_gradient_exchange_8, fmo_gradient_exchange_9};
     static_assert(CLASSES == sizeof part / sizeof *part,
                   "a part of exchange.cu for each bra class");
     const fmo_gpu_range range("gradient of K");

@@ -3,6 +3,7 @@
  * Each potential is summed by one warp in a fixed order. */
 #include "accumulate/gpu/gradient/gradient.h"
 
+#include "accumulate/gpu/hermite/warp.cuh"
 #include "accumulate/gpu/range.h"
 #include "integrals/eri/eri_slice.h"
 
@@ -78,6 +79,70 @@ __global__ void __launch_bounds__(THREADS) potentials(const __grid_constant__ co
     }
 }
 
+/* Doubles of shared memory of a warp of potentials_any: R of order L. */
+__host__ __device__ constexpr int doubles_of_R(int L)
+{
+    return L * (L + 1) * (L + 1) + 1;
+}
+int bytes_of_any(int L)
+{
+    return (int)sizeof(int) * FMO_HERMITE_COUNT(L) + 8 +
+           WARPS * doubles_of_R(L) * (int)sizeof(double);
+}
+
+/* The same for points of any orders: a warp computes R of one ket at a time (warp.cuh), and a lane
+ * has every 32nd potential. */
+__global__ void __launch_bounds__(THREADS)
+    potentials_any(const __grid_constant__ coulomb_args a, int bra_order, int ket_order)
+{
+    constexpr int own_V = (FMO_GRADIENT_RAISED_MAX + 31) / 32;
+    constexpr int own_R = (FMO_HERMITE_COUNT(FMO_GRADIENT_ORDER_MAX) + 31) / 32;
+    extern __shared__ double memory[];
+    const int L = bra_order + 1 + ket_order, bras = FMO_HERMITE_COUNT(bra_order + 1);
+    const int lane = threadIdx.x % 32, bra = blockIdx.x * WARPS + threadIdx.x / 32;
+    double *const R = memory + threadIdx.x / 32 * doubles_of_R(L);
+    int *const hermite = (int *)(memory + WARPS * doubles_of_R(L));
+    fmo_warp_begin(L, hermite);
+    __syncthreads();
+    if (bra >= a.bra.points) return;
+    const float2 own = a.bra.strength[bra];
+    const size_t at = a.bra.points, to = a.ket.points;
+    const double P[3] = {a.bra.place[bra], a.bra.place[at + bra], a.bra.place[2 * at + bra]};
+    const double p = a.bra.place[3 * at + bra];
+    const bool of_operator = a.op.long_range != 0.0 || a.op.full != 1.0;
+    const fmo_gradient_molecule &molecule = a.molecule[a.bra.tile_molecule[bra / TILE]];
+    const int begin = molecule.of[a.ket_class].point / TILE;
+    const int end = begin + molecule.of[a.ket_class].points / TILE;
+    double V[own_V] = {};
+    for (int tile = begin; tile < end; tile++) {
+        if (estimate(own, a.ket.tile_strength[tile]) < a.cutoff) continue;
+        const float2 mine = a.ket.strength[tile * TILE + lane];
+        unsigned open = __ballot_sync(0xffffffffu, estimate(own, mine) >= a.cutoff);
+        for (; open; open &= open - 1) {
+            const int ket = tile * TILE + __ffs((int)open) - 1;
+            const double PQ[3] = {P[0] - a.ket.place[ket], P[1] - a.ket.place[to + ket],
+                                  P[2] - a.ket.place[2 * to + ket]};
+            const double start = fmo_warp_start(
+                of_operator ? &a.op : NULL, a.boys + (size_t)L * FMO_BOYS_ROWS * FMO_BOYS_ROW_SIZE,
+                L, p, a.ket.place[3 * to + ket], PQ);
+            fmo_warp_coulomb<own_R>(start, PQ, L, fmo_warp_codes{hermite}, R);
+            for (int k = 0; k < FMO_HERMITE_COUNT(ket_order); k++) {
+                const double d = a.ket.density[k * to + ket];
+                const double *const from = R + fmo_warp_find(hermite[k]).at;
+                FMO_UNROLL
+                for (int n = 0; n < own_V; n++)
+                    if (lane + 32 * n < bras)
+                        V[n] += d * from[fmo_warp_find(hermite[lane + 32 * n]).at];
+            }
+            __syncwarp();
+        }
+    }
+    FMO_UNROLL
+    for (int n = 0; n < own_V; n++)
+        if (lane + 32 * n < bras) a.bra.potential[(lane + 32 * n) * at + bra] += V[n];
+}
+static_assert(FMO_GPU_TILE_PAIRS == 32, "coulomb.cu: a lane for each ket of a tile");
+
 /* Contracts the potentials at the points of a class; one thread for each. */
 template <int CLASS>
 __global__ void __launch_bounds__(THREADS)
@@ -108,9 +173,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 typedef void contract_kernel(fmo_gpu_gradient, const fmo_gradient_density *);
-contract_kernel *const contract_of[FMO_PAIR_UNROLLED_COUNT] = {
+contract_kernel *const contract_of[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) contract<FMO_PAIR_##P>,
-    FMO_PAIR_UNROLLED_TABLE(ROW)
+    FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -123,6 +188,23 @@ typedef void potentials_kernel(coulomb_args);
 potentials_kernel *const potentials_of[5][5] = {KETS(0), KETS(1), KETS(2), KETS(3), KETS(4)};
 static_assert(FMO_PAIR_UNROLLED_ORDER_MAX == 4, "coulomb.cu: orders up to 4");
 
+/* Adds the potentials of a class of kets to those of a class of bras. */
+cudaError_t launch_potentials(const coulomb_args &args, int bra_order, int ket_order,
+                              cudaStream_t stream)
+{
+    const unsigned blocks = (unsigned)((args.bra.points + WARPS - 1) / WARPS);
+    if (bra_order <= FMO_PAIR_UNROLLED_ORDER_MAX && ket_order <= FMO_PAIR_UNROLLED_ORDER_MAX) {
+        potentials_of[bra_order][ket_order]<<<blocks, THREADS, 0, stream>>>(args);
+    } else {
+        const int bytes = bytes_of_any(bra_order + 1 + ket_order);
+        FMO_GPU_TRY(cudaFuncSetAttribute(potentials_any,
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         bytes_of_any(FMO_GRADIENT_ORDER_MAX)));
+        potentials_any<<<blocks, THREADS, bytes, stream>>>(args, bra_order, ket_order);
+    }
+    return cudaGetLastError();
+}
+
 } // namespace
 
 /* For each class of bras: potentials of all classes of kets, then the contraction. */
@@ -130,21 +212,19 @@ cudaError_t fmo_gradient_coulomb(const fmo_gradient_pass *pass)
 {
     const fmo_gpu_range range("gradient of J");
     const fmo_gpu_gradient &h = *pass->h;
-    for (int b = FMO_PAIR_UNROLLED_COUNT - 1; b >= 0; b--) {
+    for (int b = FMO_PAIR_GPU_COUNT - 1; b >= 0; b--) {
         const fmo_gradient_pairs &bra = h.pairs[b];
         if (!bra.points) continue;
         FMO_GPU_TRY(cudaMemsetAsync(bra.potential, 0,
                                     FMO_HERMITE_COUNT(fmo_pair_order(b) + 1) * (size_t)bra.points *
                                         sizeof(double),
                                     pass->stream));
-        for (int k = FMO_PAIR_UNROLLED_COUNT - 1; k >= 0; k--) {
+        for (int k = FMO_PAIR_GPU_COUNT - 1; k >= 0; k--) {
             if (!h.pairs[k].points) continue;
             const coulomb_args args = {bra,      h.pairs[k],       k, h.molecule, pass->boys,
                                        pass->op, pass->prim_cutoff};
-            potentials_of[fmo_pair_order(b)][fmo_pair_order(
-                k)]<<<(unsigned)((bra.points + WARPS - 1) / WARPS), THREADS, 0, pass->stream>>>(
-                args);
-            FMO_GPU_TRY(cudaGetLastError());
+            FMO_GPU_TRY(
+                launch_potentials(args, fmo_pair_order(b), fmo_pair_order(k), pass->stream));
         }
         contract_of
             [b]<<<(unsigned)((bra.points + THREADS - 1) / THREADS), THREADS, 0, pass->stream>>>(

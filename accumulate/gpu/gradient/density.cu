@@ -111,9 +111,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 typedef void densities_kernel(fmo_gpu_gradient, const fmo_gradient_density *);
-densities_kernel *const densities_of[FMO_PAIR_UNROLLED_COUNT] = {
+densities_kernel *const densities_of[FMO_PAIR_GPU_COUNT] = {
 #define ROW(P, name, li, lj, partner) densities<FMO_PAIR_##P>,
-    FMO_PAIR_UNROLLED_TABLE(ROW)
+    FMO_PAIR_GPU_TABLE(ROW)
 #undef ROW
 };
 
@@ -148,7 +148,7 @@ cudaError_t fmo_gradient_exchange_maxima(const fmo_gradient_pass *pass)
 
 cudaError_t fmo_gradient_densities(const fmo_gradient_pass *pass)
 {
-    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
         if (!pass->h->pairs[c].points) continue;
         densities_of[c]<<<blocks_for(pass->h->pairs[c].points), THREADS, 0, pass->stream>>>(
             *pass->h, pass->term);

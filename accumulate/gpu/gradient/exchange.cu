@@ -1,22 +1,21 @@
 /* The derivative of K: quartets that pass screening, those of low order computed by a thread each
- * (integrals/eri/eri_gradient_low.h), others by several (eri_gradient.h). A warp takes items, a
- * bra with some tiles of kets or a part of a tile, sums the derivatives of the bra over them, and
- * adds those of the kets quartet by quartet. Compiled once for each part of the classes, with
- * FMO_PART set to its number. */
-#include "accumulate/gpu/gradient/gradient.h"
+ * (integrals/eri/eri_gradient_low.h), others by a warp (matrix.cuh). A warp takes items, a bra with
+ * some tiles of kets or a part of a tile, sums the derivatives of the bra over them, and adds those
+ * of the kets quartet by quartet. Compiled once for each part of the classes, with FMO_PART set to
+ * its number. */
+#include "accumulate/gpu/gradient/matrix.cuh"
 
 #include "integrals/eri/eri_gradient_low.h"
 
 namespace {
 
-enum { THREADS = fmo_tuning_gpu_gradient_threads, WARPS = THREADS / 32, TILE = FMO_GPU_TILE_PAIRS };
+enum { TILE = FMO_GPU_TILE_PAIRS };
 
 typedef struct exchange_args {
     fmo_gradient_pairs bra, ket;
     bool same;         /* bra and ket are the same list */
     int tiles, chunks; /* tiles of kets of an item; how many such chunks there are */
     int parts;         /* items into which a chunk of one tile is divided, a power of two */
-    const fmo_gradient_tables *tables;
     const double *boys;
     fmo_operator op;
     const fmo_gradient_molecule *molecule;
@@ -63,63 +62,69 @@ __device__ __forceinline__ bool counts(const exchange_args &a, const fmo_gradien
                a.cutoff;
 }
 
-/* The classes whose quartets are computed by a thread each, in registers; the others are by
- * several, in shared memory. */
+/* The classes whose quartets are computed by a thread each, in registers; the others are by a warp.
+ */
 template <int CLASS> struct is_low_order {
     static constexpr int order = fmo_eri_class_order(CLASS),
                          bra = fmo_pair_order(fmo_eri_class_bra(CLASS));
-    static constexpr bool value =
-        order <= (int)FMO_GRADIENT_LOW_ORDER_MAX && bra <= (int)FMO_GRADIENT_LOW_PAIR_MAX;
+    static constexpr bool value = CLASS < FMO_ERI_UNROLLED_COUNT &&
+                                  order <= (int)FMO_GRADIENT_LOW_ORDER_MAX &&
+                                  bra <= (int)FMO_GRADIENT_LOW_PAIR_MAX;
 };
 template <int CLASS> constexpr bool is_low = is_low_order<CLASS>::value;
 
-/* Doubles of `work` that a quartet needs (fmo_gradient_layout). */
-template <int CLASS> __host__ __device__ constexpr int work_doubles(void)
+/* Lanes that compute a quartet together. */
+template <int CLASS> constexpr int lanes_of = is_low<CLASS> ? 1 : 32;
+
+template <int CLASS> struct shells_of {
+    static constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
+    static constexpr int LA = fmo_pair_ang_mom(bra, 0), LB = fmo_pair_ang_mom(bra, 1);
+    static constexpr int LC = fmo_pair_ang_mom(ket, 0), LD = fmo_pair_ang_mom(ket, 1);
+    typedef fmo_gradient_matrix_form<LA, LB, LC, LD> form;
+};
+
+/* Warps of a block: as many as its shared memory takes. */
+template <int CLASS> __host__ __device__ constexpr int find_warps(void)
 {
-    constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
-    constexpr int l[4] = {fmo_pair_ang_mom(bra, 0), fmo_pair_ang_mom(bra, 1),
-                          fmo_pair_ang_mom(ket, 0), fmo_pair_ang_mom(ket, 1)};
-    if (is_low<CLASS>) return 0;
-    int m[4] = {}, f[4] = {};
-    int all = 2 * FMO_HERMITE_COUNT(l[0] + l[1] + l[2] + l[3] + 1) +
-              FMO_HERMITE_COUNT(l[0] + l[1]) * FMO_HERMITE_COUNT(l[2] + l[3]);
-    for (int s = 0; s < 4; s++) {
-        m[s] = FMO_HERMITE_COUNT(l[s]);
-        f[s] = m[s] - (l[s] >= FMO_SHELL_LOW_L_COUNT ? FMO_HERMITE_COUNT(l[s] - 1) : 0);
-        all += m[s] * f[s];
-    }
-    for (int b = 0; b < 4; b++) all += m[b / 2] * (f[2 + b % 2] + m[2 + b % 2]);
-    return all;
+    int warps = fmo_tuning_gpu_gradient_threads / 32;
+    while (!is_low<CLASS> && warps > 1 &&
+           warps * shells_of<CLASS>::form::doubles * (int)sizeof(double) >
+               (int)fmo_tuning_gpu_gradient_block_bytes)
+        warps /= 2;
+    return warps;
+}
+template <int CLASS> constexpr int warps_of = find_warps<CLASS>();
+template <int CLASS> constexpr int threads_of = 32 * warps_of<CLASS>;
+
+/* A quartet of pairs, and the largest product of density elements that it is multiplied with. */
+typedef struct own_quartet {
+    const fmo_gradient_pair &bra, &ket;
+    float density;
+    bool half; /* of a pair with itself */
+} own_quartet;
+
+/* True if a primitive quartet counts. */
+__device__ __forceinline__ bool prim_counts(const exchange_args &a, const fmo_gradient_prim &p,
+                                            const fmo_gradient_prim &q, float density)
+{
+    return !(estimate(p.bound, p.derivative_bound, make_float2(q.bound, q.derivative_bound)) *
+                 density <
+             a.prim_cutoff);
 }
 
-/* Lanes that compute a quartet together: as few as the shared memory of a block allows. */
-template <int CLASS> __host__ __device__ constexpr int lanes_of(void)
-{
-    int lanes = is_low<CLASS> ? 1 : 4;
-    while (lanes < 32 && WARPS * 32 / lanes * work_doubles<CLASS>() * (int)sizeof(double) >
-                             (int)fmo_tuning_gpu_gradient_quartet_bytes)
-        lanes *= 2;
-    return lanes;
-}
-
-/* Adds all primitive quartets of two pairs to sum[9]. */
+/* Adds all primitive quartets to sum[9], by one thread. */
 template <int CLASS>
-__device__ __forceinline__ void
-add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_gradient_pair &bra,
-            const fmo_gradient_pair &ket, float density, bool half, double *work, double *sum)
+__device__ __forceinline__ void add_low_quartet(const exchange_args &a, const own_quartet &own,
+                                                double *sum)
 {
-    constexpr int BRA = fmo_eri_class_bra(CLASS), KET = fmo_eri_class_ket(CLASS);
-    constexpr int LA = fmo_pair_ang_mom(BRA, 0), LB = fmo_pair_ang_mom(BRA, 1);
-    constexpr int LC = fmo_pair_ang_mom(KET, 0), LD = fmo_pair_ang_mom(KET, 1);
+    typedef shells_of<CLASS> of;
+    const fmo_gradient_pair &bra = own.bra, &ket = own.ket;
     fmo_gradient_quartet z = {};
-    z.tables = t;
     z.boys = a.boys;
     z.op = a.op;
     z.term = a.term + (size_t)bra.molecule * a.term_num;
     z.term_num = a.term_num;
     z.nao = a.molecule[bra.molecule].nao;
-    z.bra.pair_class = BRA, z.bra.la = LA, z.bra.lb = LB;
-    z.ket.pair_class = KET, z.ket.la = LC, z.ket.lb = LD;
     z.bra.a = bra.functions[0], z.bra.b = bra.functions[1];
     z.ket.a = ket.functions[0], z.ket.b = ket.functions[1];
     FMO_UNROLL
@@ -131,20 +136,60 @@ add_quartet(const exchange_args &a, const fmo_gradient_tables *t, const fmo_grad
 #pragma unroll 1
     for (int m = bra.begin; m < bra.begin + bra.num; m++) {
         z.bra.prim = a.bra.prim[m];
-        if (half) z.bra.prim.k *= 0.5;
+        if (own.half) z.bra.prim.k *= 0.5;
 #pragma unroll 1
         for (int n = ket.begin; n < ket.begin + ket.num; n++) {
             z.ket.prim = a.ket.prim[n];
-            if (estimate(z.bra.prim.bound, z.bra.prim.derivative_bound,
-                         make_float2(z.ket.prim.bound, z.ket.prim.derivative_bound)) *
-                    density <
-                a.prim_cutoff)
-                continue;
-            if constexpr (is_low<CLASS>)
-                fmo_gradient_low_exchange(LA, LB, LC, LD, &z, sum);
-            else
-                fmo_gradient_exchange(&z, work, (int)(threadIdx.x % lanes_of<CLASS>()),
-                                      lanes_of<CLASS>(), sum);
+            if (!prim_counts(a, z.bra.prim, z.ket.prim, own.density)) continue;
+            fmo_gradient_low_exchange(of::LA, of::LB, of::LC, of::LD, &z, sum);
+        }
+    }
+}
+
+/* What a warp keeps for quartets of high order: its arrays, the codes of its lanes' Hermite
+ * functions (warp.cuh), and the pair of the bra whose expansions are in memory, -1 for none. */
+template <class F> struct high_state {
+    fmo_gradient_matrix_memory s;
+    int code[F::own_hermites], bra;
+};
+
+/* The same by a warp. */
+template <int CLASS, class F>
+__device__ __forceinline__ void add_high_quartet(const exchange_args &a, high_state<F> *state,
+                                                 const own_quartet &own, double *sum)
+{
+    const fmo_gradient_matrix_memory &s = state->s;
+    const fmo_gradient_pair &bra = own.bra, &ket = own.ket;
+    const double AC[3] = {bra.A[0] - ket.A[0], bra.A[1] - ket.A[1], bra.A[2] - ket.A[2]};
+    const bool kept = bra.num <= F::bra_slots,
+               of_operator = a.op.long_range != 0.0 || a.op.full != 1.0;
+    fmo_gradient_matrix_density<F>(s, a.term + (size_t)bra.molecule * a.term_num, a.term_num,
+                                   a.molecule[bra.molecule].nao, bra.functions, ket.functions);
+    if (threadIdx.x % 32 < F::slots)
+        s.ket[(threadIdx.x % 32 + 1) * F::of_ket - 1] = -1.0; /* empty */
+    __syncwarp();
+    const bool expand = !kept || state->bra != bra.begin;
+    state->bra = kept ? bra.begin : -1;
+#pragma unroll 1
+    for (int m = 0; m < bra.num; m++) {
+        double *const E = s.bra + (kept ? m : 0) * 6 * F::bra_axis;
+        const fmo_gradient_matrix_pairs pairs = {a.bra.prim + bra.begin + m, a.ket.prim, bra.AB,
+                                                 ket.AB, E};
+        if (expand)
+            fmo_gradient_matrix_expand<F::la, F::lb, F::I, F::J>(*pairs.bra, bra.AB, 1.0, E);
+        int next = ket.begin;
+        for (;;) {
+            int num = 0;
+            for (; next < ket.begin + ket.num && num < F::slots; next++) {
+                if (!prim_counts(a, *pairs.bra, pairs.kets[next], own.density)) continue;
+                fmo_gradient_matrix_fill<F>(a.boys, of_operator ? &a.op : NULL, pairs,
+                                            own.half ? 0.5 : 1.0, next, AC, state->code,
+                                            s.ket + num * F::of_ket);
+                num++;
+            }
+            if (!num) break;
+            fmo_gradient_matrix_quartets<F>(s, num, pairs, sum);
+            __syncwarp();
         }
     }
 }
@@ -192,53 +237,78 @@ typedef struct queued_ket {
     float density;
 } queued_ket;
 
-/* Tables and memory of a warp. */
-typedef struct warp_memory {
-    const fmo_gradient_tables *tables;
+/* Memory of a warp. */
+template <int CLASS> struct warp_memory {
     queued_ket *queue; /* [QUEUE] */
-    double *work;
     unsigned long long *sums;
-} warp_memory;
+    high_state<typename shells_of<CLASS>::form> high;
+};
 enum { QUEUE = 2 * 32 };
 
-/* Computes `num` quartets of the queue from `first` on, up to one for each group of lanes. */
+/* Computes `num` quartets of the queue from `first` on, up to one for each lane. */
 template <int CLASS>
-__device__ __forceinline__ void add_queue(const exchange_args &a, const warp_memory &w, int own,
-                                          int first, int num, double *of_bra)
+__device__ __forceinline__ void add_low_queue(const exchange_args &a, warp_memory<CLASS> &w,
+                                              int own, int first, int num, double *of_bra)
 {
-    constexpr int lanes = lanes_of<CLASS>();
-    const int group = threadIdx.x % 32 / lanes;
-    const bool active = group < num, lowest = threadIdx.x % lanes == 0;
+    const int lane = threadIdx.x % 32;
     double sum[9] = {};
     int nucleus[2] = {0, 0};
-    __syncwarp();
-    if (active) {
-        const queued_ket from = w.queue[first + group];
+    if (lane < num) {
+        const queued_ket from = w.queue[first + lane];
         const fmo_gradient_pair &ket = a.ket.pair[from.ket];
         nucleus[0] = ket.nucleus[0];
         nucleus[1] = ket.nucleus[1];
-        add_quartet<CLASS>(a, w.tables, a.bra.pair[own], ket, from.density,
-                           a.same && from.ket == own, w.work + group * work_doubles<CLASS>(), sum);
+        add_low_quartet<CLASS>(a, {a.bra.pair[own], ket, from.density, a.same && from.ket == own},
+                               sum);
     }
     __syncwarp();
     FMO_UNROLL
     for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
+    add_kets(a, w.sums, a.bra.pair[own].molecule, nucleus, lane < num, sum);
+}
+
+/* Computes a quartet of the queue by all lanes. */
+template <int CLASS>
+__device__ __forceinline__ void add_high_queue(const exchange_args &a, warp_memory<CLASS> &w,
+                                               int own, int first, double *of_bra)
+{
+    const int lane = threadIdx.x % 32;
+    const queued_ket from = w.queue[first];
+    const fmo_gradient_pair &bra = a.bra.pair[own], &ket = a.ket.pair[from.ket];
+    double sum[9] = {}, mine = 0.0;
+    add_high_quartet<CLASS>(a, &w.high, {bra, ket, from.density, a.same && from.ket == own}, sum);
     FMO_UNROLL
-    for (int x = 3; x < 9 && lanes > 1; x++) {
-        for (int offset = lanes / 2; offset; offset /= 2)
-            sum[x] += __shfl_xor_sync(0xffffffffu, sum[x], offset);
-        if (!lowest) sum[x] = 0.0;
+    for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        const double both = sum_lanes(sum[3 + x]), third = sum_lanes(sum[6 + x]);
+        if (lane == x) mine = third;
+        if (lane == 3 + x) mine = -both - third;
     }
-    add_kets(a, w.sums, a.bra.pair[own].molecule, nucleus, active && lowest, sum);
+    if (lane < 6)
+        fmo_gradient_add(a.sums, w.sums, bra.molecule, 3 * ket.nucleus[lane / 3] + lane % 3, mine);
+}
+
+/* Computes `num` quartets of the queue from `first` on, as many as a warp computes at a time. */
+template <int CLASS>
+__device__ __forceinline__ void add_queue(const exchange_args &a, warp_memory<CLASS> &w, int own,
+                                          int first, int num, double *of_bra)
+{
+    __syncwarp();
+    if constexpr (is_low<CLASS>)
+        add_low_queue<CLASS>(a, w, own, first, num, of_bra);
+    else
+        add_high_queue<CLASS>(a, w, own, first, of_bra);
+    __syncwarp();
 }
 
 /* Computes one item, a bra with tiles [first, end) of its molecule's kets, or with `part` of them.
  * Kets that pass screening wait in a queue until there are enough for all lanes. */
 template <int CLASS>
-__device__ __forceinline__ void add_item(const exchange_args &a, const warp_memory &w, int own,
+__device__ __forceinline__ void add_item(const exchange_args &a, warp_memory<CLASS> &w, int own,
                                          int first, int end, int part)
 {
-    constexpr int groups = 32 / lanes_of<CLASS>();
+    constexpr int groups = 32 / lanes_of<CLASS>;
     const fmo_gradient_pair &bra = a.bra.pair[own];
     const fmo_gradient_molecule &molecule = a.molecule[bra.molecule];
     const auto &of = molecule.of[fmo_eri_class_ket(CLASS)];
@@ -268,22 +338,22 @@ __device__ __forceinline__ void add_item(const exchange_args &a, const warp_memo
         for (; queued >= groups; queued -= groups)
             add_queue<CLASS>(a, w, own, queued - groups, groups, of_bra);
     }
-    if (queued) add_queue<CLASS>(a, w, own, 0, queued, of_bra);
+    if (groups > 1 && queued) add_queue<CLASS>(a, w, own, 0, queued, of_bra);
     if (any) add_bra(a, w.sums, bra, of_bra);
 }
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-template <int CLASS>
-constexpr int tables_doubles = is_low<CLASS> ? 0
-                                             : (sizeof(fmo_gradient_tables) + sizeof(double) - 1) /
-                                                   sizeof(double);
-
-/* Doubles of shared memory of a warp: its queue, and what its quartets need. */
-template <int CLASS> __host__ __device__ constexpr int warp_doubles(void)
+/* Doubles of shared memory of a block beside sums: tables and arrays of matrices, and queues. */
+template <int CLASS> __host__ __device__ constexpr int matrix_doubles(void)
+{
+    typedef typename shells_of<CLASS>::form F;
+    return is_low<CLASS> ? 0 : F::table_doubles + warps_of<CLASS> * F::doubles;
+}
+template <int CLASS> __host__ __device__ constexpr int block_doubles(void)
 {
     static_assert(sizeof(queued_ket) == sizeof(double), "exchange.cu: size of the queue");
-    return QUEUE + 32 / lanes_of<CLASS>() * work_doubles<CLASS>();
+    return matrix_doubles<CLASS>() + warps_of<CLASS> * QUEUE;
 }
 
 /* Blocks that must fit a multiprocessor, by the order of a class: limits the registers of a
@@ -294,25 +364,31 @@ template <int CLASS> constexpr int resident(void)
     if constexpr (is_low<CLASS>)
         return blocks[fmo_eri_class_order(CLASS)];
     else
-        return 2;
+        return shells_of<CLASS>::form::ket_tiles == 1 ? 3 : 2;
 }
 
 /* Computes items until there are none left. */
 template <int CLASS>
-__global__ void __launch_bounds__(THREADS, resident<CLASS>())
+__global__ void __launch_bounds__(threads_of<CLASS>, resident<CLASS>())
     exchange(const __grid_constant__ exchange_args a)
 {
     extern __shared__ double shared[];
-    double *const own = shared + tables_doubles<CLASS> + threadIdx.x / 32 * warp_doubles<CLASS>();
-    unsigned long long *const own_sums =
-        (unsigned long long *)(shared + tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>());
-    const warp_memory w = {(const fmo_gradient_tables *)shared, (queued_ket *)own, own + QUEUE,
-                           a.sums_shared ? own_sums : a.sums.sum};
+    unsigned long long *const own_sums = (unsigned long long *)(shared + block_doubles<CLASS>());
+    warp_memory<CLASS> w;
+    w.queue = (queued_ket *)(shared + matrix_doubles<CLASS>()) + threadIdx.x / 32 * QUEUE;
+    w.sums = a.sums_shared ? own_sums : a.sums.sum;
     const unsigned of_bra = (unsigned)(a.chunks * a.parts), items = a.bra.pairs * of_bra;
-    for (unsigned k = threadIdx.x; !is_low<CLASS> && k < sizeof *a.tables; k += THREADS)
-        ((unsigned char *)shared)[k] = ((const unsigned char *)a.tables)[k];
-    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS) own_sums[k] = 0;
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += threads_of<CLASS>)
+        own_sums[k] = 0;
+    if constexpr (!is_low<CLASS>)
+        w.high.s = fmo_gradient_matrix_begin<typename shells_of<CLASS>::form>(shared);
     __syncthreads();
+    if constexpr (!is_low<CLASS>) {
+        w.high.bra = -1;
+        FMO_UNROLL
+        for (int n = 0; n < shells_of<CLASS>::form::own_hermites; n++)
+            w.high.code[n] = w.high.s.hermite[threadIdx.x % 32 + 32 * n];
+    }
     for (;;) {
         unsigned item = 0;
         if (threadIdx.x % 32 == 0) item = atomicAdd(a.item, 1u);
@@ -322,7 +398,7 @@ __global__ void __launch_bounds__(THREADS, resident<CLASS>())
         add_item<CLASS>(a, w, (int)(item / of_bra), first, first + a.tiles, own % a.parts);
     }
     __syncthreads();
-    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += THREADS)
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += threads_of<CLASS>)
         if (own_sums[k]) atomicAdd(&a.sums.sum[k], own_sums[k]);
 }
 
@@ -334,21 +410,20 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     if (!h.pairs[bra].pairs || !h.pairs[ket].pairs) return cudaSuccess;
     const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
     const bool sums_shared = sums_bytes <= fmo_tuning_gpu_gradient_sums_bytes;
-    const size_t bytes = (tables_doubles<CLASS> + WARPS * warp_doubles<CLASS>()) * sizeof(double) +
-                         (sums_shared ? sums_bytes : 0);
+    const size_t bytes = block_doubles<CLASS>() * sizeof(double) + (sums_shared ? sums_bytes : 0);
     const int all = (h.pairs[ket].most + TILE - 1) / TILE;
     int blocks = 0;
     FMO_GPU_TRY(cudaFuncSetAttribute(exchange<CLASS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)bytes));
-    FMO_GPU_TRY(
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>, THREADS, bytes));
-    const int grid = blocks * pass->processors, warps = grid * WARPS;
+    FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>,
+                                                              threads_of<CLASS>, bytes));
+    const int grid = blocks * pass->processors, warps = grid * warps_of<CLASS>;
     /* some items for each warp, but no fewer kets than it computes at a time */
     const int wanted =
         (fmo_tuning_gpu_gradient_items * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
     const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
     int parts = 1;
-    while (parts < lanes_of<CLASS>() && parts * all < wanted) parts *= 2;
+    while (parts < lanes_of<CLASS> && parts * all < wanted) parts *= 2;
     exchange_args args = {};
     args.bra = h.pairs[bra];
     args.ket = h.pairs[ket];
@@ -356,7 +431,6 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     args.tiles = tiles;
     args.chunks = (all + tiles - 1) / tiles;
     args.parts = parts;
-    args.tables = h.tables;
     args.boys = pass->boys;
     args.op = pass->op;
     args.molecule = h.molecule;
@@ -369,7 +443,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     args.item = h.item + CLASS;
     args.sums = h.sums;
     args.sums_shared = sums_shared;
-    exchange<CLASS><<<(unsigned)grid, THREADS, bytes, stream>>>(args);
+    exchange<CLASS><<<(unsigned)grid, threads_of<CLASS>, bytes, stream>>>(args);
     return cudaGetLastError();
 }
 
@@ -384,7 +458,7 @@ cudaError_t CAT(fmo_gradient_exchange_, FMO_PART)(const fmo_gradient_pass *pass,
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) \
     if constexpr ((bra) == FMO_PART) FMO_GPU_TRY(launch<e>(pass, stream));
-    FMO_ERI_UNROLLED_TABLE(ROW)
+    FMO_ERI_GPU_TABLE(ROW)
 #undef ROW
     return cudaSuccess;
 }

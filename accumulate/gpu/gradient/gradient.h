@@ -25,7 +25,7 @@ typedef struct fmo_gradient_molecule {
     double coulomb_weight;       /* weight of J in screening */
     struct {
         int pair, pairs, prim, point, points;
-    } of[FMO_PAIR_UNROLLED_COUNT];
+    } of[FMO_PAIR_GPU_COUNT];
 } fmo_gradient_molecule;
 
 /* The pairs of a class, in GPU memory (lists.h), molecule by molecule. A point is a primitive pair
@@ -66,10 +66,10 @@ typedef struct fmo_gpu_gradient {
     const fmo_gradient_molecule *molecule;
     const fmo_gradient_set *set;
     const fmo_gradient_tables *tables;
-    fmo_gradient_pairs pairs[FMO_PAIR_UNROLLED_COUNT];
+    fmo_gradient_pairs pairs[FMO_PAIR_GPU_COUNT];
     float *block_max, *row_max; /* [sets][sets] of each molecule, [sets] of all */
     fmo_gradient_sums sums;
-    unsigned *item; /* [FMO_ERI_UNROLLED_COUNT] next item of each class of K */
+    unsigned *item; /* [FMO_ERI_GPU_COUNT] next item of each class of K */
     cudaStream_t stream[FMO_GRADIENT_STREAMS];
     cudaEvent_t begun, ended[FMO_GRADIENT_STREAMS];
     /* internal functions as linear combinations of the caller's, for each molecule: [nao + 1],

@@ -57,7 +57,7 @@ static double bound_of(int l, int m, const double *AB, const double *prim)
             FMO_PAIR_UNROLLED_TABLE(ROW)
 #undef ROW
         default:
-            return 0.0;
+            return fmo_prim_bound_md(l, m, AB, prim);
         }
     }
     double turned[FMO_PAIR_FIELDS], BA[3];
@@ -288,7 +288,7 @@ static int make_some(const pair_source *from, int thread, int threads, growing_l
 fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int depth, int threads,
                                    fmo_gradient_lists *lists, fmo_error *err)
 {
-    enum { CLASSES = FMO_PAIR_UNROLLED_COUNT };
+    enum { CLASSES = FMO_PAIR_GPU_COUNT };
     const pair_source from = {basis, lists, threshold, depth};
     memset(lists, 0, sizeof *lists);
     growing_list *const lists_of = calloc((size_t)threads * CLASSES, sizeof *lists_of);
@@ -314,7 +314,7 @@ fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int
 
 void fmo_gradient_free_lists(fmo_gradient_lists *lists)
 {
-    for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
         free(lists->of[c].pair);
         free(lists->of[c].prim);
         free(lists->of[c].pair_of);

@@ -44,7 +44,7 @@ typedef struct fmo_gradient_list {
 typedef struct fmo_gradient_lists {
     int set_num;
     fmo_gradient_set *set; /* by angular momentum */
-    fmo_gradient_list of[FMO_PAIR_UNROLLED_COUNT];
+    fmo_gradient_list of[FMO_PAIR_GPU_COUNT];
 } fmo_gradient_lists;
 
 /* Makes the lists, with at most `depth` primitive pairs in a segment. Primitive pairs with bounds

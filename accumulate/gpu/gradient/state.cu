@@ -10,7 +10,7 @@
 
 namespace {
 
-enum { CLASSES = FMO_PAIR_UNROLLED_COUNT, TILE = FMO_GPU_TILE_PAIRS };
+enum { CLASSES = FMO_PAIR_GPU_COUNT, TILE = FMO_GPU_TILE_PAIRS };
 
 int padded(int num)
 {
@@ -134,8 +134,8 @@ void fill_molecule(const fmo_fock_plan *plan, const fmo_gradient_lists *lists,
     const fmo_gradient_molecule *const own = &h->host[m];
     for (int c = 0; c < CLASSES; c++) fill_pairs(h, m, c, &lists->of[c], &to->of[c]);
     memcpy(to->set + own->set, lists->set, (size_t)own->sets * sizeof *to->set);
-    fill_functions(plan->basis, own->function * FMO_UNROLLED_FUNCTIONS_MAX,
-                   to->in_begin + own->function, to->in_from, to->in_factor);
+    fill_functions(plan->basis, own->function * FMO_GPU_FUNCTIONS_MAX, to->in_begin + own->function,
+                   to->in_from, to->in_factor);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ enum { COPIED = 7, COMPUTED = 4, ARRAYS = (COPIED + COMPUTED) * CLASSES + 6 + 5 
 int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
 {
     const size_t molecules = (size_t)h->molecules, functions = (size_t)h->total.function;
-    const size_t most = functions * FMO_UNROLLED_FUNCTIONS_MAX, sets = (size_t)h->total.set;
+    const size_t most = functions * FMO_GPU_FUNCTIONS_MAX, sets = (size_t)h->total.set;
     int num = 0;
     for (int c = 0; c < CLASSES; c++) {
         fmo_gradient_pairs *const p = &h->pairs[c];
@@ -181,7 +181,7 @@ int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
     }
     arrays[num++] = {h->total.block * sizeof(float), (void **)&h->block_max, NULL};
     arrays[num++] = {sets * sizeof(float), (void **)&h->row_max, NULL};
-    arrays[num++] = {FMO_ERI_UNROLLED_COUNT * sizeof *h->item, (void **)&h->item, NULL};
+    arrays[num++] = {FMO_ERI_GPU_COUNT * sizeof *h->item, (void **)&h->item, NULL};
     arrays[num++] = {molecules * sizeof *h->sums.scale, (void **)&h->sums.scale, NULL};
     arrays[num++] = {(size_t)h->sums.components * sizeof *h->sums.sum +
                          molecules * sizeof *h->sums.too_large,

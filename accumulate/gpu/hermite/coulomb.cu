@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(THREADS)
                 const double PQ[3] = {P[0] - a.ket.place[ket], P[1] - a.ket.place[to + ket],
                                       P[2] - a.ket.place[2 * to + ket]};
                 const double start = fmo_warp_start(a.op, a.boys, L, p, q, PQ);
-                fmo_warp_coulomb<own_R>(start, PQ, L, hermite, R);
+                fmo_warp_coulomb<own_R>(start, PQ, L, fmo_warp_codes{hermite}, R);
                 for (int k = 0; k < FMO_HERMITE_COUNT(a.ket_order); k++) {
                     const double d = a.ket.density[k * to + ket];
                     const double *const from = R + fmo_warp_find(hermite[k]).at;

@@ -10,12 +10,8 @@
 #ifndef FMO_GPU_HERMITE_MATRIX_CUH
 #define FMO_GPU_HERMITE_MATRIX_CUH
 
-#include "accumulate/gpu/hermite/warp.cuh"
+#include "accumulate/gpu/hermite/tiles.cuh"
 #include "accumulate/gpu/kernels/near.cuh"
-
-/* Expansions of a pair are E[axis][i][j][t], with eight t, the last of which is zero. */
-enum { FMO_MATRIX_TERMS = 8 };
-FMO_STATIC_ASSERT(FMO_PAIR_GPU_ORDER_MAX < FMO_MATRIX_TERMS - 1, "matrix.cuh: expansions")
 
 /* What a kernel is compiled for: the angular momenta of the shells, the warps of a team, the teams
  * of a block, the most tiles of rows that are computed at a time, the resident blocks of a
@@ -66,41 +62,6 @@ template <class F> static __device__ __forceinline__ void fmo_matrix_wait(void)
         __syncthreads();
 }
 
-/* D = A B + D for tiles of 8 x 4, 4 x 8 and 8 x 8: a lane has element [lane / 4][lane % 4] of A,
- * [lane % 4][lane / 4] of B, and [lane / 4][2 (lane % 4)] of D with its right neighbour. */
-static __device__ __forceinline__ void fmo_matrix_multiply(double a, double b, double *d)
-{
-#if __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(d[0]), "+d"(d[1])
-        : "d"(a), "d"(b));
-#else
-    const int lane = threadIdx.x % 32;
-    FMO_UNROLL
-    for (int k = 0; k < 4; k++) {
-        const double row = __shfl_sync(0xffffffffu, a, lane / 4 * 4 + k);
-        FMO_UNROLL
-        for (int n = 0; n < 2; n++)
-            d[n] += row * __shfl_sync(0xffffffffu, b, (2 * (lane % 4) + n) * 4 + k);
-    }
-#endif
-}
-
-/* The same for the tiles of two blocks of rows with one tile of B. */
-static __device__ __forceinline__ void fmo_matrix_multiply_two(double a, double other, double b,
-                                                               double *d, double *e)
-{
-#if __CUDA_ARCH__ >= 900
-    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-        "{%0, %1, %2, %3};"
-        : "+d"(d[0]), "+d"(d[1]), "+d"(e[0]), "+d"(e[1])
-        : "d"(a), "d"(other), "d"(b));
-#else
-    fmo_matrix_multiply(a, b, d);
-    fmo_matrix_multiply(other, b, e);
-#endif
-}
-
 /* The arrays of a team in shared memory. */
 typedef struct fmo_matrix_team {
     int warp, lane, thread; /* of the team */
@@ -114,15 +75,6 @@ typedef struct fmo_matrix_team {
     int *hermite;                    /* [hermites] see warp.cuh */
     int *sum_at;                     /* [sums] of elements of D and sums (fmo_matrix_sum) */
 } fmo_matrix_team;
-
-/* The powers of a Hermite function, and its place in the cube. For numbers behind the last of
- * `terms` functions a power for which all expansions are zero, and place 0. */
-static __device__ int4 fmo_matrix_powers(int side, int hermite, int terms)
-{
-    if (hermite >= terms) return make_int4(FMO_MATRIX_TERMS - 1, 0, 0, 0);
-    const int3 p = fmo_warp_powers(hermite);
-    return make_int4(p.x, p.y, p.z, fmo_warp_place(side, p));
-}
 
 /* Where the expansions of product a b of functions of two shells begin, along each axis. For
  * numbers behind the last product those of the first one; these are computed, but not used. */
@@ -185,35 +137,6 @@ static __device__ __forceinline__ fmo_matrix_team fmo_matrix_begin(double *memor
     for (int k = threadIdx.x; k < F::sums; k += F::threads) s.sum_at[k] = fmo_matrix_sum_code<F>(k);
     __syncthreads();
     return s;
-}
-
-/* Computes the expansions of a primitive pair, by one warp; they are zero from t = i + j + 1 on.
- * sign: -1 multiplies those of odd t by -1. */
-template <int LA, int LB>
-static __device__ void fmo_matrix_expand(const fmo_prim_pair &pair, const double *AB, double sign,
-                                         double *E)
-{
-    constexpr int axis = (LA + 1) * (LB + 1) * FMO_MATRIX_TERMS;
-    const int lane = threadIdx.x % 32, i = lane / FMO_MATRIX_TERMS, t = lane % FMO_MATRIX_TERMS;
-    const double half = sign * pair.half;
-    FMO_UNROLL
-    for (int level = 0; level <= LA + LB; level++) {
-        const int j = level - i, a = j > 0 ? i : i - 1, b = j > 0 ? j - 1 : 0;
-        if (i <= LA && j >= 0 && j <= LB) {
-            FMO_UNROLL
-            for (int x = 0; x < 3; x++) {
-                const double *const from = E + x * axis + (a * (LB + 1) + b) * FMO_MATRIX_TERMS;
-                double value = t == 0 ? 1.0 : 0.0;
-                if (level > 0) {
-                    value = (j > 0 ? pair.d[x] + AB[x] : pair.d[x]) * from[t];
-                    if (t > 0) value += half * from[t - 1];
-                    if (t < FMO_MATRIX_TERMS - 1) value += sign * (t + 1) * from[t + 1];
-                }
-                E[x * axis + (i * (LB + 1) + j) * FMO_MATRIX_TERMS + t] = value;
-            }
-        }
-        __syncwarp();
-    }
 }
 
 /* Expansions of a product of functions along the axes. */
@@ -408,14 +331,16 @@ static __device__ void fmo_matrix_prepare(const fmo_hermite_exchange_args &a,
                                           const fmo_prim_pair &q, bool new_bra, bool new_ket,
                                           const fmo_matrix_vectors &at)
 {
-    if (s.warp == 0 && new_bra) fmo_matrix_expand<F::la, F::lb>(p, at.AB, 1.0, s.bra);
-    if (s.warp == 1 % F::warps && new_ket) fmo_matrix_expand<F::lc, F::ld>(q, at.CD, -1.0, s.ket);
+    if (s.warp == 0 && new_bra) fmo_matrix_expand<F::la, F::lb>({p.d, at.AB, p.half, 1.0}, s.bra);
+    if (s.warp == 1 % F::warps && new_ket)
+        fmo_matrix_expand<F::lc, F::ld>({q.d, at.CD, q.half, -1.0}, s.ket);
     if (s.warp == 2 % F::warps) {
         const double PQ[3] = {at.AC[0] + (p.d[0] - q.d[0]), at.AC[1] + (p.d[1] - q.d[1]),
                               at.AC[2] + (p.d[2] - q.d[2])};
         const double start =
             fmo_warp_start(a.matrices.op, a.boys, F::order, p.p, q.p, PQ) * (p.k * q.k);
-        fmo_warp_coulomb<(F::hermites + 31) / 32, F::order>(start, PQ, F::order, s.hermite, s.R);
+        fmo_warp_coulomb<(F::hermites + 31) / 32, F::order>(start, PQ, F::order,
+                                                            fmo_warp_codes{s.hermite}, s.R);
     }
 }
 

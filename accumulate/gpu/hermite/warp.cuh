@@ -22,8 +22,7 @@ static __device__ __forceinline__ int fmo_warp_place(int side, int3 powers)
 {
     return powers.x + side * (powers.y + side * powers.z);
 }
-FMO_STATIC_ASSERT((FMO_ERI_GPU_ORDER_MAX + 1) * (FMO_ERI_GPU_ORDER_MAX + 1) *
-                          (FMO_ERI_GPU_ORDER_MAX + 1) <
+FMO_STATIC_ASSERT((FMO_BOYS_ORDER_MAX + 1) * (FMO_BOYS_ORDER_MAX + 1) * (FMO_BOYS_ORDER_MAX + 1) <
                       1 << 12,
                   "warp.cuh: bits of a place")
 
@@ -102,12 +101,21 @@ static __device__ double fmo_warp_start(const fmo_operator *op, const double *bo
     return rs * fmo_warp_power(-2.0 * rho, m) * F;
 }
 
+/* Reads the codes of Hermite functions from a table for fmo_warp_coulomb. */
+struct fmo_warp_codes {
+    const int *hermite;
+    __device__ __forceinline__ int operator()(int n) const
+    {
+        return hermite[threadIdx.x % 32 + 32 * n];
+    }
+};
+
 /* Computes R_tuv of a primitive quartet, by one warp, level by level. OWN: at least the number of
  * Hermite functions over 32. UNROLL: the levels that are unrolled at a time.
- * start: of the lane (fmo_warp_start). */
-template <int OWN, int UNROLL = 1>
+ * start: of the lane (fmo_warp_start); code(n): the code of Hermite function lane + 32 n. */
+template <int OWN, int UNROLL = 1, class Code>
 static __device__ __forceinline__ void fmo_warp_coulomb(double start, const double *PQ, int order,
-                                                        const int *hermite, double *R)
+                                                        const Code &code, double *R)
 {
     const int lane = threadIdx.x % 32;
     if (lane == order) R[0] = start;
@@ -122,7 +130,7 @@ static __device__ __forceinline__ void fmo_warp_coulomb(double start, const doub
             const int k = lane + 32 * n;
             if (32 * n >= num) break; /* the whole warp */
             if (k >= num) continue;
-            const fmo_warp_function at = fmo_warp_find(hermite[k]);
+            const fmo_warp_function at = fmo_warp_find(code(n));
             if (k == 0)
                 value[n] = first;
             else {
@@ -134,7 +142,7 @@ static __device__ __forceinline__ void fmo_warp_coulomb(double start, const doub
         FMO_UNROLL
         for (int n = 0; n < OWN; n++) {
             if (32 * n >= num) break;
-            if (lane + 32 * n < num) R[fmo_warp_find(hermite[lane + 32 * n]).at] = value[n];
+            if (lane + 32 * n < num) R[fmo_warp_find(code(n)).at] = value[n];
         }
         __syncwarp();
     }
