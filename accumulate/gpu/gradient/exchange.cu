@@ -212,6 +212,7 @@ __device__ __forceinline__ void add_bra(const exchange_args &a, unsigned long lo
 
 /* Adds the derivatives with respect to the kets' nuclei, each lane those of its quartet; the sums
  * of lanes that are not `active` are zero. */
+template <int CLASS>
 __device__ __forceinline__ void add_kets(const exchange_args &a, unsigned long long *sums,
                                          int molecule, const int *nucleus, bool active,
                                          const double *sum)
@@ -264,7 +265,7 @@ __device__ __forceinline__ void add_low_queue(const exchange_args &a, warp_memor
     __syncwarp();
     FMO_UNROLL
     for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
-    add_kets(a, w.sums, a.bra.pair[own].molecule, nucleus, lane < num, sum);
+    add_kets<CLASS>(a, w.sums, a.bra.pair[own].molecule, nucleus, lane < num, sum);
 }
 
 /* Computes a quartet of the queue by all lanes. */
