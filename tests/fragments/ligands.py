@@ -11,7 +11,7 @@ import unittest
 import driver_helpers
 import files
 from driver_helpers import run
-from files import atom
+from structures import atom
 
 # Formate; water far away.
 FORMATE_ATOMS = [atom("C1", "C", "FMT", 401, "B", 0, 0, 0, "HETATM"), atom("O1", "O", "FMT", 401, "B", 1.25, 0, 0, "HETATM"),

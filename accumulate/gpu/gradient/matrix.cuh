@@ -19,14 +19,18 @@
 #include "accumulate/gpu/gradient/gradient.h"
 #include "accumulate/gpu/hermite/tiles.cuh"
 
+/* Most primitive pairs of the bra whose expansions a warp keeps. */
+enum { FMO_GRADIENT_MATRIX_BRAS = 3 };
+
 /* Sizes of a class of shells A to D. */
 template <int A, int B, int C, int D> struct fmo_gradient_matrix_form {
     static constexpr int la = A, lb = B, lc = C, ld = D, order = A + B + C + D + 1;
-    static constexpr int functions(int l) { return l == 1 ? 4 : FMO_CARTESIAN(l); }
+    static constexpr bool partner(int l) { return l + 1 == FMO_SHELL_LOW_L_COUNT; }
+    static constexpr int functions(int l) { return FMO_CARTESIAN(l) + partner(l); }
     static constexpr int tiles(int num) { return (num + 7) / 8; }
     static constexpr int NA = functions(A), NB = functions(B), NC = functions(C), ND = functions(D);
     /* powers along an axis; the last row of a p shell is for its s partner */
-    static constexpr int powers(int l) { return l == 1 ? 3 : l + 1; }
+    static constexpr int powers(int l) { return l + 1 + partner(l); }
     static constexpr int I = powers(A), J = powers(B), K = powers(C), L = powers(D);
     static constexpr int bras = NA * NB, kets = NC * ND;
     static constexpr int hermites = FMO_HERMITE_COUNT(order), side = order + 1;
@@ -47,7 +51,8 @@ template <int A, int B, int C, int D> struct fmo_gradient_matrix_form {
     static constexpr int bra_axis = I * J * FMO_MATRIX_TERMS, ket_axis = K * L * FMO_MATRIX_TERMS;
     static constexpr int cube = order * side * side + 1;
     /* primitive pairs of the bra whose E is kept */
-    static constexpr int bra_slots = A + B <= 3 ? 3 : 1;
+    static constexpr int bra_slots =
+        A + B < (int)FMO_PAIR_UNROLLED_ORDER_MAX ? FMO_GRADIENT_MATRIX_BRAS : 1;
     static constexpr int blocks = (NA + NB) * (NC + ND);
     static constexpr int fixed = bra_slots * 6 * bra_axis + 4 * bra_steps * G_row + blocks;
     static constexpr int of_ket = 6 * ket_axis + cube + 1;
@@ -100,8 +105,8 @@ static __device__ __forceinline__ int fmo_gradient_matrix_kind(int4 term)
 /* Power of an axis in function n of a shell, or the row of the s partner. */
 static __device__ int fmo_gradient_matrix_row(int l, int n, int x)
 {
-    if (l != 1) return fmo_shell_power(l, n, x);
-    return n == 0 ? (x == 0 ? 2 : 0) : n - 1 == x;
+    if (!fmo_gradient_has_partner(l)) return fmo_shell_power(l, n, x);
+    return n == 0 ? (x == 0 ? l + 1 : 0) : n - 1 == x;
 }
 
 /* Where the expansions of product number `n` of the functions of two shells begin; for numbers
