@@ -70,9 +70,58 @@ static void add_weighted(fmo_linalg *la, int n, double factor, const double *F, 
     la->ops->multiply(la, 1.0, density, fmo_matrix_of(w->product, n, n), 1.0, w->weighted);
 }
 
+/* Subtracts Z + Z^T from W, where eigenvectors d of the overlap S of normalised functions were
+ * dropped: with the nuclei the space of the others, k, turns towards them by u_d^T S' u_k / (s_k -
+ * s_d), and the energy is not stationary in that direction. Z = sum u_d u_k^T (u_d^T F D u_k) /
+ * (s_k - s_d), FD summed over spins. S: [n][n] memory, vectors: [3][n]. */
+static void subtract_dropped(fmo_linalg *la, const double *norm, const fmo_scf_result *r, double *S,
+                             double *vectors, const gradient_work *w)
+{
+    const int n = r->nao;
+    double *const value = vectors, *const row = vectors + n, *const z = row + n;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) S[(size_t)i * n + j] /= norm[i] * norm[j];
+    la->ops->eigen(la, n, S, value);
+    for (int d = 0; d < r->dropped && la->error.status == FMO_OK; d++) {
+        const double *const u = S + (size_t)d * n;
+        for (int j = 0; j < n; j++) {
+            row[j] = z[j] = 0.0; /* row: u_d^T F D of normalised functions */
+            for (int i = 0; i < n; i++)
+                row[j] += u[i] / norm[i] * w->product[i + (size_t)j * n] * norm[j];
+        }
+        for (int k = r->dropped; k < n; k++) {
+            const double *const kept = S + (size_t)k * n, gap = value[k] - value[d];
+            double projection = 0.0;
+            for (int j = 0; j < n; j++) projection += row[j] * kept[j];
+            if (gap > 1e-12) /* else there is no derivative */
+                for (int j = 0; j < n; j++) z[j] += projection / gap * kept[j] / norm[j];
+        }
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                w->weighted[i + (size_t)j * n] -= u[i] / norm[i] * z[j] + z[i] * u[j] / norm[j];
+    }
+}
+
+/* Computes the overlap, and corrects W for dropped functions. */
+static fmo_status correct_dropped(fmo_linalg *la, const fmo_basis *basis, const fmo_scf_result *r,
+                                  const gradient_work *w, fmo_error *err)
+{
+    const double *const fock[] = {r->fock, r->fock_beta};
+    const int n = r->nao;
+    double *const S = malloc((w->size + 3 * (size_t)n) * sizeof *S);
+    if (!S) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for forces");
+    for (int s = 0; s < w->spins; s++)
+        la->ops->multiply(la, 1.0, fmo_matrix_of(fock[s], n, n), fmo_matrix_of(w->spin[s], n, n),
+                          s ? 1.0 : 0.0, w->product);
+    const fmo_status status = fmo_overlap(basis, S, err);
+    if (status == FMO_OK) subtract_dropped(la, fmo_basis_ao_norm(basis), r, S, S + w->size, w);
+    free(S);
+    return status;
+}
+
 /* Computes W and the densities of both spins; of RHF D F D / 2. */
-static fmo_status make_weighted(const fmo_scf_options *o, const fmo_scf_result *r,
-                                const gradient_work *w, fmo_error *err)
+static fmo_status make_weighted(const fmo_basis *basis, const fmo_scf_options *o,
+                                const fmo_scf_result *r, const gradient_work *w, fmo_error *err)
 {
     fmo_linalg *la = NULL;
     const double *const fock[] = {r->fock, r->fock_beta};
@@ -88,8 +137,9 @@ static fmo_status make_weighted(const fmo_scf_options *o, const fmo_scf_result *
     }
     for (int s = 0; s < w->spins; s++)
         add_weighted(la, r->nao, w->spins == 1 ? 0.5 : 1.0, fock[s], w->spin[s], w);
-    status = la->error.status;
-    if (status != FMO_OK) fmo_error_set(err, status, "%s", la->error.message);
+    if (r->dropped) status = correct_dropped(la, basis, r, w, err);
+    if (la->error.status != FMO_OK)
+        status = fmo_error_set(err, la->error.status, "%s", la->error.message);
     la->ops->close(la);
     return status;
 }
@@ -171,7 +221,7 @@ static fmo_status begin(const fmo_scf_input *in, const fmo_scf_options *o, const
     *w = (gradient_work){0};
     fmo_status status = fmo_scf_check_forces(in, err);
     if (status == FMO_OK) status = allocate(in, r, w, err);
-    if (status == FMO_OK) status = make_weighted(o, r, w, err);
+    if (status == FMO_OK) status = make_weighted(in->basis, o, r, w, err);
     if (status == FMO_OK)
         status =
             fmo_one_electron_gradient(in->basis, r->density, w->weighted, w->one_electron, err);

@@ -216,7 +216,9 @@ def gradient(rhf: RHF, matrices: dict[str, NDArray[Any]]) -> tuple[NDArray[Any],
     made, of_charges = np.zeros((rhf.mol.natm, 3)), np.zeros((len(prepared.charges), 3))
     arrays = {name: matrices[name].ctypes.data_as(POINTER(c_double))
               for name in ("density", "fock", "spin_density", "fock_beta") if name in matrices}
-    result = ScfResult(nao=prepared.nao, converged=1, unrestricted=int("spin_density" in matrices), **arrays)
+    dropped = 0 if rhf.mo_coeff is None else prepared.nao - rhf.mo_coeff.shape[-1]
+    result = ScfResult(nao=prepared.nao, dropped=dropped, converged=1, unrestricted=int("spin_density" in matrices),
+                       **arrays)
     why, status = ErrorStruct(), []
 
     def call() -> None:
