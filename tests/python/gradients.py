@@ -58,6 +58,17 @@ class Gradients(Case):
         asked, = fmo.scf_batch([mol], method="rohf", forces=True, conv_tol=1e-11, conv_tol_grad=1e-8)
         self.assert_close(asked.gradient, mf.gradient, 1e-7)
 
+    def test_dropped_functions(self):
+        """Where an eigenvector of the overlap is dropped: the same with and without with_forces, and differences."""
+        functions = [[0, [3.4, .15], [.62, .53], [.17, .44]], [0, [.3, 1.]], [0, [.0017, 1.]], [1, [.0034, 1.]]]
+        places = "H 0 0 0; H 1.5 0 .1; H .1 1.7 0; H 1.6 1.8 .3; H .8 .9 1.4; H .7 .8 -1.5"
+        mol = gto.M(atom=places, basis={"H": functions}, unit="bohr", verbose=0)
+        mf = fmo.RHF(mol).run(with_forces=True, conv_tol=1e-10, conv_tol_grad=1e-7)
+        self.assertEqual(mf.mo_coeff.shape, (36, 35))
+        later = fmo.RHF(mol).run(conv_tol=1e-10, conv_tol_grad=1e-7)
+        self.assert_close(later.nuc_grad_method().kernel(), mf.gradient, 2e-6)
+        self.assert_close(mf.numerical_gradient(), mf.gradient, 2e-6)
+
     def test_names(self):
         """PySCF's names, the forces, and the gradient that kernel() computes on request."""
         mol = fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1.0]], 0, 2, "6-31g")
