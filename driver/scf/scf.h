@@ -299,9 +299,9 @@ FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options
 FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is allowed */
 
 /** Computes the derivative of the energy of a converged SCF with respect to the nuclei, as with
- * options.forces, from the result's density and Fock matrix (of UHF those of both spins) and `dropped`. Its
- * error is proportional to the orbital gradient of the result. The two-electron part runs on
- * the GPU if the result's mode is fused.
+ * options.forces, from the result's density and Fock matrix (of UHF those of both spins) and
+ * `dropped`. Its error is proportional to the orbital gradient of the result. The two-electron part
+ * runs on the GPU if the result's mode is fused.
  * @param[in] options cutoff, threads, memory, device and stream count; NULL: defaults
  * @param[out] gradient [nucleus_num of the basis][3] hartree/bohr; untouched on error
  * @param[out] charge_gradient [charge_num of the input][3], with respect to the places of the point
