@@ -89,7 +89,7 @@ typedef struct fmo_gpu_pass {
  * stored. */
 typedef struct fmo_gpu_lists {
     int2 *near;
-    int2 *far_K; /* far quartets that count in K; NULL without far quartets */
+    int2 *far_K; /* far quartets that contribute to K; NULL without far quartets */
     size_t size; /* entries of each list */
     fmo_gpu_pass *pass;
     int passes;

@@ -1,5 +1,5 @@
-/* Finds the quartets of classes with d or f shells that count in K and lists them (rules/screen.h,
- * docs/explanation/screening.md). Next: exchange.cu, which computes them. */
+/* Finds the quartets of classes with d or f shells that contribute to K and lists them
+ * (rules/screen.h, docs/explanation/screening.md). Next: exchange.cu, which computes them. */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/range.h"
