@@ -126,7 +126,7 @@ class Molecule:
     _repulsion: float
 
     def _made(self) -> dict[str, Any]:
-        """What libfmo_io makes of the molecule and its basis set."""
+        """The basis functions and properties that libfmo_io derives from the molecule and its basis set."""
         library, given, dataset = io_library(), zeroed(MoleculeStruct), c_void_p()
         given.nucleus_num = self.natm
         given.multiplicity = self.multiplicity
