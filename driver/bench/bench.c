@@ -221,7 +221,7 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
     if (cell->first < 0.0) return;
 
     /* A single run that takes the cell's time is the measurement. */
-    const int wanted = (int)run->options->repeat;
+    const int least_runs = (int)run->options->repeat;
     const double begin = driver_seconds();
     double total = 0.0;
     int count = 0;
@@ -229,7 +229,7 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
         seconds[count++] = cell->first;
     } else {
         while (count < REPEAT_MAX && (count == 0 || total < run->options->seconds) &&
-               (count < wanted || !is_a_figure(count, total, begin, run->options->seconds))) {
+               (count < least_runs || !is_a_figure(count, total, begin, run->options->seconds))) {
             seconds[count] = run_once(run, task, n);
             if (seconds[count] < 0.0) return;
             total += seconds[count++];

@@ -230,9 +230,9 @@ static int find_step(descent *d, const double *direction)
 {
     fmo_scf_state *const s = d->s;
     const fmo_linalg_ops *op = s->la->ops;
-    const double wanted = 0.5 * d->o->gradient_convergence * sqrt((double)s->channels);
+    const double threshold = 0.5 * d->o->gradient_convergence * sqrt((double)s->channels);
     const double most =
-        fmin(residual_share * d->norm, fmax(d->norm * d->norm, residual_share * wanted));
+        fmin(residual_share * d->norm, fmax(d->norm * d->norm, residual_share * threshold));
     double x[SUBSPACE], square;
     int found = 0;
     d->h.num = 0;

@@ -148,7 +148,7 @@ ROW = re.compile(r'\bX\(\w+, \w+, "([\w-]+)", FMO_SCATTER_ELEMENT')
 def check_strategies():
     """Messages if the table of strategies is not that of scatter.h, but for `auto` and the like."""
     with open(os.path.join(ROOT, SCATTER), encoding="utf-8") as file:
-        wanted = ROW.findall(file.read())
+        expected = ROW.findall(file.read())
     lines = [line for _, line, fenced in read(STRATEGIES) if not fenced]
     begin = next((n for n, line in enumerate(lines) if line.startswith("| `--scatter` |")), None)
     found = []
@@ -156,9 +156,9 @@ def check_strategies():
         if not line.startswith("|"):
             break
         found.append(line.split("|")[1].strip().strip("`"))
-    for name in sorted(set(wanted) ^ set(found)):
+    for name in sorted(set(expected) ^ set(found)):
         yield f"{STRATEGIES}: table of strategies: " + (
-            f"`{name}` is missing" if name in wanted else f"no strategy `{name}` in {SCATTER}")
+            f"`{name}` is missing" if name in expected else f"no strategy `{name}` in {SCATTER}")
 
 
 TUNING = ("accumulate/tuning.h", "integrals/tuning.h", "driver/base/tuning.h",

@@ -201,7 +201,7 @@ fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_co
     return issued;
 }
 
-/* Processes the list of far quartets that contribute to K. Integrals are computed from the nodes. */
+/* Processes the list of far quartets that contribute to K, computing integrals from the nodes. */
 template <class C, fmo_gpu_in_coulomb COULOMB, int DENSITIES, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
