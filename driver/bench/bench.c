@@ -311,7 +311,8 @@ static const bench_cell *find(const bench_run *run, int first, const char *table
 
 enum { SHOW_RATE, SHOW_RATIO, SHOW_SPREAD, SHOWS };
 
-/* Formats a cell's rate with its mark, its ratio, or its spread; "" if there is none. */
+/* Formats a cell's rate ("!": wrong results, "~": extrapolated), its ratio, or its spread; "" if
+ * there is none. */
 static void format_cell(const bench_cell *cell, int show, char *text, size_t size)
 {
     const char *mark = "";

@@ -13,9 +13,10 @@ _DELAY = 1.0  # seconds of work before there is a bar, unless one is requested
 
 @contextlib.contextmanager
 def progress_bar(total: float, unit: str | None, requested: bool | None) -> Iterator[Callable[[float], None] | None]:
-    """A function that is told how much is done, 0 to total, or None where there is no bar.
+    """Yield a function to call with the amount done, 0 to total; None where there is no bar.
 
-    unit: None: what is done is a fraction. requested: None: a bar if tqdm is installed, standard error is a terminal, and the work takes a second.
+    unit: None: the amount is a fraction. requested: None: a bar if tqdm is installed, standard error is a terminal,
+    and the work takes a second.
     """
     if requested is None and (not is_installed("tqdm") or not sys.stderr.isatty()):
         requested = False
