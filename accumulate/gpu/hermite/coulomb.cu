@@ -286,7 +286,8 @@ bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra
 
 } // namespace
 
-/* Launches one kernel for each class of ket pairs. Of 1/r, classes of s and p shells have none. */
+/* Launches one kernel for each class of ket pairs. Quartets of s and p shells have none, except for
+ * operators other than 1/r. */
 cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra)
 {
     const fmo_gpu_range range("J of d shells");
