@@ -267,7 +267,7 @@ static const cli_option option_table[] = {
      .help = "print the version"},
 };
 enum { OPTION_NUM = sizeof option_table / sizeof option_table[0] };
-_Static_assert(OPTION_NUM <= DRIVER_OPTIONS_MOST, "driver_options.given has a bit for each");
+_Static_assert(OPTION_NUM <= (int)DRIVER_OPTIONS_MOST, "driver_options.given has a bit for each");
 
 const cli_program driver_program = {"fmo-driver", option_table,    OPTION_NUM, 0,
                                     NULL,         driver_list_uses};

@@ -1,5 +1,5 @@
 /* Makes and frees a plan's tree of cells, and queues the steps of a build that use it
- * (docs/explanation/gpu/boxes.md). The kernels are in leaves.cu and interact.cu. */
+ * (docs/explanation/gpu/boxes.md). The kernels are in leaves.cu, near.cu and interact.cu. */
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/boxes/leaves.h"
 #include "accumulate/gpu/boxes/interact.h"
