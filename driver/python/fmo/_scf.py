@@ -283,5 +283,5 @@ def run(rhfs: Sequence[RHF], prepared: Sequence[Prepared | None], options: ScfOp
         raise raised[0]
     noticed = [rhfs[k].notice for k in members if rhfs[k].notice is not None]
     if noticed:
-        others = f" (and {len(noticed) - 1} more molecules alike)" if len(noticed) > 1 else ""
+        others = f" (and the same for {len(noticed) - 1} more)" if len(noticed) > 1 else ""
         warnings.warn(f"fmo: {noticed[0]}{others}", CutoffWarning, stacklevel=4)
