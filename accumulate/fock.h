@@ -134,12 +134,12 @@ typedef struct fmo_fock_options {
     fmo_ranks *ranks;
 } fmo_fock_options;
 
-/** Returns the number of CPU threads that a plan with options.threads = asked would use now: at
+/** Returns the number of CPU threads that a plan with options.threads = requested would use now: at
  *  most the larger of 64 and 4 for each processor, and no more than this process may start (ulimit
  *  -u and -v, control groups; half of what these allow if they allow fewer than requested). The
  *  limit matters because OpenMP ends the process if it cannot start a thread.
  *  @return at least 1 */
-FMO_API int fmo_fock_threads(int asked);
+FMO_API int fmo_fock_threads(int requested);
 
 /** Sets whether plans of mode cpu made by this thread reuse the memory of stored integrals of plans
  *  that it has destroyed. New memory is cleared by the system first, which takes 5 to 8 % of the

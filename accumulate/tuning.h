@@ -104,7 +104,7 @@
       "blocks of a kernel in systems with far quartets, as a multiple of those resident on the "  \
       "GPU",                                                                                      \
       "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 36")                                  \
-    X(gpu_groups_wanted, 4,                                                                       \
+    X(gpu_batch_groups, 4,                                                                        \
       "least number of groups in a batch, so that one group fills the GPU while another "         \
       "ends",                                                                                     \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                  \

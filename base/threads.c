@@ -90,13 +90,13 @@ static int try_threads(int threads)
     return started + 1;
 }
 
-int fmo_threads(int asked)
+int fmo_threads(int requested)
 {
     const int processors = omp_get_num_procs();
     const int most = processors > FMO_THREADS_ALWAYS / FMO_THREADS_PER_PROCESSOR
                          ? FMO_THREADS_PER_PROCESSOR * processors
                          : FMO_THREADS_ALWAYS;
-    int threads = asked > 0 ? asked : omp_get_max_threads();
+    int threads = requested > 0 ? requested : omp_get_max_threads();
     if (threads > most) threads = most;
     if (threads < 2 || !fmo_stack_is_enough_for_team()) return 1;
     if (!limits_are_near(threads)) return threads;

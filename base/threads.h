@@ -11,14 +11,14 @@ extern "C" {
 /* Upper limit of the number of threads: the larger of 64 and 4 for each processor. */
 enum { FMO_THREADS_ALWAYS = 64, FMO_THREADS_PER_PROCESSOR = 4 };
 
-/* Returns the number of threads for a parallel region that requests `asked` threads (0: as many as
- * OpenMP would use). The result, at least 1, is limited by the constants above and by the number of
+/* Returns the number of threads for a parallel region, at most `requested` (0: as many as OpenMP
+ * would use). The result, at least 1, is limited by the constants above and by the number of
  * threads that the system lets this process start now, because libgomp ends the process if it
  * cannot start a thread. Threads that others start between this call and the region are not
  * accounted for. If fewer threads can be started than requested, half of them are used, because
  * OpenBLAS and the program need threads too. The result is 1 if the threads would have too little
  * stack (stack.h). */
-int fmo_threads(int asked);
+int fmo_threads(int requested);
 
 /* Returns how many of `threads` the work can keep busy, at least 1. `shares` is the work in units
  * of the least work that is worth a thread. Threads of a team wait for each other by spinning, on
@@ -33,12 +33,12 @@ int fmo_threads_for(int threads, double shares);
  * thread each, wait for each other in the kernel. */
 int fmo_threads_alone(int threads);
 
-/* Returns 1 if the number of threads was specified: by the caller (`asked` above 0) or by
+/* Returns 1 if the number of threads was specified: by the caller (`requested` above 0) or by
  * OMP_NUM_THREADS. */
-static inline int fmo_threads_are_told(int asked)
+static inline int fmo_threads_are_specified(int requested)
 {
     const char *const of_all = getenv("OMP_NUM_THREADS");
-    return asked > 0 || (of_all && *of_all);
+    return requested > 0 || (of_all && *of_all);
 }
 
 #ifdef __cplusplus

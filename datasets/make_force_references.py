@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write tests/scf/gradients.json: nuclear gradients of RHF, UHF and ROHF by PySCF, for the tests of forces, some of
-them in the field of point charges, with the derivatives by the places of these.
+them in the field of point charges, with the derivatives with respect to the positions of these.
 
-Molecules are those of make_scf_references.py, turned and distorted at random (the numbers depend on the name alone), so
+Molecules are those of make_scf_references.py, rotated and distorted at random (the numbers depend on the name alone), so
 that no component is zero by symmetry. Each SCF is converged to an orbital gradient of 1e-9 and stable. Started as
 make_scf_references.py is.
 """

@@ -13,8 +13,8 @@ typedef struct mpi_net {
     int rank, size, failed;
     MPI_Comm comm[FMO_GMPI_COMM_COUNT];
     MPI_Request control; /* receives the message of a rank that failed */
-    int control_word, my_word, heard;
-    MPI_Request told[FMO_GMPI_RANKS_MAX];
+    int control_word, my_word, received_word;
+    MPI_Request notified[FMO_GMPI_RANKS_MAX];
 } mpi_net;
 
 static int start(MPI_Request request, void **handle)
@@ -87,17 +87,18 @@ static void mpi_abort(void *user)
     n->my_word = n->rank + 1;
     for (int r = 0; r < n->size; r++)
         if (r != n->rank)
-            MPI_Isend(&n->my_word, 1, MPI_INT, r, 0, n->comm[FMO_GMPI_COMM_CONTROL], &n->told[r]);
+            MPI_Isend(&n->my_word, 1, MPI_INT, r, 0, n->comm[FMO_GMPI_COMM_CONTROL],
+                      &n->notified[r]);
 }
 
 static int mpi_aborted(void *user)
 {
     mpi_net *n = user;
     int done = 0;
-    if (n->heard) return n->heard;
+    if (n->received_word) return n->received_word;
     if (MPI_Test(&n->control, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done) return 0;
     n->failed = 1;
-    return n->heard = n->control_word;
+    return n->received_word = n->control_word;
 }
 
 static int mpi_exchange(void *user, const void *mine, void *all, size_t bytes)
@@ -162,7 +163,7 @@ fmo_status fmo_gmpi_net_mpi(fmo_gmpi_net *net, fmo_error *err)
         MPI_Comm_dup(MPI_COMM_WORLD, &n->comm[c]);
         MPI_Comm_set_errhandler(n->comm[c], MPI_ERRORS_RETURN);
     }
-    for (int r = 0; r < FMO_GMPI_RANKS_MAX; r++) n->told[r] = MPI_REQUEST_NULL;
+    for (int r = 0; r < FMO_GMPI_RANKS_MAX; r++) n->notified[r] = MPI_REQUEST_NULL;
     MPI_Irecv(&n->control_word, 1, MPI_INT, MPI_ANY_SOURCE, 0, n->comm[FMO_GMPI_COMM_CONTROL],
               &n->control);
     *net = (fmo_gmpi_net){.user = n,

@@ -50,7 +50,7 @@ struct fmo_proxy {
     unsigned char *memory;
     fmo_gmpi_net net;
     fmo_mover mover;
-    int direct, told, failed;
+    int direct, notified, failed;
     uint64_t next; /* entries of the ring */
     op op[FMO_GMPI_SLOTS];
     int active[FMO_GMPI_SLOTS], actives; /* slots in order of arrival */
@@ -329,8 +329,8 @@ static void errors(fmo_proxy *p)
 {
     const int theirs = p->net.aborted(p->net.user);
     if (theirs) fail(p, FMO_GMPI_ABORTED, FMO_GMPI_CALL_NONE, theirs - 1, 0, 0);
-    if (!p->told && (p->failed || fmo_ring_get(&p->page->error.value))) {
-        p->told = 1;
+    if (!p->notified && (p->failed || fmo_ring_get(&p->page->error.value))) {
+        p->notified = 1;
         if (!theirs) p->net.abort(p->net.user);
     }
 }

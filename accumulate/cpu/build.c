@@ -29,19 +29,19 @@ static void sizes_of(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, fmo_
 static fmo_status choose_far(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     const fmo_fock_options *o = &plan->options;
-    const int asked = o->coulomb == FMO_COULOMB_BOXES;
+    const int requested = o->coulomb == FMO_COULOMB_BOXES;
     const int alone = o->integrals == FMO_INTEGRALS_DIRECT || plan->shared.pieces == 0;
     int num = 0;
     s->goes_far = 0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) num += s->pairs.list[c].num;
     if (o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0 || s->stored) return FMO_OK;
-    if (!asked && (!alone || num < fmo_tuning_cpu_far_pairs)) return FMO_OK;
+    if (!requested && (!alone || num < fmo_tuning_cpu_far_pairs)) return FMO_OK;
     const fmo_status status = fmo_cpu_far_make(&s->pairs, o->cutoff, o->threads, &s->far, err);
     if (status != FMO_OK) return status;
     s->far.near_share =
         fmo_cpu_far_near_share(&s->far, plan->coulomb_weight, o->cutoff, o->threads);
-    s->goes_far = asked || s->far.near_share <= fmo_tuning_cpu_far_near_share;
-    if (!asked && o->memory && fmo_cpu_far_bytes(&s->far, &s->pairs, 1) > o->memory / 2)
+    s->goes_far = requested || s->far.near_share <= fmo_tuning_cpu_far_near_share;
+    if (!requested && o->memory && fmo_cpu_far_bytes(&s->far, &s->pairs, 1) > o->memory / 2)
         s->goes_far = 0;
     if (!s->goes_far) fmo_cpu_far_free(&s->far);
     return FMO_OK;
@@ -105,15 +105,15 @@ static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 
 /* What one pass over all quartets computes. */
 typedef struct pass {
-    int wanted; /* FMO_TERMS_... */
+    int requested; /* FMO_TERMS_... */
     fmo_operator op;
     int coulomb;         /* 1: the operator is 1/r */
     double begun, share; /* fractions of the build: completed before the pass, and of the pass */
 } pass;
 
-static pass pass_of(int wanted, fmo_operator op)
+static pass pass_of(int requested, fmo_operator op)
 {
-    return (pass){wanted, op, fmo_operator_is_coulomb(op), 0.0, 1.0};
+    return (pass){requested, op, fmo_operator_is_coulomb(op), 0.0, 1.0};
 }
 
 /* Returns the cutoff of a pass. Integrals are stored for all later densities and cutoffs, and all
@@ -145,7 +145,7 @@ static fmo_cpu_kernel *const *kernels_of(const fmo_cpu_state *s, const pass *p, 
 {
     if (!p->coulomb) return s->kernels->other;
     if (stored) return s->filled ? s->kernels->replay : s->kernels->kernel;
-    return p->wanted & FMO_TERMS_K ? s->kernels->kernel : s->kernels->coulomb;
+    return p->requested & FMO_TERMS_K ? s->kernels->kernel : s->kernels->coulomb;
 }
 
 /* Computes X^J of far pairs, and which leaves are near each other. */
@@ -198,7 +198,8 @@ static fmo_status run_pass(fmo_fock_plan *plan, const pass *p, fmo_error *err)
     fmo_cpu_state *s = plan->state;
     const fmo_plan_matrices *m = &plan->matrices;
     const int fixed = plan->options.scatter == FMO_SCATTER_FIXED;
-    const int with_J = (p->wanted & FMO_TERMS_J) != 0, with_K = (p->wanted & FMO_TERMS_K) != 0;
+    const int with_J = (p->requested & FMO_TERMS_J) != 0,
+              with_K = (p->requested & FMO_TERMS_K) != 0;
     const int stored = s->stored && p->coulomb;
     fmo_class_profile before[FMO_ERI_CLASS_COUNT];
     fmo_cpu_workload part = {.work = &s->work, .adds = {1, 1}};
@@ -255,19 +256,19 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     const fmo_cpu_state *const s = plan->state;
     const fmo_plan_matrices *m = &plan->matrices;
     const size_t n = (size_t)plan->basis->function_num;
-    const int both =
-        m->wanted == FMO_TERMS_ALL && fmo_operator_same(m->coulomb_operator, m->exchange_operator);
-    const int of_K = m->wanted & FMO_TERMS_K, of_J = m->wanted & FMO_TERMS_J;
+    const int both = m->requested == FMO_TERMS_ALL &&
+                     fmo_operator_same(m->coulomb_operator, m->exchange_operator);
+    const int of_K = m->requested & FMO_TERMS_K, of_J = m->requested & FMO_TERMS_J;
     pass first = pass_of(both ? FMO_TERMS_ALL : of_K, m->exchange_operator);
     pass second = pass_of(both ? 0 : of_J, m->coulomb_operator);
     fmo_status status = FMO_OK;
-    if (first.wanted && second.wanted) first.share = second.begun = second.share = 0.5;
+    if (first.requested && second.requested) first.share = second.begun = second.share = 0.5;
     plan->profile.coulomb = FMO_COULOMB_DIRECT;
-    if (first.wanted) status = run_pass(plan, &first, err);
-    if (first.wanted && second.wanted)
+    if (first.requested) status = run_pass(plan, &first, err);
+    if (first.requested && second.requested)
         memset(m->coulomb, 0, (size_t)m->num * n * n * sizeof *m->coulomb);
-    if (status == FMO_OK && second.wanted) status = run_pass(plan, &second, err);
-    plan->profile.integrals = s->filled && (first.wanted ? first.coulomb : second.coulomb)
+    if (status == FMO_OK && second.requested) status = run_pass(plan, &second, err);
+    plan->profile.integrals = s->filled && (first.requested ? first.coulomb : second.coulomb)
                                   ? FMO_INTEGRALS_STORED
                                   : FMO_INTEGRALS_DIRECT;
     return status;

@@ -1,7 +1,7 @@
 /* One pass through the boxes of far.h: multipoles are computed upwards; then, level by level
  * downwards, it is decided which boxes interact, and their potentials are computed; finally the
  * potential of each leaf is converted to X^J of its pairs. Equations:
- * docs/explanation/far-field.md. */
+ * docs/explanation/multipoles.md. */
 #include "accumulate/cpu/far.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* Far field of J in mode cpu: multipole interactions between boxes, the cells of a binary tree
  * over shell pairs (tree/boxes.h). Integrals contribute near quartets to J, and all quartets to
- * K. Equations and errors: docs/explanation/far-field.md, "Boxes of far pairs". Read next:
- * far_plan.c, far.c. */
+ * K. Equations and errors: docs/explanation/multipoles.md. Read next: far_plan.c, far.c. */
 #ifndef FMO_CPU_FAR_H
 #define FMO_CPU_FAR_H
 

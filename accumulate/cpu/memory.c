@@ -116,10 +116,10 @@ static const size_t always_there = fmo_tuning_cpu_certain_bytes;
 fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     const needs n = needs_of_own(plan, s, 1);
-    const size_t asked = (size_t)plan->options.threads;
-    const size_t wanted = plan->options.reduce == FMO_REDUCE_ATOMIC ? 1 : asked;
-    const size_t all = n.all + asked * n.thread + wanted * n.sums;
-    size_t threads = asked, copies = wanted;
+    const size_t requested = (size_t)plan->options.threads;
+    const size_t all_copies = plan->options.reduce == FMO_REDUCE_ATOMIC ? 1 : requested;
+    const size_t all = n.all + requested * n.thread + all_copies * n.sums;
+    size_t threads = requested, copies = all_copies;
     if (plan->options.memory || all > always_there) {
         const size_t allowed = fmo_plan_memory(plan), least = n.all + n.thread + n.sums;
         if (least > allowed)
@@ -133,12 +133,12 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
         const size_t fit = 1 + (left - threads * n.thread) / n.sums;
         if (copies > fit) copies = fit;
         if (copies > threads) copies = threads;
-        if (threads < asked || copies < wanted)
+        if (threads < requested || copies < all_copies)
             fmo_plan_note(
                 plan,
                 "memory suffices for %zu of %zu threads and %zu of %zu copies of the Fock matrix; "
                 "all need %.3f MB, %.3f MB may be used",
-                threads, asked, copies, wanted, 1e-6 * (double)all, 1e-6 * (double)allowed);
+                threads, requested, copies, all_copies, 1e-6 * (double)all, 1e-6 * (double)allowed);
     }
     s->threads = (int)threads;
     s->copies = (int)copies;

@@ -55,23 +55,23 @@ typedef struct piece {
 static _Thread_local struct {
     int on;
     piece left[ARRAYS]; /* of the plans destroyed last */
-} handed;
+} pool;
 
 int fmo_fock_reuse_memory(int on)
 {
-    const int before = handed.on;
+    const int before = pool.on;
     for (int k = 0; k < ARRAYS && !on; k++) {
-        free(handed.left[k].at);
-        handed.left[k] = (piece){NULL, 0};
+        free(pool.left[k].at);
+        pool.left[k] = (piece){NULL, 0};
     }
-    handed.on = on != 0;
+    pool.on = on != 0;
     return before;
 }
 
 static void give_array(int array, void *at, size_t bytes)
 {
-    piece *const left = &handed.left[array];
-    if (!handed.on || bytes <= left->bytes) {
+    piece *const left = &pool.left[array];
+    if (!pool.on || bytes <= left->bytes) {
         free(at);
         return;
     }
@@ -84,7 +84,7 @@ static void give_array(int array, void *at, size_t bytes)
 static void *take_array(int array, size_t *bytes)
 {
     enum { IDLE = 4 };
-    piece *const left = &handed.left[array];
+    piece *const left = &pool.left[array];
     if (!left->at || left->bytes < *bytes || left->bytes / IDLE > *bytes) {
         free(left->at); /* The limit of the new plan does not include it. */
         *left = (piece){NULL, 0};

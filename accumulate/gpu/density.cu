@@ -176,7 +176,7 @@ cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group)
         return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false);
     }
     /* J's density only passes through: its pairs are copied before those of K take its place */
-    const bool coulomb = g->wanted & FMO_TERMS_J;
+    const bool coulomb = g->requested & FMO_TERMS_J;
     FMO_GPU_TRY(order_one(group, coulomb ? 0 : 1, 0, coulomb ? -1 : 0));
     FMO_GPU_TRY(fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false));
     FMO_GPU_TRY(order_one(group, 1, 0, 0));

@@ -288,7 +288,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
                   err);
     if (fmo_scatter_sums_integers(plan->options.scatter)) {
         fmo_status status = fmo_gpu_fixed_check(counters->fixed_bound, counters->fixed_scale, err);
-        if (status == FMO_OK && (g->wanted & FMO_TERMS_K) && fmo_gpu_uses_hermite(plan))
+        if (status == FMO_OK && (g->requested & FMO_TERMS_K) && fmo_gpu_uses_hermite(plan))
             status = fmo_gpu_fixed_check(g->hermite->host_counters->fixed_bound,
                                          g->hermite->host_counters->fixed_scale, err);
         if (status != FMO_OK) return status;
@@ -303,7 +303,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
         fmo_gpu_add_others_counters(plan);
     }
     fmo_gpu_profile_counts(plan, counters);
-    if (plan->scatter_open && g->wanted == FMO_TERMS_ALL && !g->antisymmetric)
+    if (plan->scatter_open && g->requested == FMO_TERMS_ALL && !g->antisymmetric)
         decide_scatter(plan, counters); /* for later builds */
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;

@@ -146,10 +146,10 @@ static size_t alike(const batch_key *key, size_t rest)
 static size_t group_size(size_t all, bool one_stream)
 {
     const size_t least = one_stream ? 1 : fmo_tuning_gpu_group_least;
-    const size_t wanted = one_stream ? 1 : fmo_tuning_gpu_groups_wanted;
+    const size_t least_groups = one_stream ? 1 : fmo_tuning_gpu_batch_groups;
     size_t groups = (all + FMO_GPU_GROUP_MAX - 1) / FMO_GPU_GROUP_MAX;
     if (all < least) return 1;
-    if (groups < wanted) groups = all / least < wanted ? all / least : wanted;
+    if (groups < least_groups) groups = all / least < least_groups ? all / least : least_groups;
     return (all + groups - 1) / groups;
 }
 
@@ -162,7 +162,7 @@ static cudaError_t run_group(const fmo_fock_job *const *jobs, int num, bool on_d
     for (int k = 0; k < num; k++) {
         const fmo_fock_job *job = jobs[k];
         FMO_GPU_TRY(fmo_gpu_follow(&job->plan->gpu->device, stream));
-        job->plan->gpu->wanted = fmo_build_wanted(job);
+        job->plan->gpu->requested = fmo_build_requested(job);
         job->plan->gpu->antisymmetric = 0;
         if (job->plan->gpu->hermite) job->plan->gpu->hermite->grouped = !variant->fixed_point;
         builds[k] = on_device ? fmo_gpu_build{job->plan, job->density, job->coulomb, job->exchange,

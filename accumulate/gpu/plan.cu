@@ -139,7 +139,7 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
     fmo_gpu_state *g = (fmo_gpu_state *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     plan->gpu = g;
-    g->wanted = FMO_TERMS_ALL;
+    g->requested = FMO_TERMS_ALL;
     g->densities = 1;
     g->density_factor = 1.0;
     const fmo_status status = fmo_gpu_device_open_like(&g->device, &plan->options, plan->in_batch,

@@ -89,7 +89,7 @@ typedef struct fmo_gpu_pass {
  * stored. */
 typedef struct fmo_gpu_lists {
     int2 *near;
-    int2 *far_K; /* far quartets that count in K; NULL without far quartets */
+    int2 *far_K; /* far quartets that contribute to K; NULL without far quartets */
     size_t size; /* entries of each list */
     fmo_gpu_pass *pass;
     int passes;
@@ -151,7 +151,7 @@ typedef struct fmo_gpu_state {
     const struct fmo_gpu_schedule *schedule;
     /* cells for J of far pairs (boxes/); NULL: J is computed directly */
     struct fmo_gpu_boxes *boxes;
-    int wanted;        /* matrices requested of the running build: FMO_TERMS_... */
+    int requested;     /* matrices of the running build: FMO_TERMS_... */
     int antisymmetric; /* bit d: its K is of the antisymmetric part of density d of K */
     int densities;     /* of K, in one pass: 1 or 2 */
     fmo_gpu_two two;
@@ -190,8 +190,8 @@ static inline double fmo_gpu_other_factor(const fmo_gpu_state *g, int d)
 static inline int fmo_gpu_graph_number(const fmo_gpu_state *g)
 {
     if (g->densities > 1)
-        return FMO_GPU_GRAPH_TWO + 2 * g->antisymmetric + (g->wanted & FMO_TERMS_J ? 1 : 0);
-    return g->antisymmetric ? FMO_GPU_GRAPH_ANTISYMMETRIC : g->wanted;
+        return FMO_GPU_GRAPH_TWO + 2 * g->antisymmetric + (g->requested & FMO_TERMS_J ? 1 : 0);
+    return g->antisymmetric ? FMO_GPU_GRAPH_ANTISYMMETRIC : g->requested;
 }
 
 /* Returns a build from arrays.density_in to arrays.out. */

@@ -68,7 +68,7 @@ typedef struct screen_args {
 } screen_args;
 
 /* Additional data if J of far pairs comes from multipole expansions (gpu/boxes): the lists then
- * contain only quartets of near cells and quartets that count in K. */
+ * contain only quartets of near cells and quartets that contribute to K. */
 typedef struct screen_box_task {
     const int *bra_leaf, *ket_leaf;
     const unsigned *tile_near; /* [leaf][words] bits: tiles with a pair near the leaf */
@@ -207,7 +207,7 @@ template <int QUEUE> struct screen_queue {
 /* Classification replaces the contents of an element. in.x then holds the second word of the list's
  * entry (types.cuh). The lowest two bits of `offset` are the number of the list, or FMO_GPU_LISTS
  * if the quartet is in none; the bits above are the number of lower lanes of the same warp with the
- * same list; the highest bit means that the quartet does not count in J. */
+ * same list; the highest bit means that the quartet does not contribute to J. */
 enum { PLACE_LIST_BITS = 2, PLACE_EXCHANGE_ONLY = 1 << 15 };
 
 /* Counts of a block for the profile, in quartets; prims: in primitives of kets. */
@@ -282,7 +282,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 }
 
 /* Step 2, classification: determines the list of each element of the queue, and the word to be
- * written. Returns the thread's tally; adds the number of quartets that do not count in J to
+ * written. Returns the thread's tally; adds the number of quartets that do not contribute to J to
  * *exchange_only_num. */
 template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ unsigned

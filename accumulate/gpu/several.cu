@@ -88,7 +88,7 @@ cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t 
     const fmo_gpu_build build = fmo_gpu_own_build(other);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     const cudaStream_t stream = g->device.stream;
-    g->wanted = lead->wanted;
+    g->requested = lead->requested;
     g->antisymmetric = lead->antisymmetric;
     FMO_GPU_TRY(cudaStreamWaitEvent(stream, lead->device.start, 0));
     FMO_GPU_TRY(cudaEventRecord(g->device.start, stream));

@@ -47,8 +47,8 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
 {
     const fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    const size_t begin = g->wanted & FMO_TERMS_J ? 0 : n * n;
-    const size_t end = g->wanted & FMO_TERMS_K ? 2 * n * n : n * n;
+    const size_t begin = g->requested & FMO_TERMS_J ? 0 : n * n;
+    const size_t end = g->requested & FMO_TERMS_K ? 2 * n * n : n * n;
     FMO_GPU_TRY(cudaMemcpyAsync(g->pinned.out + begin, g->arrays.out + begin,
                                 (end - begin) * sizeof(double), cudaMemcpyDeviceToHost, stream));
     if (g->hermite)
@@ -63,7 +63,7 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
 
 /* A build of the symmetric or antisymmetric part of the density. */
 typedef struct build_part {
-    int wanted; /* FMO_TERMS_... */
+    int requested; /* FMO_TERMS_... */
     bool antisymmetric;
     const fmo_operator *op; /* NULL: 1/r */
     bool add;               /* K is added to that of the part before */
@@ -82,11 +82,11 @@ static int find_parts(const fmo_fock_job *job, build_part *part)
     const fmo_operator *const of_J = other_operator(&job->coulomb_operator);
     const fmo_operator *const of_K = other_operator(&job->exchange_operator);
     const bool symmetric = job->symmetry != FMO_ANTISYMMETRIC;
-    const int wanted = fmo_build_wanted(job);
-    const int others = wanted & ((of_J ? FMO_TERMS_J : 0) | (of_K ? FMO_TERMS_K : 0));
+    const int requested = fmo_build_requested(job);
+    const int others = requested & ((of_J ? FMO_TERMS_J : 0) | (of_K ? FMO_TERMS_K : 0));
     int num = 0;
     if (symmetric && (others & FMO_TERMS_J)) part[num++] = {FMO_TERMS_J, false, of_J, false};
-    if (symmetric && wanted != others) part[num++] = {wanted & ~others, false, NULL, false};
+    if (symmetric && requested != others) part[num++] = {requested & ~others, false, NULL, false};
     if (symmetric && (others & FMO_TERMS_K)) part[num++] = {FMO_TERMS_K, false, of_K, false};
     if (!symmetric || fmo_build_parts(job) > 1) part[num++] = {FMO_TERMS_K, true, of_K, symmetric};
     return num;
@@ -149,17 +149,17 @@ static cudaError_t run_parts(const fmo_fock_job *job, const fmo_gpu_build *build
     for (int k = 0; k < num; k++) {
         const fmo_gpu_build own = {plan,
                                    build->density,
-                                   part[k].wanted & FMO_TERMS_J ? build->coulomb : NULL,
-                                   part[k].wanted & FMO_TERMS_K ? build->exchange : NULL,
+                                   part[k].requested & FMO_TERMS_J ? build->coulomb : NULL,
+                                   part[k].requested & FMO_TERMS_K ? build->exchange : NULL,
                                    part[k].add,
                                    NULL,
                                    false};
-        g->wanted = part[k].wanted;
+        g->requested = part[k].requested;
         g->antisymmetric = part[k].antisymmetric;
         FMO_GPU_TRY(part[k].op ? run_with_operator(&own, *part[k].op)
                                : fmo_gpu_run(&own, fmo_gpu_plan_variant(plan), false));
     }
-    g->wanted = fmo_build_wanted(job);
+    g->requested = fmo_build_requested(job);
     return cudaSuccess;
 }
 

@@ -21,7 +21,7 @@ static cudaError_t order(fmo_fock_plan *plan, const double *density, double fact
     const size_t n = (size_t)plan->basis->ao_num;
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = {&build, 1, stream};
-    g->wanted = FMO_TERMS_J;
+    g->requested = FMO_TERMS_J;
     g->antisymmetric = 0;
     if (density)
         FMO_GPU_TRY(fmo_gpu_copy_in(plan, density, stream));

@@ -85,7 +85,7 @@ fmo_gpu_state state_of(const fmo_fock_plan *plan, const request *r)
     fmo_gpu_state own = *g;
     own.arrays = g->two.arrays;
     own.densities = 2;
-    own.wanted = FMO_TERMS_K | (r->coulombs ? FMO_TERMS_J : 0);
+    own.requested = FMO_TERMS_K | (r->coulombs ? FMO_TERMS_J : 0);
     own.antisymmetric = r->antisymmetric[0] | r->antisymmetric[1] << 1;
     fmo_gpu_place_sums(&own);
     own.hermite = NULL;
@@ -133,7 +133,7 @@ cudaError_t run_pass(fmo_fock_plan *plan, const request *r, bool on_device)
     g->graphs = own.graphs; /* captured in the first build */
     g->loose = own.loose;
     g->loose_cutoff = own.loose_cutoff;
-    g->wanted = own.wanted;
+    g->requested = own.requested;
     g->antisymmetric = own.antisymmetric;
     return code;
 }
@@ -143,20 +143,20 @@ cudaError_t run_second_coulomb(fmo_fock_plan *plan, const fmo_fock_job *job, boo
 {
     fmo_gpu_state *const g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    const int wanted = g->wanted, antisymmetric = g->antisymmetric;
+    const int requested = g->requested, antisymmetric = g->antisymmetric;
     const fmo_gpu_variant *const variant = fmo_gpu_plan_variant(plan);
     fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     if (on_device) build.coulomb = job->coulomb;
     build.exchange = NULL;
-    g->wanted = FMO_TERMS_J;
+    g->requested = FMO_TERMS_J;
     g->antisymmetric = 0;
     if (g->hermite) g->hermite->grouped = 0;
     FMO_GPU_TRY(copy_density(plan, job, 3, on_device, g->arrays.density_in));
     FMO_GPU_TRY(fmo_gpu_queue_sums(&build, variant, false));
     FMO_GPU_TRY(fmo_gpu_queue_finish(&group, variant));
     FMO_GPU_TRY(cudaEventRecord(g->device.finished, group.stream));
-    g->wanted = wanted;
+    g->requested = requested;
     g->antisymmetric = antisymmetric;
     if (on_device) return cudaSuccess;
     FMO_GPU_TRY(cudaMemcpyAsync(g->two.out + 3 * n * n, build.coulomb, fmo_plan_matrix_bytes(plan),

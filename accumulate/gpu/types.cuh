@@ -81,7 +81,7 @@ static __device__ inline float fmo_gpu_in_K(const fmo_gpu_screen_data &bra,
 
 /* A tally: the counts of a thread in one word. Primitives of ket pairs, up to 1023, and, up to 127
  * each, pairs (only the first segment counts), pairs that include an ss pair, and quartets that
- * count in K. Values are the positions of the fields. */
+ * contribute to K. Values are the positions of the fields. */
 enum {
     FMO_GPU_TALLY_PRIMS = 0,
     FMO_GPU_TALLY_PAIRS = 10,
@@ -137,7 +137,7 @@ static __host__ __device__ inline int fmo_gpu_far_slot(int choice)
     return choice * (choice + 1) / 2;
 }
 
-/* Far quartets of class pppp that count in K are treated as near, because a thread has too few
+/* Far quartets of class pppp that contribute to K are treated as near, because a thread has too few
  * registers for their sums (FMO_FAR_BLOCKS). */
 enum { FMO_GPU_FAR_EXCHANGE_ORDER_MAX = 3 };
 static __host__ __device__ constexpr bool fmo_gpu_far_exchanges(int eri_class)
@@ -168,8 +168,8 @@ static __host__ __device__ constexpr int fmo_gpu_far_twos(int pair_class)
 
 /* An entry of the lists of screened-in quartets. x: number of the bra pair. y: number of the ket
  * pair; above FMO_GPU_KET_BITS a five-bit code of the density factor, which is at most
- * 2^(FMO_GPU_FACTOR_TOP - code); in the sign bit whether the quartet counts in K. Far quartets have
- * the choices of nodes in place of the code: FMO_FAR_CHOICES * bra + ket. */
+ * 2^(FMO_GPU_FACTOR_TOP - code); in the sign bit whether the quartet contributes to K. Far quartets
+ * have the choices of nodes in place of the code: FMO_FAR_CHOICES * bra + ket. */
 enum {
     FMO_GPU_KET_BITS = 26,
     FMO_GPU_PAIRS_MAX = 1 << FMO_GPU_KET_BITS,
@@ -177,12 +177,12 @@ enum {
     FMO_GPU_FACTOR_TOP = 6
 };
 #define FMO_GPU_EXCHANGE_BIT 0x80000000u
-/* Set in x if the quartet does not count in J, since J of these pairs comes from multipole
+/* Set in x if the quartet does not contribute to J, since J of these pairs comes from multipole
  * expansions (gpu/boxes). */
 #define FMO_GPU_EXCHANGE_ONLY_BIT (1 << 30)
 
 /* The lists of screened-in quartets: those whose charge distributions may overlap (all quartets, in
- * systems without far ones); far ones that count in J alone; far ones that count in K. */
+ * systems without far ones); far ones that contribute to J alone; far ones that contribute to K. */
 enum {
     FMO_GPU_NEAR,
     FMO_GPU_FAR_J,
@@ -203,8 +203,8 @@ typedef struct fmo_gpu_counters {
     unsigned long long quartets[FMO_ERI_LOW_L_COUNT];         /* contracted quartets */
     /* quartets of segments, each the work of one thread */
     unsigned long long screened_in_num[FMO_ERI_LOW_L_COUNT];
-    unsigned long long exchanges[FMO_ERI_LOW_L_COUNT]; /* of these, those that count in K */
-    /* of these, those that do not count in J */
+    unsigned long long exchanges[FMO_ERI_LOW_L_COUNT]; /* of these, those that contribute to K */
+    /* of these, those that do not contribute to J */
     unsigned long long exchange_only[FMO_ERI_LOW_L_COUNT];
     unsigned long long prim_quartets[FMO_ERI_LOW_L_COUNT];
     unsigned long long issued[FMO_ERI_LOW_L_COUNT];

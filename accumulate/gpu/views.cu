@@ -69,14 +69,14 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
 fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g)
 {
     const fmo_gpu_arrays *a = &g->arrays;
-    if (g->wanted & FMO_TERMS_K) return {a->density_max, a->row_max, g->functions.sets};
+    if (g->requested & FMO_TERMS_K) return {a->density_max, a->row_max, g->functions.sets};
     return {a->no_exchange, a->no_exchange, 0};
 }
 
 float fmo_gpu_screen_cutoff(const fmo_fock_plan *plan)
 {
     const float cutoff = (float)plan->cutoff;
-    return plan->gpu->wanted == FMO_TERMS_ALL ? cutoff : fmaxf(cutoff, FLT_MIN);
+    return plan->gpu->requested == FMO_TERMS_ALL ? cutoff : fmaxf(cutoff, FLT_MIN);
 }
 
 /* Returns the view of a plan's matrices and of the counters of a class, for kernel arguments. */

@@ -379,9 +379,9 @@ static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count
     if (given != FMO_OK) return given;
     for (size_t k = 0; k < count; k++) {
         const fmo_fock_job *job = &jobs[k];
-        const char *const missing = !job->plan               ? "plan is NULL"
-                                    : !job->density          ? "density is NULL"
-                                    : !fmo_build_wanted(job) ? "coulomb and exchange are NULL"
+        const char *const missing = !job->plan                  ? "plan is NULL"
+                                    : !job->density             ? "density is NULL"
+                                    : !fmo_build_requested(job) ? "coulomb and exchange are NULL"
                                     : job->plan->shared.ranks && on_device
                                         ? "the plan is shared by ranks: give matrices on the host"
                                         : NULL;

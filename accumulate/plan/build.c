@@ -10,7 +10,7 @@
 
 int fmo_build_alike(const fmo_fock_job *a, const fmo_fock_job *b)
 {
-    return fmo_build_wanted(a) == fmo_build_wanted(b) &&
+    return fmo_build_requested(a) == fmo_build_requested(b) &&
            fmo_operator_same(a->coulomb_operator, b->coulomb_operator) &&
            fmo_operator_same(a->exchange_operator, b->exchange_operator);
 }
@@ -54,7 +54,7 @@ fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
                              fmo_symmetry_name(job->symmetry), fmo_mode_name(plan->options.mode));
     const int others = (fmo_operator_is_coulomb(job->coulomb_operator) ? 0 : FMO_TERMS_J) |
                        (fmo_operator_is_coulomb(job->exchange_operator) ? 0 : FMO_TERMS_K);
-    const int lacking = others & fmo_build_wanted(job) & ~plan->mode->takes_operators;
+    const int lacking = others & fmo_build_requested(job) & ~plan->mode->takes_operators;
     if (lacking)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "%s = other than 1/r with a plan of mode %s: use mode cpu",
@@ -175,7 +175,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     if (status != FMO_OK || !plan->mode->build) return status;
     order_densities(owner, jobs, num);
     m->num = parts;
-    m->wanted = fmo_build_wanted(jobs[0]);
+    m->requested = fmo_build_requested(jobs[0]);
     m->coulomb_operator = fmo_operator_given(jobs[0]->coulomb_operator);
     m->exchange_operator = fmo_operator_given(jobs[0]->exchange_operator);
     m->given = jobs[0]->density;
@@ -253,7 +253,7 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
 {
     fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
     const fmo_ranks *const ranks = plan->shared.ranks;
-    const int wanted = fmo_build_wanted(jobs[0]);
+    const int requested = fmo_build_requested(jobs[0]);
     fmo_error own = {FMO_OK, ""}; /* other ranks need the message even if the caller does not */
     fmo_status status = fmo_build_begin(jobs, num, largest, &own);
     if (status == FMO_OK && plan->mode->build) {
@@ -263,10 +263,10 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
         status = plan->mode->start(jobs, 1, &how, &own);
         if (status == FMO_OK) status = plan->mode->finish(plan, &own);
         if (status == FMO_OK && ranks)
-            plan->mode->give(plan, 0, wanted & FMO_TERMS_J ? plan->shared.coulomb : NULL,
-                             wanted & FMO_TERMS_K ? plan->shared.exchange : NULL);
+            plan->mode->give(plan, 0, requested & FMO_TERMS_J ? plan->shared.coulomb : NULL,
+                             requested & FMO_TERMS_K ? plan->shared.exchange : NULL);
     }
-    if (ranks) status = fmo_ranks_end_build(plan, wanted, status, &own);
+    if (ranks) status = fmo_ranks_end_build(plan, requested, status, &own);
     if (status == FMO_OK && owner == plan && !ranks) status = measure(plan, &own);
     if (status != FMO_OK) return fmo_error_set(err, status, "%s", own.message);
     if (owner != plan) count_between(plan, owner);

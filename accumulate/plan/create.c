@@ -16,9 +16,9 @@
 #include "base/threads.h"
 #include "integrals/shell_from.h"
 
-int fmo_fock_threads(int asked)
+int fmo_fock_threads(int requested)
 {
-    return fmo_threads(asked);
+    return fmo_threads(requested);
 }
 
 /* Estimates the work of a build without screening: primitive quartets, each weighted by its number
@@ -36,14 +36,14 @@ static double build_work(const fmo_basis *basis)
  * `possible` is the number the system allows, or 0 if it is not known yet. */
 static void choose_threads(fmo_fock_plan *plan, const fmo_basis *basis, int possible)
 {
-    const int asked = plan->options.threads > 0 ? plan->options.threads : omp_get_max_threads();
-    plan->options.threads = possible ? possible : fmo_threads(asked);
-    if (plan->options.threads < asked)
+    const int requested = plan->options.threads > 0 ? plan->options.threads : omp_get_max_threads();
+    plan->options.threads = possible ? possible : fmo_threads(requested);
+    if (plan->options.threads < requested)
         fmo_plan_note(plan,
                       "%d thread%s instead of %d: more are of no use on this machine, or cannot be "
                       "started (ulimit -u, -v, control groups), or have too little stack "
                       "(OMP_STACKSIZE, 640K at least)",
-                      plan->options.threads, plan->options.threads > 1 ? "s" : "", asked);
+                      plan->options.threads, plan->options.threads > 1 ? "s" : "", requested);
     if (plan->options.mode == FMO_MODE_CPU || plan->options.mode == FMO_MODE_REFERENCE)
         plan->options.threads =
             fmo_threads_for(plan->options.threads, build_work(basis) / fmo_tuning_cpu_thread_work);

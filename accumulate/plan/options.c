@@ -171,7 +171,7 @@ static fmo_status auto_mode(const fmo_basis *basis, const fmo_fock_options *opti
                             fmo_mode *mode, char *reason, fmo_error *err)
 {
     const size_t size = sizeof((fmo_fock_profile *)0)->mode_reason;
-    const int asked = *device >= 0;
+    const int requested = *device >= 0;
     fmo_error no_gpu = {FMO_OK, ""}, refused = {FMO_OK, ""};
     if (basis && check_high_l(basis, options, &refused) != FMO_OK) {
         *mode = FMO_MODE_CPU;
@@ -179,7 +179,7 @@ static fmo_status auto_mode(const fmo_basis *basis, const fmo_fock_options *opti
         return FMO_OK;
     }
     const fmo_status status = fmo_gpu_probe(device, &no_gpu);
-    if (status != FMO_OK && (status != FMO_ERR_NO_DEVICE || asked)) {
+    if (status != FMO_OK && (status != FMO_ERR_NO_DEVICE || requested)) {
         if (err && err->status == FMO_OK) *err = no_gpu;
         return status;
     }

@@ -42,9 +42,9 @@ enum { FMO_PLAN_COMPANIONS_MAX = 3 };
  * either is computed by the same terms (rules/digest.h); with X^K of the antisymmetric part, K =
  * X^K - X^K^T. */
 typedef struct fmo_plan_matrices {
-    int capacity; /* densities for which memory is allocated */
-    int num;      /* densities of the running build */
-    int wanted;   /* matrices it computes: FMO_TERMS_... */
+    int capacity;  /* densities for which memory is allocated */
+    int num;       /* densities of the running build */
+    int requested; /* matrices it computes: FMO_TERMS_... */
     fmo_operator coulomb_operator, exchange_operator;
     const double *given; /* the caller's first density, which mode split reads */
     signed char part[FMO_PLAN_DENSITIES_MAX]; /* of each density: FMO_SYMMETRIC_PART ... */
@@ -238,7 +238,7 @@ int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities);
 /* ---- build.c: the steps of fmo_fock_build ---- */
 
 /* Matrices that a job computes: FMO_TERMS_... */
-static inline int fmo_build_wanted(const fmo_fock_job *job)
+static inline int fmo_build_requested(const fmo_fock_job *job)
 {
     return (job->coulomb ? FMO_TERMS_J : 0) | (job->exchange ? FMO_TERMS_K : 0);
 }

@@ -207,7 +207,7 @@ fmo_status fmo_ranks_begin_build(const fmo_fock_job *job, double largest, fmo_er
     const fmo_fock_plan *const plan = job->plan;
     const fmo_ranks *const ranks = plan->shared.ranks;
     fmo_command command = {.kind = FMO_COMMAND_BUILD,
-                           .wanted = fmo_build_wanted(job),
+                           .requested = fmo_build_requested(job),
                            .number = plan->shared.number,
                            .largest = largest,
                            .cutoff = plan->cutoff,
@@ -255,7 +255,8 @@ static int sum_matrix(const fmo_ranks *ranks, double *matrix, size_t count, doub
 }
 
 /* Agrees on errors and on the list of pieces of work, then adds up matrices and counts. */
-fmo_status fmo_ranks_end_build(fmo_fock_plan *plan, int wanted, fmo_status status, fmo_error *err)
+fmo_status fmo_ranks_end_build(fmo_fock_plan *plan, int requested, fmo_status status,
+                               fmo_error *err)
 {
     const fmo_ranks *const ranks = plan->shared.ranks;
     const fmo_plan_matrices *const m = &plan->matrices;
@@ -277,10 +278,10 @@ fmo_status fmo_ranks_end_build(fmo_fock_plan *plan, int wanted, fmo_status statu
         if (err) *err = own;
         return status;
     }
-    if (wanted & FMO_TERMS_J)
+    if (requested & FMO_TERMS_J)
         fault = sum_matrix(ranks, here ? m->coulomb : plan->shared.coulomb, size,
                            here ? m->coulomb_unit : 0.0);
-    if (wanted & FMO_TERMS_K && !fault)
+    if (requested & FMO_TERMS_K && !fault)
         fault = sum_matrix(ranks, here ? m->exchange : plan->shared.exchange, size,
                            here ? m->exchange_unit : 0.0);
     if (!fault) fault = sum_counts(ranks, &plan->profile);

@@ -17,7 +17,7 @@ typedef enum fmo_command_kind {
 /* The message that rank 0 broadcasts. */
 typedef struct fmo_command {
     fmo_command_kind kind;
-    int wanted;             /* of a build: FMO_TERMS_... */
+    int requested;          /* of a build: FMO_TERMS_... */
     int64_t number;         /* number of the plan */
     int pieces;             /* of a plan: pieces of work */
     size_t basis_bytes;     /* of a plan: size of the packed basis, which follows */
@@ -42,8 +42,9 @@ fmo_status fmo_build_shared(const fmo_fock_job *job, double largest, fmo_error *
 
 /* Collective: agrees on whether all ranks have done their share, and adds the results up on rank 0:
  * those of plan->matrices or, for modes with `start`, of plan->shared.
- * wanted: FMO_TERMS_...; status and err: of this rank's share. */
-fmo_status fmo_ranks_end_build(fmo_fock_plan *plan, int wanted, fmo_status status, fmo_error *err);
+ * requested: FMO_TERMS_...; status and err: of this rank's share. */
+fmo_status fmo_ranks_end_build(fmo_fock_plan *plan, int requested, fmo_status status,
+                               fmo_error *err);
 
 /* create.c. Collective: makes this rank's plan for rank 0's command FMO_COMMAND_PLAN, if all ranks
  * can make theirs. basis NULL: this rank had no memory for it. */

@@ -69,8 +69,8 @@ static void serve_build(const server *s, const fmo_command *command)
     /* not NULL: the matrix is computed; the address is not used */
     const fmo_fock_job job = {.plan = plan,
                               .density = density,
-                              .coulomb = command->wanted & FMO_TERMS_J ? density : NULL,
-                              .exchange = command->wanted & FMO_TERMS_K ? density : NULL,
+                              .coulomb = command->requested & FMO_TERMS_J ? density : NULL,
+                              .exchange = command->requested & FMO_TERMS_K ? density : NULL,
                               .symmetry = command->symmetry,
                               .coulomb_operator = command->coulomb_operator,
                               .exchange_operator = command->exchange_operator};

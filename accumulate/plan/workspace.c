@@ -28,20 +28,20 @@ static size_t list_bytes(const fmo_pair_list *list)
 fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *options,
                               fmo_fock_memory *memory, fmo_error *err)
 {
-    fmo_fock_options wanted;
+    fmo_fock_options own;
     fmo_fock_plan *plan = NULL;
     fmo_status status =
         FMO_CHECK_ARGUMENTS("fmo_fock_workspace", err, FMO_GIVEN(basis), FMO_GIVEN(memory));
     if (status != FMO_OK) return status;
     if (options)
-        wanted = *options;
+        own = *options;
     else
-        fmo_fock_options_init(&wanted);
+        fmo_fock_options_init(&own);
     /* the memory of this process alone */
-    wanted.ranks = NULL;
+    own.ranks = NULL;
     /* otherwise the plan might be refused */
-    if (wanted.mode == FMO_MODE_REFERENCE) wanted.memory = SIZE_MAX;
-    status = fmo_fock_plan_create(basis, &wanted, &plan, err);
+    if (own.mode == FMO_MODE_REFERENCE) own.memory = SIZE_MAX;
+    status = fmo_fock_plan_create(basis, &own, &plan, err);
     if (status != FMO_OK) return status;
     if (!plan->mode->workspace) {
         fmo_fock_plan_destroy(plan);

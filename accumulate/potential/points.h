@@ -120,7 +120,7 @@ fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
                                const fmo_potential_options *options, fmo_potential_options *o,
                                fmo_error *err);
 
-/* Returns FMO_ERR_UNSUPPORTED if a GPU is asked for and products (NULL: none) or the points of a
+/* Returns FMO_ERR_UNSUPPORTED if a GPU is requested and products (NULL: none) or the points of a
  * distribution (NULL: none) are of shells that it does not compute. */
 fmo_status fmo_potential_check_shells(const char *call, const fmo_potential_options *o,
                                       const fmo_products *products,

@@ -27,7 +27,7 @@ enum {
     FMO_BUILDS_ALONE = 0,  /**< each build of a batch has its own launches */
     FMO_BUILDS_GROUPS = 1, /**< small builds of a batch share launches (native updates only) */
     FMO_LOW_L_SHELLS = 0,  /**< s and p shells only: published variants, need FMO_EXPERIMENTS */
-    FMO_ALL_SHELLS = 1     /**< also d shells (native updates only) */
+    FMO_ALL_SHELLS = 1     /**< also d and f shells (native updates only) */
 };
 
 /* X(with, enumerator, name, kind, type, commits, sums, batches, shells, determinism, description).

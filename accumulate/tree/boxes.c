@@ -81,11 +81,11 @@ static void settle_and_cut(const fmo_box_item *item, int *items, int leaf, int *
 static int grow(void **array, size_t size, int have, int *capacity)
 {
     if (have < *capacity) return 1;
-    const int wanted = *capacity ? 2 * *capacity : 64;
-    void *const more = realloc(*array, (size_t)wanted * size);
+    const int more_capacity = *capacity ? 2 * *capacity : 64;
+    void *const more = realloc(*array, (size_t)more_capacity * size);
     if (!more) return 0;
     *array = more;
-    *capacity = wanted;
+    *capacity = more_capacity;
     return 1;
 }
 

@@ -50,6 +50,7 @@ def check_file(path: Path) -> list[Check]:
 
 
 def _checks(file: h5py.File, sidecar: Path) -> Iterator[Check]:
+    """Compare the matrices and energies of a data set with values computed anew from its basis and orbitals."""
     basis = read_basis(file)
     check_supported(basis.shell_ang_mom, file.filename)
     c, occupation = file["mo/mo_coefficient"][...], file["mo/mo_occupation"][...]

@@ -81,6 +81,7 @@ def replacing(path: Path, keep: bool = True) -> Iterator[Path]:
 
 
 def _write_trexio(path: Path, basis: Basis, reference: Reference, origin: Provenance) -> None:
+    """Write the TREXIO fields of a data set: molecule, basis, integrals and orbitals."""
     nmo = len(reference.mo_occupation)
     pairs = reference.nelectron // 2
     fields: dict[str, Any] = {

@@ -80,9 +80,10 @@ def _environment(threads: int = 1) -> dict[str, str]:
 
 
 def _make_if_stale(venv: Path, requirements: Path) -> None:
-    wanted = hashlib.sha256((_pins(requirements) + platform.python_version()).encode()).hexdigest()
+    """Make the environment unless its stamp is the hash of these requirements and this version of Python."""
+    stamp_text = hashlib.sha256((_pins(requirements) + platform.python_version()).encode()).hexdigest()
     stamp = venv / "requirements.sha256"
-    if stamp.is_file() and stamp.read_text(encoding="ascii") == wanted:
+    if stamp.is_file() and stamp.read_text(encoding="ascii") == stamp_text:
         return
     if "FMO_VENV" in os.environ and not stamp.is_file() and venv.is_dir() and any(venv.iterdir()):
         raise DatasetError(f"FMO_VENV: {venv} is there and was not made by these scripts, which would empty "
@@ -95,7 +96,7 @@ def _make_if_stale(venv: Path, requirements: Path) -> None:
     _checked([str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet",
               "--disable-pip-version-check", "--prefer-binary", "-r", str(requirements)],
              f"pip cannot install {requirements.name}")
-    stamp.write_text(wanted, encoding="ascii")
+    stamp.write_text(stamp_text, encoding="ascii")
 
 
 def _pins(requirements: Path) -> str:

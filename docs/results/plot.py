@@ -61,7 +61,7 @@ class Run:
 
     @property
     def strategy(self) -> str:
-        """Scatter strategy as asked for, with its commit if that is not the hardware's."""
+        """Scatter strategy as requested, with its commit if that is not the hardware's."""
         commit = self.options.get("commit", "native")
         return self.options["scatter"] + ("" if commit == "native" else f", {commit}")
 
@@ -72,7 +72,7 @@ class Pattern:
 
     name: str
     colour: str
-    wanted: dict[str, str | None]
+    options: dict[str, str | None]
 
 
 def fused(scatter: str, commit: str) -> dict[str, str | None]:
@@ -145,9 +145,9 @@ class Measurement:
         self.threads = max((int(run.options["threads"]) for run in self.runs
                             if run.options["mode"] == "cpu"), default=1)
 
-    def find(self, dataset: str, wanted: dict[str, str | None]) -> Run | None:
+    def find(self, dataset: str, options: dict[str, str | None]) -> Run | None:
         """The run of a data set with certain options."""
-        full = {k: str(self.threads) if v == "all" else v for k, v in wanted.items()}
+        full = {k: str(self.threads) if v == "all" else v for k, v in options.items()}
         for run in self.runs:
             if run.dataset == dataset and all(run.options.get(k) == v for k, v in full.items()):
                 return run
@@ -155,7 +155,7 @@ class Measurement:
 
     def pattern(self, dataset: str, name: str) -> Run | None:
         """The run of a row of PATTERNS."""
-        return self.find(dataset, next(p.wanted for p in PATTERNS if p.name == name))
+        return self.find(dataset, next(p.options for p in PATTERNS if p.name == name))
 
     def fused(self, dataset: str) -> list[Run]:
         """Fused runs of a data set, in the driver's order of strategies, CAS after native."""

@@ -221,7 +221,7 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
     if (cell->first < 0.0) return;
 
     /* A single run that takes the cell's time is the measurement. */
-    const int wanted = (int)run->options->repeat;
+    const int least_runs = (int)run->options->repeat;
     const double begin = driver_seconds();
     double total = 0.0;
     int count = 0;
@@ -229,7 +229,7 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
         seconds[count++] = cell->first;
     } else {
         while (count < REPEAT_MAX && (count == 0 || total < run->options->seconds) &&
-               (count < wanted || !is_a_figure(count, total, begin, run->options->seconds))) {
+               (count < least_runs || !is_a_figure(count, total, begin, run->options->seconds))) {
             seconds[count] = run_once(run, task, n);
             if (seconds[count] < 0.0) return;
             total += seconds[count++];
@@ -311,7 +311,8 @@ static const bench_cell *find(const bench_run *run, int first, const char *table
 
 enum { SHOW_RATE, SHOW_RATIO, SHOW_SPREAD, SHOWS };
 
-/* Formats a cell's rate with its mark, its ratio, or its spread; "" if there is none. */
+/* Formats a cell's rate ("!": wrong results, "~": extrapolated), its ratio, or its spread; "" if
+ * there is none. */
 static void format_cell(const bench_cell *cell, int show, char *text, size_t size)
 {
     const char *mark = "";

@@ -60,8 +60,8 @@ def ours(mol):
 
 
 def main():
-    for asked in sys.argv[1:] or DEFAULT:
-        system, basis, *rest = asked.split(":")
+    for argument in sys.argv[1:] or DEFAULT:
+        system, basis, *rest = argument.split(":")
         runs = int(rest[0]) if rest else 3
         mol = gto.M(atom=os.path.join(SOURCE, "datasets", "xyz", system + ".xyz"), basis=basis, verbose=0,
                     cart="*" in basis)

@@ -473,12 +473,12 @@ done:
 
 void fock_measure(bench_run *run, const fock_item *item, bool small)
 {
-    const int64_t asked = run->options->modes;
+    const int64_t requested = run->options->modes;
     const fmo_mode automatic = run->gpu ? FMO_MODE_FUSED : FMO_MODE_CPU;
-    const int64_t modes = asked >= 0 ? asked : (int64_t)1 << automatic;
+    const int64_t modes = requested >= 0 ? requested : (int64_t)1 << automatic;
     for (int mode = 0; mode < FMO_MODE_COUNT && run->err.status == FMO_OK; mode++)
         if (modes >> mode & 1)
-            measure_mode(run, item, (fmo_mode)mode, small && asked < 0 && !run->gpu);
+            measure_mode(run, item, (fmo_mode)mode, small && requested < 0 && !run->gpu);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

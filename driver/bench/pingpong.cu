@@ -215,8 +215,8 @@ bool launch(world *w, int blocks, Kernel kernel, More... more)
 int blocks_for(const world *w, int64_t bytes)
 {
     const int most = w->run->device.sms / (w->one_gpu ? 2 : 1);
-    const int wanted = bytes <= 16384 ? 1 : bytes <= 262144 ? 16 : most;
-    return wanted < most ? wanted : most;
+    const int blocks = bytes <= 16384 ? 1 : bytes <= 262144 ? 16 : most;
+    return blocks < most ? blocks : most;
 }
 
 /* Measures a cell. A process whose rank is not 0 takes part and its results are not used. */

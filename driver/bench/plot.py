@@ -97,7 +97,7 @@ def mark(cell):
 
 
 def growth(axes, cells, peak):
-    """Seconds against screened-in quartets; thin lines: time of the arithmetic at the GPU's peak."""
+    """Seconds against screened-in quartets; dotted lines: time of the arithmetic at the GPU's peak."""
     series = {}
     for cell in cells:
         series.setdefault((cell["table"], cell["method"]), []).append(cell)
@@ -117,7 +117,7 @@ def growth(axes, cells, peak):
                       linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("contracted quartets that survive screening" + ("; dotted: the arithmetic at FP64 peak" if peak else ""))
+    axes.set_xlabel("screened-in contracted quartets" + ("; dotted: the arithmetic at FP64 peak" if peak else ""))
     axes.set_ylabel("seconds for J and K")
     axes.legend(**LEGEND)
 

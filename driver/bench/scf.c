@@ -392,7 +392,7 @@ static void measure(bench_run *run, scf_case *c, const fmo_basis_set *set)
 /* Makes the molecules of a system and measures it in one mode. */
 static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
 {
-    const int64_t asked = run->options->fragments;
+    const int64_t requested = run->options->fragments;
     char path[4096];
     fmo_error err = {FMO_OK, ""};
     fmo_basis_set *set = NULL;
@@ -400,7 +400,7 @@ static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
     scf_case c = {.system = system, .mode = mode, .run = run};
     c.count = mode == FMO_MODE_FUSED ? system->many : system->few;
     if (!c.count) return; /* would take hours */
-    if (asked > 0 && c.count > 1) c.count = (int)asked;
+    if (requested > 0 && c.count > 1) c.count = (int)requested;
     const size_t count = (size_t)c.count;
     c.molecule = bench_alloc(run, count, sizeof *c.molecule, "molecules");
     c.dataset = bench_alloc(run, count, sizeof *c.dataset, "molecules");

@@ -39,6 +39,18 @@ bool driver_is_xyz(const char *path)
     return is_stdin(path) ? !stdin_is_hdf5() : ends_in(path, xyz_ends);
 }
 
+bool driver_is_pdb(const char *path)
+{
+    static const char *const ends[] = {".pdb", ".ent", NULL};
+    return ends_in(path, ends);
+}
+
+bool driver_is_system(const char *path)
+{
+    static const char *const ends[] = {".json", ".inp", ".ajf", ".cif", ".mmcif", NULL};
+    return driver_is_pdb(path) || ends_in(path, ends);
+}
+
 bool driver_writes_xyz(const driver_options *options)
 {
     return options->output && ends_in(options->output, xyz_ends);

@@ -108,9 +108,6 @@ static void show_stability(const cli_option *row, const void *defaults, FILE *st
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-#define MODE(name) (1u << FMO_MODE_##name)
-#define AT(field)  offsetof(driver_options, field)
-
 static const cli_option option_table[] = {
     {"mode", 'm', CLI_CHOICE, "MODE", AT(fock.mode), .choices = &modes, .show = cli_show_field,
      .section = "Fock builds", .help = "where and how to build"},
@@ -270,12 +267,12 @@ static const cli_option option_table[] = {
      .help = "print the version"},
 };
 enum { OPTION_NUM = sizeof option_table / sizeof option_table[0] };
-_Static_assert(OPTION_NUM <= 64, "driver_options.given has a bit for each");
+_Static_assert(OPTION_NUM <= (int)DRIVER_OPTIONS_MOST, "driver_options.given has a bit for each");
 
 const cli_program driver_program = {"fmo-driver", option_table,    OPTION_NUM, 0,
                                     NULL,         driver_list_uses};
 
-static void set_defaults(driver_options *options)
+void driver_options_defaults(driver_options *options)
 {
     memset(options, 0, sizeof *options);
     fmo_fock_options_init(&options->fock);
@@ -298,19 +295,6 @@ fmo_integrals driver_integrals(const driver_options *options)
     return (options->scf || options->fragments) && !options->integrals_given
                ? options->scf_options.fock.integrals
                : options->fock.integrals;
-}
-
-fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err)
-{
-    bool given[OPTION_NUM];
-    set_defaults(options);
-    fmo_status status =
-        cli_parse(&driver_program, argc, argv, options, given, &options->dataset_num, err);
-    options->datasets = argv + 1;
-    if (status != FMO_OK || options->action != DRIVER_RUN) return status;
-    for (int i = 0; i < OPTION_NUM; i++) options->given |= (uint64_t)given[i] << i;
-    status = driver_options_find_inputs(options, err);
-    return status == FMO_OK ? driver_options_check(options, given, err) : status;
 }
 
 /* Leaves out options that say how a result is computed or shown, not what it is. */
@@ -364,7 +348,7 @@ const char *driver_options_digest_name(int k)
 void driver_options_help(FILE *stream)
 {
     driver_options defaults;
-    set_defaults(&defaults);
+    driver_options_defaults(&defaults);
     fputs("Usage: fmo-driver DATASET.h5... [--batch] [OPTION]...\n"
           "       fmo-driver DATASET.h5... --scf [OPTION]...\n"
           "       fmo-driver MOLECULE.xyz... --basis NAME --scf [--batch] [OPTION]...\n"

@@ -1,96 +1,14 @@
-/* Checks that every option given has an effect in the kind of run, the mode, on the files and with
- * the other options, as the columns of the table (options.c) say. An option without an effect is
- * refused with one line. */
+/* Parses a command line, and checks that every option given has an effect in the kind of run, the
+ * mode, on the files and with the other options, as the columns of the table (options.c) say. An
+ * option without an effect is refused with one line. */
 #define _GNU_SOURCE
 #include "driver/cli/options_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
-#define MODE(name) (1u << FMO_MODE_##name)
-#define AT(field)  offsetof(driver_options, field)
-
 #define REFUSE(...) fmo_error_set(err, FMO_ERR_ARGUMENT, __VA_ARGS__)
-
-bool driver_is_system(const char *path)
-{
-    static const char *const ends[] = {".json", ".pdb", ".ent",   ".inp",
-                                       ".ajf",  ".cif", ".mmcif", NULL};
-    const char *dot = strrchr(path, '.');
-    for (int i = 0; dot && ends[i]; i++)
-        if (strcasecmp(dot, ends[i]) == 0) return true;
-    return false;
-}
-
-static bool is_pdb(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && (strcasecmp(dot, ".pdb") == 0 || strcasecmp(dot, ".ent") == 0);
-}
-
-/* ---- lists for messages ---------------------------------------------------------------------- */
-
-/* Writes the names of the bits of a set, separated by ", ", with `last` before the last one. */
-static void list_bits(unsigned set, const char *const *names, int num, const char *last, char *text,
-                      size_t size)
-{
-    int left = 0;
-    size_t used = 0;
-    text[0] = '\0';
-    for (int k = 0; k < num; k++) left += (int)(set >> k & 1u);
-    for (int k = 0; k < num && used < size; k++) {
-        if (!(set >> k & 1u)) continue;
-        const char *const between = --left ? (left == 1 ? last : ", ") : "";
-        used += (size_t)snprintf(text + used, size - used, "%s%s", names[k], between);
-    }
-}
-
-static void list_modes(unsigned set, char *text, size_t size)
-{
-    const char *names[FMO_MODE_COUNT];
-    for (int m = 0; m < FMO_MODE_COUNT; m++) names[m] = fmo_mode_name((fmo_mode)m);
-    list_bits(set, names, FMO_MODE_COUNT, " or ", text, size);
-}
-
-static void list_commands(unsigned commands, char *text, size_t size)
-{
-    static const char *const build[] = {NULL, "builds without --batch", "--batch without --scf",
-                                        "builds"};
-    static const char *const scf[] = {NULL, "--scf without --batch", "--scf --batch", "--scf"};
-    const unsigned builds = commands & ANY_BUILD, scfs = (commands & ANY_SCF) / SCF;
-    const char *const names[] = {build[builds], scf[scfs], "--fmo"};
-    const unsigned set = (builds ? 1u : 0) | (scfs ? 2u : 0) | (commands & FRAGMENTS ? 4u : 0);
-    list_bits(set, names, 3, " or ", text, size);
-}
-
-static void list_inputs(unsigned inputs, char *text, size_t size)
-{
-    static const char *const names[] = {"data sets", ".xyz files", "systems of fragments",
-                                        "PDB files"};
-    if (inputs & SYSTEM) inputs &= ~(unsigned)PDB; /* PDB files are systems of fragments too */
-    list_bits(inputs, names, 4, " or ", text, size);
-}
-
-/* Joins the lists of commands, modes, inputs and needed options. */
-void driver_list_uses(const cli_option *row, char *text, size_t size)
-{
-    char commands[96] = "", modes[64] = "", inputs[80] = "";
-    if (row->commands) list_commands(row->commands, commands, sizeof commands);
-    if (row->modes) list_modes(row->modes, modes, sizeof modes);
-    if (row->inputs) list_inputs(row->inputs, inputs, sizeof inputs);
-    const char *const parts[][2] = {{"", commands},
-                                    {"--mode ", modes},
-                                    {"", inputs},
-                                    {"with --", row->needs ? row->needs : ""}};
-    size_t used = 0;
-    text[0] = '\0';
-    for (int k = 0; k < 4 && used < size; k++)
-        if (*parts[k][1])
-            used += (size_t)snprintf(text + used, size - used, "%s%s%s", used ? "; " : "",
-                                     parts[k][0], parts[k][1]);
-}
 
 /* ---- what is run ----------------------------------------------------------------------------- */
 
@@ -113,15 +31,15 @@ static fmo_status refuse_command(const cli_option *row, unsigned command, fmo_er
     static const char *const runs[] = {"in a build", "with --batch", "with --scf",
                                        "with --scf --batch", "with --fmo"};
     char list[96], run[32];
-    list_bits(command, runs, 5, "", run, sizeof run);
-    list_commands(row->commands, list, sizeof list);
+    driver_list_bits(command, runs, 5, "", run, sizeof run);
+    driver_list_commands(row->commands, list, sizeof list);
     return REFUSE("--%s has no effect %s: leave it out, or use it with %s", row->name, run, list);
 }
 
 static fmo_status refuse_mode(const driver_options *options, const cli_option *row, fmo_error *err)
 {
     char list[64], taken[64];
-    list_modes(row->modes, list, sizeof list);
+    driver_list_modes(row->modes, list, sizeof list);
     if (options->fragments && !(row->modes & (MODE(CPU) | MODE(FUSED))))
         return REFUSE(
             "--%s has no effect with --fmo, which supports only modes cpu and fused: leave it out",
@@ -129,7 +47,7 @@ static fmo_status refuse_mode(const driver_options *options, const cli_option *r
     if (options->fock.mode != FMO_MODE_AUTO)
         return REFUSE("--%s has no effect in mode %s: leave it out, or use it with --mode %s",
                       row->name, fmo_mode_name(options->fock.mode), list);
-    list_modes(possible_modes(options), taken, sizeof taken);
+    driver_list_modes(possible_modes(options), taken, sizeof taken);
     return REFUSE("--%s has no effect in mode %s, one of which auto chooses: leave it out, or use "
                   "it with --mode %s",
                   row->name, taken, list);
@@ -303,7 +221,8 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
     if (options->fragments) return FMO_OK;
     if (system)
         return REFUSE("%.200s: this looks like a system of fragments: add --fmo%s%s", path,
-                      is_pdb(path) ? basis : "", options->scf ? ", and leave out --scf" : "");
+                      driver_is_pdb(path) ? basis : "",
+                      options->scf ? ", and leave out --scf" : "");
     if (xyz && !options->scf)
         return REFUSE("%.200s: a geometry has no density: add --scf%s", path, basis);
     if (xyz && !options->basis)
@@ -323,7 +242,7 @@ static fmo_status check_inputs(const driver_options *options, const bool *given,
     static const char *const one[] = {"a data set, which has its own basis functions", "a geometry",
                                       "this system of fragments", "a PDB file"};
     const unsigned kind = driver_is_xyz(path)      ? GEOMETRY
-                          : is_pdb(path)           ? PDB
+                          : driver_is_pdb(path)    ? PDB
                           : driver_is_system(path) ? SYSTEM
                                                    : DATASET;
     for (int i = 0; i < driver_program.option_num; i++) {
@@ -331,8 +250,8 @@ static fmo_status check_inputs(const driver_options *options, const bool *given,
         char list[80], what[64];
         if (!given[i] || !row->inputs || row->inputs & kind) continue;
         if (row->at == AT(unit) && options->charges) continue; /* it is also theirs */
-        list_bits(kind, one, 4, "", what, sizeof what);
-        list_inputs(row->inputs, list, sizeof list);
+        driver_list_bits(kind, one, 4, "", what, sizeof what);
+        driver_list_inputs(row->inputs, list, sizeof list);
         return REFUSE("%.200s: --%s has no effect on %s: leave it out, or use it with %s", path,
                       row->name, what, list);
     }
@@ -358,7 +277,7 @@ static fmo_status check_outputs(const driver_options *options, fmo_error *err)
 }
 
 /* Checks the files first, then the options, and last the options together with the files. */
-fmo_status driver_options_check(driver_options *options, const bool *given, fmo_error *err)
+static fmo_status check_all(driver_options *options, const bool *given, fmo_error *err)
 {
     fmo_status status = FMO_OK;
     for (int i = 0; i < options->dataset_num && status == FMO_OK; i++) {
@@ -376,4 +295,17 @@ fmo_status driver_options_check(driver_options *options, const bool *given, fmo_
     if (status == FMO_OK && options->dataset_num == 0)
         return REFUSE("no data set given: fmo-driver DATASET.h5... (see fmo-driver --help)");
     return status == FMO_OK ? check_outputs(options, err) : status;
+}
+
+fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err)
+{
+    bool given[DRIVER_OPTIONS_MOST];
+    driver_options_defaults(options);
+    fmo_status status =
+        cli_parse(&driver_program, argc, argv, options, given, &options->dataset_num, err);
+    options->datasets = argv + 1;
+    if (status != FMO_OK || options->action != DRIVER_RUN) return status;
+    for (int i = 0; i < driver_program.option_num; i++) options->given |= (uint64_t)given[i] << i;
+    status = driver_options_find_inputs(options, err);
+    return status == FMO_OK ? check_all(options, given, err) : status;
 }

@@ -1,4 +1,5 @@
-/* Shared by the table of options (options.c) and the checks that use it (options_check.c). */
+/* Shared by the options' uses as text (options_uses.c), the table of options (options.c) and the
+ * checks that read the table (options_check.c); each of these files uses only those before it. */
 #ifndef FMO_CLI_OPTIONS_INTERNAL_H
 #define FMO_CLI_OPTIONS_INTERNAL_H
 
@@ -20,7 +21,19 @@ enum {
 /* Kinds of input files, as bits of cli_option.inputs. */
 enum { DATASET = 1u << 0, GEOMETRY = 1u << 1, SYSTEM = 1u << 2, PDB = 1u << 3 };
 
+#define MODE(name) (1u << FMO_MODE_##name)
+#define AT(field)  offsetof(driver_options, field) /* column `at` of a row */
+
 extern const cli_program driver_program;
+
+void driver_options_defaults(driver_options *options);
+
+/* Writes the names of the bits of a set, separated by ", ", with `last` before the last one. */
+void driver_list_bits(unsigned set, const char *const *names, int num, const char *last, char *text,
+                      size_t size);
+void driver_list_modes(unsigned modes, char *text, size_t size);
+void driver_list_commands(unsigned commands, char *text, size_t size);
+void driver_list_inputs(unsigned inputs, char *text, size_t size);
 
 /* Writes where an option has an effect, for --help: "--scf or --fmo; --mode cpu; with --output". */
 void driver_list_uses(const cli_option *row, char *text, size_t size);
@@ -29,12 +42,9 @@ void driver_list_uses(const cli_option *row, char *text, size_t size);
 bool driver_looks_like_xyz(const char *path);
 
 bool driver_is_folder(const char *path);
+bool driver_is_pdb(const char *path);
 
 /* Returns the program that unpacks a file, by the end of its name; NULL if it is not compressed. */
 const char *driver_unpacker_of(const char *path);
-
-/* Checks the options against each other, the mode and the files; refuses options without an
- * effect. */
-fmo_status driver_options_check(driver_options *options, const bool *given, fmo_error *err);
 
 #endif

@@ -14,12 +14,12 @@
 static const double redraw_seconds = 0.1;
 enum { BAR_MAX = 40, BAR_MIN = 5, LINE_MAX_COLUMNS = 120, COLUMNS_DEFAULT = 80 };
 
-void driver_progress_init(driver_progress *progress, FILE *stream, bool wanted)
+void driver_progress_init(driver_progress *progress, FILE *stream, bool requested)
 {
     memset(progress, 0, sizeof *progress);
     progress->stream = stream;
-    progress->wanted = wanted;
-    progress->enabled = wanted && isatty(fileno(stream));
+    progress->requested = requested;
+    progress->enabled = requested && isatty(fileno(stream));
     progress->delay = 1.0;
     pthread_mutex_init(&progress->lock, NULL);
     pthread_cond_init(&progress->ended, NULL);
@@ -27,7 +27,7 @@ void driver_progress_init(driver_progress *progress, FILE *stream, bool wanted)
 
 void driver_progress_say(driver_progress *progress, const char *format, ...)
 {
-    if (!progress->wanted) return;
+    if (!progress->requested) return;
     driver_progress_end(progress);
     va_list args;
     va_start(args, format);

@@ -10,8 +10,8 @@
 
 typedef struct driver_progress {
     FILE *stream;
-    bool wanted;      /**< false with --quiet */
-    bool enabled;     /**< wanted, and the stream is a terminal */
+    bool requested;   /**< false with --quiet */
+    bool enabled;     /**< requested, and the stream is a terminal */
     double delay;     /**< seconds before the bar appears, default 1 */
     double heartbeat; /**< seconds between redraws without an update; 0, the default: none. Set it
                          before driver_progress_begin, and call driver_progress_end on every path */
@@ -26,8 +26,8 @@ typedef struct driver_progress {
     pthread_cond_t ended; /**< signals the thread that `beats` is false */
 } driver_progress;
 
-/** @param[in] wanted  false: never draw (--quiet) */
-void driver_progress_init(driver_progress *progress, FILE *stream, bool wanted);
+/** @param[in] requested  false: never draw (--quiet) */
+void driver_progress_init(driver_progress *progress, FILE *stream, bool requested);
 
 /** Prints a line that is not part of the bar, also if the stream is not a terminal, unless
  *  --quiet. */

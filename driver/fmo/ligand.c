@@ -74,15 +74,15 @@ static bool list_all(const fmo_fragment_system *s, list *l)
 
 /* ---- a name ---------------------------------------------------------------------------------- */
 
-/* A request: "A:LIG 401" is chain A and "LIG401". */
-typedef struct wanted {
+/* A residue by its name: "A:LIG 401" is chain A and "LIG401". */
+typedef struct residue_query {
     char chain; /* 0: any */
     char rest[NAME];
-} wanted;
+} residue_query;
 
-static wanted parse(const char *name)
+static residue_query parse(const char *name)
 {
-    wanted w = {0, ""};
+    residue_query w = {0, ""};
     size_t used = 0;
     if (*name && name[1] == ':') w.chain = *name, name += 2;
     for (; *name && used + 1 < sizeof w.rest; name++)
@@ -90,7 +90,7 @@ static wanted parse(const char *name)
     return w;
 }
 
-static bool is_meant(const wanted *w, const fmo_atom_label *l)
+static bool matches(const residue_query *w, const fmo_atom_label *l)
 {
     char both[16];
     if (w->chain && w->chain != l->chain) return false;
@@ -117,15 +117,16 @@ static int fragment_of(const fmo_fragment_system *s, int begin, int end)
     return found;
 }
 
-/* Finds the residues that are meant. Returns their number of fragments, 2 for several, with the
+/* Finds the residues of that name. Returns their number of fragments, 2 for several, with the
  * last one in *fragment and all in `names`. */
-static int find_residues(const fmo_fragment_system *s, const wanted *w, int *fragment, list *names)
+static int find_residues(const fmo_fragment_system *s, const residue_query *w, int *fragment,
+                         list *names)
 {
     int found = 0;
     for (int a = 0, end = 0; s->label && a < s->atom_num; a = end) {
         const fmo_atom_label *const l = &s->label[a];
         for (end = a + 1; end < s->atom_num && same_residue(l, &s->label[end]);) end++;
-        if (!is_meant(w, l)) continue;
+        if (!matches(w, l)) continue;
         char name[NAME];
         const int of = fragment_of(s, a, end);
         snprintf(name, sizeof name, "%.1s%s%.4s%.5s", l->chain == ' ' ? "" : &l->chain,
@@ -167,7 +168,7 @@ fmo_status fmo_fragment_find(const fmo_fragment_system *system, const char *name
         FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(system), FMO_GIVEN(name), FMO_GIVEN(fragment));
     if (status == FMO_OK) status = fmo_fragment_system_check(system, err);
     if (status != FMO_OK) return status;
-    const wanted w = parse(name);
+    const residue_query w = parse(name);
     int found = find_names(system, name, &which, &names);
     if (!found && *w.rest) found = find_residues(system, &w, &which, &names);
     if (found == 1) {

@@ -331,8 +331,8 @@ static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
         return left < CHUNK_FUSED ? left : CHUNK_FUSED;
     if (f->o.scf.fock.mode != FMO_MODE_CPU) return chunk_that_fits(f, list, begin, CHUNK_FUSED);
     if (!f->o.state) return chunk_that_fits(f, list, begin, CHUNK);
-    const int wanted = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
-    return chunk_that_fits(f, list, begin, wanted < CHUNK ? wanted : CHUNK);
+    const int num = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
+    return chunk_that_fits(f, list, begin, num < CHUNK ? num : CHUNK);
 }
 
 /* Runs all pairs that have an SCF, batch by batch, the largest first. done: work of the finished

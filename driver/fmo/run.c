@@ -172,9 +172,9 @@ static int threads_beside(const fmo_fragments *f)
 /* Returns the number of threads that the user set, or all; ranks of a host share its cores. */
 static int threads_of_all(const fmo_fragments *f)
 {
-    const int asked = f->o.scf.fock.threads;
-    const int divided = f->ranks && !fmo_threads_are_told(asked);
-    return fmo_fock_threads(divided ? f->ranks->cores : asked);
+    const int requested = f->o.scf.fock.threads;
+    const int divided = f->ranks && !fmo_threads_are_specified(requested);
+    return fmo_fock_threads(divided ? f->ranks->cores : requested);
 }
 
 /* Chooses Cartesian or spherical functions for all subsystems. Subsystems without d shells use the
@@ -207,10 +207,10 @@ static fmo_status choose_functions(fmo_fragments *f, fmo_error *err)
 }
 
 /* Leaves a basis with f shells, whose potentials no GPU computes, to the CPU under mode auto. */
-static void leave_f_to_cpu(const fmo_basis *basis, fmo_mode wanted, fmo_fragments *f)
+static void leave_f_to_cpu(const fmo_basis *basis, fmo_mode requested, fmo_fragments *f)
 {
     fmo_fock_options *fock = &f->o.scf.fock;
-    if (!basis || wanted != FMO_MODE_AUTO || fock->mode != FMO_MODE_FUSED) return;
+    if (!basis || requested != FMO_MODE_AUTO || fock->mode != FMO_MODE_FUSED) return;
     const int high_l = fmo_basis_shell_from(basis, FMO_UNROLLED_ANG_MOM_MAX + 1);
     if (high_l < 0) return;
     fock->mode = FMO_MODE_CPU;
@@ -229,11 +229,11 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
     fmo_status status = FMO_OK;
     for (int a = 0; a < s->atom_num; a++) electrons += s->number[a];
     (void)fmo_dataset_create(&whole, f->set, -(electrons % 2), &all, NULL);
-    const fmo_mode wanted = fock->mode;
+    const fmo_mode requested = fock->mode;
     if (fmo_fragment_is_first(f))
         status = fmo_fock_choose_mode(fmo_dataset_basis(all), fock, &fock->mode,
                                       f->result->mode_reason, err);
-    if (status == FMO_OK) leave_f_to_cpu(fmo_dataset_basis(all), wanted, f);
+    if (status == FMO_OK) leave_f_to_cpu(fmo_dataset_basis(all), requested, f);
     fmo_dataset_destroy(all);
     status = fmo_fragment_agree(f, status, err);
     f->threads = f->threads_cpu = f->threads_first = threads_of_all(f);

@@ -144,7 +144,8 @@ static fmo_status not_converged(const fmo_fragments *f, double far, fmo_error *e
     return fmo_error_set(
         err, FMO_ERR_CHECK,
         "the monomers are not converged after %d iterations: the sum of their energies changed by "
-        "%.1e (wanted %.0e), residual of the fields %.1e (wanted %.0e); allow more iterations%s%s",
+        "%.1e (threshold %.0e), residual of the fields %.1e (threshold %.0e); allow more "
+        "iterations%s%s",
         f->result->iterations, f->result->energy_change, f->o.convergence, far,
         far_enough * f->o.convergence, *f->result->notice ? "; note also: " : "",
         f->result->notice);

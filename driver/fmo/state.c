@@ -69,10 +69,10 @@ static void list_thresholds(const fmo_fragments *f, double threshold[THRESHOLDS]
 /* Returns 1 if the saved monomers have converged to at least the requested thresholds. */
 static int is_good(const fmo_fragments *f, const counts *c)
 {
-    double wanted[THRESHOLDS];
+    double requested[THRESHOLDS];
     int good = c->converged;
-    list_thresholds(f, wanted);
-    for (int k = 0; k < THRESHOLDS; k++) good = good && c->threshold[k] <= wanted[k];
+    list_thresholds(f, requested);
+    for (int k = 0; k < THRESHOLDS; k++) good = good && c->threshold[k] <= requested[k];
     return good;
 }
 

@@ -143,24 +143,24 @@ static json_t *gradient_of(const double *gradient, size_t num)
 static json_t *scf_of(const driver_options *options, const driver_result *result)
 {
     const fmo_scf_result *scf = result->scf;
-    const fmo_scf_options *asked = &options->scf_options;
+    const fmo_scf_options *requested = &options->scf_options;
     json_t *object = json_pack(
         "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:o, s:o, s:o, s:o, "
         "s:o}",
         "converged", scf->converged, "verdict", scf->verdict, "guess",
-        fmo_scf_guess_name(asked->guess), "solver", fmo_scf_solver_name(scf->solver), "electrons",
-        result->electrons, "mo_num", scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles,
-        "full_builds", scf->full_builds, "descents", scf->descents, "builds", scf->builds,
-        "newton_cycles", scf->newton_cycles, "rescued", scf->rescued, "energy_change",
+        fmo_scf_guess_name(requested->guess), "solver", fmo_scf_solver_name(scf->solver),
+        "electrons", result->electrons, "mo_num", scf->mo_num, "dropped", scf->dropped, "cycle_num",
+        scf->cycles, "full_builds", scf->full_builds, "descents", scf->descents, "builds",
+        scf->builds, "newton_cycles", scf->newton_cycles, "rescued", scf->rescued, "energy_change",
         driver_json_number(scf->energy_change), "gradient", driver_json_number(scf->gradient),
         "energy_error", driver_json_number(scf->energy_error), "homo",
         driver_json_number(scf->homo), "lumo", driver_json_number(scf->lumo));
     json_t *rest = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}, s:o, s:o, s:I, "
         "s:o}",
-        "energy_convergence", driver_json_number(asked->energy_convergence), "gradient_convergence",
-        driver_json_number(asked->gradient_convergence), "level_shift",
-        driver_json_number(asked->level_shift), "overlap_smallest",
+        "energy_convergence", driver_json_number(requested->energy_convergence),
+        "gradient_convergence", driver_json_number(requested->gradient_convergence), "level_shift",
+        driver_json_number(requested->level_shift), "overlap_smallest",
         driver_json_number(scf->overlap_smallest), "hessian_lowest",
         driver_json_number(scf->hessian_lowest), "seconds", "total",
         driver_json_number(scf->seconds), "one_electron",

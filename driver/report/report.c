@@ -37,6 +37,7 @@ static void print_charges(const driver_options *options, const fmo_point_charges
             driver_shown(options->charges));
 }
 
+/* Prints the head of the report: molecule, basis, density or guess, mode and notices. */
 static void print_system(const driver_options *options, const driver_result *result, FILE *stream)
 {
     const fmo_dataset *dataset = result->dataset;

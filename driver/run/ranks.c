@@ -147,7 +147,7 @@ fmo_status driver_ranks_divide(driver_ranks *ranks, driver_options *options, fmo
 {
     fmo_fock_options *const fock = &options->fock;
     /* fragments use more threads if they run on the CPU (fmo_fragment_run) */
-    if (!fmo_threads_are_told(fock->threads) && !options->fragments)
+    if (!fmo_threads_are_specified(fock->threads) && !options->fragments)
         fock->threads = ranks->net.cores;
     fock->ranks = &ranks->net;
     if (fock->device_num == 1) fock->device_num = 0; /* one GPU for each rank, not the same */

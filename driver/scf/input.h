@@ -59,10 +59,10 @@ void fmo_scf_normal_free(fmo_scf_normal *normal);
 #define FMO_SCF_CUTOFF_ERROR      0.05
 #define FMO_FRAGMENT_CUTOFF_ERROR 1.0
 
-/* Writes "" to `notice` if the expected error is below the requested accuracy `wanted` (hartree),
+/* Writes "" to `notice` if the expected error is below the requested `accuracy` (hartree),
  * otherwise one line with the possible error and the cure. error_share: one of the factors above.
  * beyond: cutoff above which there is no bound. nao: number of functions. */
 FMO_INNER void fmo_scf_note_cutoff(double cutoff, double error_share, double beyond, int nao,
-                                   double wanted, char *notice, size_t size);
+                                   double accuracy, char *notice, size_t size);
 
 #endif

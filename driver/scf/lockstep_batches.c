@@ -247,8 +247,8 @@ size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockst
     return fit < (double)most ? (size_t)fit + 1 : most;
 }
 
-/* Takes the next jobs for a lockstep batch. They are similar in size, so the first determines their
- * number (if sizes are mixed, the largest does). */
+/* Takes the next jobs for a lockstep batch. The first, as large as any of them, determines how many
+ * they are. */
 static size_t take_for_lockstep(const gpu_worker *w, const size_t **number)
 {
     batch *const b = w->b;

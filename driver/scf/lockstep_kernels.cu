@@ -353,7 +353,8 @@ void fmo_gpu_batch_linalg_combine(fmo_gpu_batch_linalg *g, const fmo_request *co
     });
 }
 
-/* Column sums on the GPU, bounds and trace on the host. */
+/* Bounds of the eigenvalues (Gershgorin's circles) and trace of each matrix: sums of columns on the
+ * GPU, the rest on the host. */
 void fmo_gpu_batch_linalg_bounds(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                  size_t num)
 {

@@ -230,9 +230,9 @@ static int find_step(descent *d, const double *direction)
 {
     fmo_scf_state *const s = d->s;
     const fmo_linalg_ops *op = s->la->ops;
-    const double wanted = 0.5 * d->o->gradient_convergence * sqrt((double)s->channels);
+    const double threshold = 0.5 * d->o->gradient_convergence * sqrt((double)s->channels);
     const double most =
-        fmin(residual_share * d->norm, fmax(d->norm * d->norm, residual_share * wanted));
+        fmin(residual_share * d->norm, fmax(d->norm * d->norm, residual_share * threshold));
     double x[SUBSPACE], square;
     int found = 0;
     d->h.num = 0;
@@ -419,9 +419,9 @@ fmo_status fmo_scf_descend(fmo_scf_state *s, const fmo_scf_options *o, const dou
     r->converged = 0;
     int goes_on = 1;
     while (goes_on && !r->converged && r->cycles < o->max_cycles && s->la->error.status == FMO_OK) {
-        const int began = !d.first;
+        const int makes_step = !d.first;
         goes_on = descend_once(&d, direction, &own);
-        if (began) direction = NULL; /* the saddle point is left */
+        if (makes_step) direction = NULL; /* it has led away from the saddle point */
     }
     end_descent(&d);
     if (s->la->error.status == FMO_OK && own.status == FMO_OK) fmo_scf_density_orbitals(s);

@@ -71,8 +71,8 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
                      o->fock.cutoff, FMO_SCF_CUTOFF);
         advise(o, "more cycles", sizeof advice, advice);
         snprintf(r->verdict, sizeof r->verdict,
-                 "not converged in %d cycle%s: energy change %s (wanted %.0e), gradient %.1e "
-                 "(wanted %.0e); %s%s",
+                 "not converged in %d cycle%s: energy change %s (threshold %.0e), gradient %.1e "
+                 "(threshold %.0e); %s%s",
                  r->cycles, r->cycles == 1 ? "" : "s", change, o->energy_convergence, r->gradient,
                  o->gradient_convergence, advice, loose);
     }

@@ -1,9 +1,9 @@
 /* Boys function F_0..F_M, with a relative error of 1e-14 for every T >= 0.
- * Small T: F_M from a polynomial per interval of width 1/20, the lower orders by downward
- * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), with all terms positive. From fmo_boys_far(M)
- * on: the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below
- * 2e-15. Tables are made at build time by make_boys_table.c. Source: Gill, Johnson, Pople, Int. J.
- * Quantum Chem. 40, 745 (1991); Shavitt (1963). */
+ * Small T: F_M from a polynomial per interval of width 1/20 (AVX-512: boys_lanes.h), the lower
+ * orders by downward recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), with all terms positive.
+ * From fmo_boys_far(M) on: the asymptotic form, whose relative error T^(M-1/2) exp(-T) /
+ * Gamma(M+1/2) there is below 2e-15. Tables are made at build time by make_boys_table.c. Source:
+ * Gill, Johnson, Pople, Int. J. Quantum Chem. 40, 745 (1991); Shavitt (1963). */
 #ifndef FMO_BOYS_H
 #define FMO_BOYS_H
 

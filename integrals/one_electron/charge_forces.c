@@ -63,7 +63,8 @@ __attribute__((noinline)) static void add_forces_any(int L, const fmo_real *g, c
     for (int k = 0; k < FMO_HERMITE_COUNT(L + 1); k++) sums[k] += R[k];
 }
 
-/* Derivatives for all charges and one product of order L; any: 1 for add_forces_any. */
+/* Adds the forces of one product of order L on all charges, and computes the sums over the charges
+ * of q R_tuv (`out`). any: 1 for add_forces_any. */
 FMO_HD void forces_of(int any, int L, const fmo_charge_view *view, const double *offset, double p,
                       const double *H, double *const *force, double *out)
 {

@@ -305,7 +305,8 @@ static void run_team(one_electron *job, worker *workers, int step, double *out)
     }
 }
 
-/* Computes out, [bra functions][ket functions] in the caller's order. */
+/* Computes out, [bra functions][ket functions] in the caller's order. If there are few pairs of
+ * shells but many charges, these are divided into parts with sums of their own. */
 static fmo_status run(one_electron *job, double *out, fmo_error *err)
 {
     const int bras = job->bra->num, kets = job->ket->num;

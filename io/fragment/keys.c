@@ -23,9 +23,9 @@ static bool same(fmo_word a, fmo_word b)
 
 static bool lists(const char *list, const char *key)
 {
-    const fmo_word wanted = {key, strlen(key)};
+    const fmo_word name = {key, strlen(key)};
     for (fmo_word word; next_of(&list, &word);)
-        if (same(word, wanted)) return true;
+        if (same(word, name)) return true;
     return false;
 }
 

@@ -460,17 +460,17 @@ static int compare(const void *a, const void *b)
 }
 
 /* Returns the last entry that was added with a key, or NULL. */
-static const entry *newest(const fmo_checkpoint *c, const entry *wanted)
+static const entry *newest(const fmo_checkpoint *c, const entry *sought)
 {
     size_t low = 0, high = c->num; /* entries before `low` do not follow those of the key */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (strcmp(c->entry[middle].key, wanted->key) <= 0)
+        if (strcmp(c->entry[middle].key, sought->key) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && strcmp(c->entry[low - 1].key, wanted->key) == 0 ? &c->entry[low - 1] : NULL;
+    return low > 0 && strcmp(c->entry[low - 1].key, sought->key) == 0 ? &c->entry[low - 1] : NULL;
 }
 
 /* Points a result to the texts and arrays of the record read last. */
@@ -514,10 +514,10 @@ fmo_status fmo_checkpoint_find(fmo_checkpoint *checkpoint, const char *key,
     *molecule = (fmo_molecule_result){.key = NULL};
     if (c->unsorted) qsort(c->entry, c->num, sizeof *c->entry, compare);
     c->unsorted = false;
-    entry wanted = {.at = 0};
+    entry sought = {.at = 0};
     if (strlen(key) != KEY_SIZE - 1) return FMO_OK;
-    memcpy(wanted.key, key, KEY_SIZE);
-    const entry *const found = newest(c, &wanted);
+    memcpy(sought.key, key, KEY_SIZE);
+    const entry *const found = newest(c, &sought);
     if (!found) return FMO_OK;
     size_t size;
     bool no_memory;

@@ -189,9 +189,9 @@ static void check_dipole(void)
                   "%s", err.message);
             energy.b = far;
             CHECK(fmo_electrostatics(&energy, 1, &o, &err) == FMO_OK, "%s", err.message);
-            const double wanted = energy.energy * R * R / (2.0 * q);
-            CHECK(fabs(dipole[x] - wanted) < 1e-7 * (1.0 + fabs(wanted)), "dipole[%d] = %g, %g", x,
-                  dipole[x], wanted);
+            const double expected = energy.energy * R * R / (2.0 * q);
+            CHECK(fabs(dipole[x] - expected) < 1e-7 * (1.0 + fabs(expected)), "dipole[%d] = %g, %g",
+                  x, dipole[x], expected);
             fmo_distribution_destroy(far);
         }
         potential_end(&c);

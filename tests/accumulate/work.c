@@ -85,7 +85,7 @@ static void check_pieces(const fmo_work_size *size, int pieces)
     memset(seen, 0, sizeof seen);
     CHECK(fmo_work_all(size, &all, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_work_cut(&all, size, pieces, &cut, &err) == FMO_OK, "%s", err.message);
-    CHECK(cut.num <= all.num + pieces, "%d pieces of %d wanted", cut.num, pieces);
+    CHECK(cut.num <= all.num + pieces, "%d tasks for %d pieces", cut.num, pieces);
     for (int n = 0; n < cut.num; n++) {
         const fmo_task *t = &cut.task[n];
         for (int b = t->bra_begin; b < t->bra_end; b++) seen[t->eri_class][b]++;

@@ -37,11 +37,11 @@ def read_tables(root):
             folder = prefix + name[1].rstrip("/")
             if folder.split("/")[0] not in FOLDERS or "." in folder:
                 continue
-            wanted = []
+            folders = []
             for word in re.findall(r"`([\w./]+)`", cells[-1]):
                 inner = prefix + word.rstrip("/")
-                wanted.append(inner if prefix and (root / inner).exists() else word.rstrip("/"))
-            allowed[folder] = set(wanted)
+                folders.append(inner if prefix and (root / inner).exists() else word.rstrip("/"))
+            allowed[folder] = set(folders)
     return allowed
 
 

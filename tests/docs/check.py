@@ -6,8 +6,9 @@
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
 adds are excepted), and every path in backticks that begins with a folder of the repository exists.
 Then docs/results/index.py --check, and whether the table of strategies in docs/reference/atomics.md has
-the element strategies of accumulate/scatter/scatter.h, and whether rows of the tables of tuning constants
-name raw files. Links are checked by the target docs-site.
+the element strategies of accumulate/scatter/scatter.h, whether rows of the tables of tuning constants
+name raw files, and whether the sections of pages that comments name exist (docs/.../page.md, "Section").
+Links are checked by the target docs-site.
 Python 3.9 or newer and nothing else; messages name file and line.
 """
 import glob
@@ -147,7 +148,7 @@ ROW = re.compile(r'\bX\(\w+, \w+, "([\w-]+)", FMO_SCATTER_ELEMENT')
 def check_strategies():
     """Messages if the table of strategies is not that of scatter.h, but for `auto` and the like."""
     with open(os.path.join(ROOT, SCATTER), encoding="utf-8") as file:
-        wanted = ROW.findall(file.read())
+        expected = ROW.findall(file.read())
     lines = [line for _, line, fenced in read(STRATEGIES) if not fenced]
     begin = next((n for n, line in enumerate(lines) if line.startswith("| `--scatter` |")), None)
     found = []
@@ -155,9 +156,9 @@ def check_strategies():
         if not line.startswith("|"):
             break
         found.append(line.split("|")[1].strip().strip("`"))
-    for name in sorted(set(wanted) ^ set(found)):
+    for name in sorted(set(expected) ^ set(found)):
         yield f"{STRATEGIES}: table of strategies: " + (
-            f"`{name}` is missing" if name in wanted else f"no strategy `{name}` in {SCATTER}")
+            f"`{name}` is missing" if name in expected else f"no strategy `{name}` in {SCATTER}")
 
 
 TUNING = ("accumulate/tuning.h", "integrals/tuning.h", "driver/base/tuning.h",
@@ -180,6 +181,31 @@ def check_tuning():
                 yield f"{path}: {name}: neither a raw file nor \"not measured\": {source}"
 
 
+SECTION = re.compile(r'\b(docs/[\w/-]+\.md), "([^"]+)"')
+TITLE = re.compile(r"^(?:#+ (.*)|\*\*(.*?)\.?\*\*.*)$", re.MULTILINE)
+
+
+def titles(path):
+    """Headings of a page, and the bold words that begin a paragraph; empty without that page."""
+    try:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            return {(one or other).replace("$", "") for one, other in TITLE.findall(file.read())}
+    except OSError:
+        return set()
+
+
+def check_sections():
+    """Messages about comments of the sources that name a section which its page does not have."""
+    for folder in FOLDERS.split("|"):
+        for path in glob.glob(os.path.join(ROOT, folder, "**", "*"), recursive=True):
+            if re.search(r"\.(c|h|cu|cuh|inc)$", path):
+                with open(path, encoding="utf-8") as file:
+                    text = re.sub(r"\n\s*\* ?", " ", file.read())  # comments in one line
+                for page, section in SECTION.findall(text):
+                    if section not in titles(page):
+                        yield f'{os.path.relpath(path, ROOT)}: {page} has no section "{section}"'
+
+
 def main():
     """Exit code 1 if anything was found."""
     if sys.argv[1:2] == ["--rewrap"]:
@@ -195,6 +221,7 @@ def main():
     if not chosen:
         found += check_strategies()
         found += check_tuning()
+        found += check_sections()
     for message in found:
         print(message)
     code = 0

@@ -11,11 +11,11 @@
 __attribute__((visibility("default"))) void *aligned_alloc(size_t alignment, size_t size)
 {
     void *(*real)(size_t, size_t) = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
-    const char *const wanted = getenv("FMO_TEST_RANK"), *const fate = getenv("FMO_TEST_FATE");
+    const char *const chosen_rank = getenv("FMO_TEST_RANK"), *const fate = getenv("FMO_TEST_FATE");
     const char *const bytes = getenv("FMO_TEST_BYTES"), *const rank =
                                                             getenv("OMPI_COMM_WORLD_RANK");
     const char *const file = getenv("FMO_TEST_FILE");
-    if (wanted && fate && bytes && rank && strcmp(rank, wanted) == 0 &&
+    if (chosen_rank && fate && bytes && rank && strcmp(rank, chosen_rank) == 0 &&
         size >= (size_t)atol(bytes) && (!file || access(file, F_OK) == 0)) {
         if (strcmp(fate, "kill") == 0) raise(SIGKILL);
         return NULL;

@@ -212,11 +212,11 @@ class Results(Ranks):
     def test_threads(self):
         """The cores of a host are divided among its ranks, unless the number of threads is given."""
         cores = len(os.sched_getaffinity(0))
-        for environment, wanted in (({}, max(1, cores // 2)), ({"OMP_NUM_THREADS": "3"}, 3)):
+        for environment, expected in (({}, max(1, cores // 2)), ({"OMP_NUM_THREADS": "3"}, 3)):
             environment["OMPI_MCA_hwloc_base_binding_policy"] = "none"
             result = ranks(2, SMALL, "--mode", "cpu", environment=environment)
             self.assertRuns(result)
-            self.assertIn(f"2 ranks, rank 0 with {wanted} thread", result.out)
+            self.assertIn(f"2 ranks, rank 0 with {expected} thread", result.out)
 
     def test_alone(self):
         """Modes that cannot be shared are refused by name."""

@@ -333,8 +333,8 @@ class Cpf(tables.Case):
         dipoles = [(0.785970969662, 2.81296712643, -1.32604581524), (1.45048892092, -3.34817286212, -1.61464626780),
                    (-0.52470470407, -3.57367905308, 1.56523382974), (2.45666859488, -1.60468359833, 2.80152739221),
                    (3.68656733092, -4.78966423463, -0.24867589450)]
-        for found, wanted in zip(cpf.dipole, dipoles, strict=True):
-            for x, y in zip(found, wanted, strict=True):
+        for found, expected in zip(cpf.dipole, dipoles, strict=True):
+            for x, y in zip(found, expected, strict=True):
                 self.assertAlmostEqual(x, y, delta=1e-6)
         for k, (nuclear, electronic) in enumerate(((32.1733218676314, -111.217900611777), (105.581623892680, -294.954213591969),
                                                    (105.580760608816, -294.944052573276), (105.592376341217, -294.954884978768),

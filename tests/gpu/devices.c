@@ -208,7 +208,7 @@ static void check_batch(const int *device, int devices)
     const fmo_basis *basis[PLANS];
     fmo_fock_plan *plans[PLANS + 1] = {NULL};
     fmo_fock_job jobs[PLANS + 1];
-    double *D[PLANS + 1], *got[PLANS + 1], *wanted[PLANS + 1];
+    double *D[PLANS + 1], *got[PLANS + 1], *expected[PLANS + 1];
     fmo_fock_options o =
         options_of(devices, device, FMO_SCATTER_FIXED, FMO_INTEGRALS_DIRECT, 1e-10);
     fmo_fock_options alone = options_of(1, device, FMO_SCATTER_FIXED, FMO_INTEGRALS_DIRECT, 1e-10);
@@ -234,8 +234,8 @@ static void check_batch(const int *device, int devices)
         built one;
         D[k] = random_density(n, 1.0, &seed);
         got[k] = calloc(2 * num, sizeof *got[k]);
-        wanted[k] = calloc(2 * num, sizeof *wanted[k]);
-        one = (built){.J = wanted[k], .K = wanted[k] + num};
+        expected[k] = calloc(2 * num, sizeof *expected[k]);
+        one = (built){.J = expected[k], .K = expected[k] + num};
         (void)build(basis[k % PLANS], &alone, D[k], &one);
         jobs[k] = (fmo_fock_job){
             .plan = plans[k], .density = D[k], .coulomb = got[k], .exchange = got[k] + num};
@@ -244,10 +244,11 @@ static void check_batch(const int *device, int devices)
     CHECK(status == FMO_OK, "batch on several GPUs: %s", err.message);
     for (int k = 0; k <= PLANS && status == FMO_OK; k++) {
         const size_t n = (size_t)fmo_basis_ao_num(basis[k % PLANS]);
-        CHECK(memcmp(got[k], wanted[k], 2 * n * n * sizeof *got[k]) == 0, "job %d: other bits", k);
+        CHECK(memcmp(got[k], expected[k], 2 * n * n * sizeof *got[k]) == 0, "job %d: other bits",
+              k);
         free(D[k]);
         free(got[k]);
-        free(wanted[k]);
+        free(expected[k]);
     }
     for (int k = 0; k <= PLANS; k++) fmo_fock_plan_destroy(plans[k]);
     for (int k = 0; k < PLANS; k++) fmo_basis_destroy((fmo_basis *)basis[k]);

@@ -440,9 +440,9 @@ static void run(int group, int rounds)
         }
     for (int n = 0; n < rounds; n++) {
         fill();
-        const int wanted = 2 + (int)below(3);
+        const int rows = 2 + (int)below(3);
         changed_rows = 0;
-        for (int tries = 0; tries < 1000 && changed_rows < wanted; tries++) {
+        for (int tries = 0; tries < 1000 && changed_rows < rows; tries++) {
             const row *const r = &table[below(ROWS)];
             if (!belongs(group, r) || !change(r, (int)below(VALUES + 1), below(r->length)))
                 continue;

@@ -17,10 +17,10 @@ answers() {
     echo "${COMPREPLY[*]}"
 }
 expect() {
-    local wanted=$1 found
+    local expected=$1 found
     shift
     found=$(answers "$@")
-    [ "$found" = "$wanted" ] || fail "completion of '$*': '$found', expected '$wanted'"
+    [ "$found" = "$expected" ] || fail "completion of '$*': '$found', expected '$expected'"
 }
 
 for name in fmo-driver fmo-bench; do

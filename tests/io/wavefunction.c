@@ -165,7 +165,7 @@ static void check_created(void)
     fmo_dataset_destroy(a);
 }
 
-/* A data set need not have a density if only its basis is wanted. */
+/* A data set need not have a density if only its basis is needed. */
 static void check_basis_only(void)
 {
     const char *path = folder_path(directory, "bare.h5");

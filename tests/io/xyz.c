@@ -373,7 +373,7 @@ static const struct {
 static void check_broken_files(void)
 {
     for (size_t i = 0; i < sizeof broken_files / sizeof broken_files[0]; i++) {
-        const char *const name = broken_files[i].name, *const wanted = broken_files[i].frames;
+        const char *const name = broken_files[i].name, *const expected = broken_files[i].frames;
         char found[16] = "";
         fmo_error err = {FMO_OK, ""};
         fmo_xyz *xyz = NULL;
@@ -392,7 +392,7 @@ static void check_broken_files(void)
                   name, k, m ? m->frame : 0, err.message);
             fmo_molecule_destroy(m);
         }
-        CHECK(strcmp(found, wanted) == 0, "%s: %s, not %s", name, found, wanted);
+        CHECK(strcmp(found, expected) == 0, "%s: %s, not %s", name, found, expected);
         fmo_xyz_close(xyz);
     }
 }

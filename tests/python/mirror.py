@@ -67,13 +67,13 @@ def main():
     messages = []
     for name, (struct, header) in structs.items():
         fields = [field for field, _ in struct._fields_]
-        wanted = fields_of(header, name)
+        expected = fields_of(header, name)
         if name in BEGINNINGS:
-            wanted = wanted[:len(fields)]
+            expected = expected[:len(fields)]
         else:
             here[name] = ctypes.sizeof(struct)
-        if fields != wanted:
-            messages.append(f"{name}: {fields} in Python, {wanted} in {header}")
+        if fields != expected:
+            messages.append(f"{name}: {fields} in Python, {expected} in {header}")
         here.update((f"{name}.{field}", getattr(struct, field).offset) for field in fields)
     text = subprocess.run([os.environ["FMO_LAYOUT"]], text=True, check=True,
                           stdout=subprocess.PIPE).stdout

@@ -76,7 +76,7 @@ class Matrices(Case):
         fmo.get_jk(mol, dm)
         self.assertTrue(np.array_equal(dm, before))
 
-    def test_only_what_was_wanted(self):
+    def test_only_what_was_requested(self):
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
         vj, vk = fmo.get_jk(mol, dm)

@@ -282,9 +282,9 @@ class MoleculeFiles(Case):
         mol = fmo.Molecule.from_qcschema(molecule)
         self.assertEqual((mol.charge, mol.basis), (-1, "6-31g*"))
         self.assert_close(mol.atom_coords(), [[0, 0, 0], [0, 0, 1.8]], 1e-12)
-        wanted = {"molecule": molecule, "driver": "energy", "model": {"method": "hf", "basis": "sto-3g"}}
-        self.assertEqual(fmo.Molecule.from_qcschema(wanted).basis, "sto-3g")
-        self.assertEqual(fmo.Molecule.from_qcschema(wanted, "6-31g").basis, "6-31g")
+        specification = {"molecule": molecule, "driver": "energy", "model": {"method": "hf", "basis": "sto-3g"}}
+        self.assertEqual(fmo.Molecule.from_qcschema(specification).basis, "sto-3g")
+        self.assertEqual(fmo.Molecule.from_qcschema(specification, "6-31g").basis, "6-31g")
         later = {"molecule": molecule, "specification": {"driver": "energy", "model": {"basis": "sto-3g"}}}
         self.assertEqual(fmo.Molecule.from_qcschema(later).basis, "sto-3g")
         for change, kind, words in (({"geometry": [0, 0]}, fmo.InputError, "geometry has 2 numbers, expected 6"),
@@ -371,8 +371,8 @@ class Properties(Case):
     def test_progress(self):
         code = ("import fmo\nmol = fmo.Molecule(['He'], [[0, 0, 0]], basis='sto-3g')\n"
                 "fmo.rhf_batch([mol] * 5, progress={})")
-        for wanted, shown in (("True", True), ("None", False), ("False", False)):
-            done = subprocess.run([sys.executable, "-c", code.format(wanted)], text=True, check=True, env=os.environ,
+        for progress, shown in (("True", True), ("None", False), ("False", False)):
+            done = subprocess.run([sys.executable, "-c", code.format(progress)], text=True, check=True, env=os.environ,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.assertEqual((done.stdout, "/5 [" in done.stderr, bool(done.stderr)), ("", shown, shown))
 

@@ -302,7 +302,7 @@ class Scf(Case):
             mf = fmo.RHF(water)
             mf.kernel()
             self.assertIsNone(mf.notice)
-        with self.assertWarnsRegex(fmo.CutoffWarning, "and 1 more molecules alike"):
+        with self.assertWarnsRegex(fmo.CutoffWarning, "and the same for 1 more"):
             fmo.rhf_batch([water, water], cutoff=1e-6)
 
     def test_mistakes(self):

@@ -69,7 +69,7 @@ class Arrays(Case):
         for one, expected in zip(fmo.get_jk(mol, there[3]), want):
             self.assert_same(one, expected[3], 1e-11)
 
-    def test_only_what_was_wanted(self):
+    def test_only_what_was_requested(self):
         mol = molecule("cluster")
         dm = densities(mol.nao, 1)[0]
         vj, vk = fmo.get_jk(mol, dm, mode="cpu")

@@ -288,11 +288,11 @@ class ScfCutoff(driver_helpers.Case):
     def test_what_is_promised(self):
         """The error of the energy is at most the reported one, or, without a report, the requested convergence."""
         for cutoff in ("1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4"):
-            for wanted in (1e-9, 1e-6):
-                result = run(MEDIUM, "--scf", "-c", cutoff, "--convergence", wanted, "--quiet")
+            for threshold in (1e-9, 1e-6):
+                result = run(MEDIUM, "--scf", "-c", cutoff, "--convergence", threshold, "--quiet")
                 said = re.search(r"an error of (\S+) hartree", result.err)
                 error = abs(float(re.search(NUMBER, result.out).group()) - MEDIUM_ENERGY)
-                self.assertLess(error, 2.0 * (float(said.group(1)) if said else wanted), (cutoff, str(result)))
+                self.assertLess(error, 2.0 * (float(said.group(1)) if said else threshold), (cutoff, str(result)))
 
 
 class ScfFarApart(driver_helpers.Case):

@@ -72,12 +72,12 @@ int main(int argc, char **argv)
     json_t *root = scf_list_read(argv[1]);
     scf_entry entry;
     for (size_t k = 0; root && scf_list_entry(root, k, &entry); k++) {
-        int wanted = argc < 4 || argv[3][0] == '-';
+        int selected = argc < 4 || argv[3][0] == '-';
         for (int word = 3; word < argc; word++) {
             const int without = argv[word][0] == '-';
-            if (strstr(entry.name, argv[word] + without)) wanted = !without;
+            if (strstr(entry.name, argv[word] + without)) selected = !without;
         }
-        if (wanted && entry.dataset) run(&entry, mode);
+        if (selected && entry.dataset) run(&entry, mode);
         fmo_dataset_destroy(entry.dataset);
     }
     json_decref(root);

@@ -198,7 +198,7 @@ class Forces(driver_helpers.Case):
         self.assertEqual(run(path, *LINE, "--batch", "--forces").out.count("hartree/bohr"), 2)
 
     def test_resume(self):
-        """Results without forces are computed again when forces are wanted, those with them are not."""
+        """Results without forces are computed again when forces are requested, those with them are not."""
         path, output = self.two(), self.path("all.h5")
         line = (path, *LINE, "--batch", "--output", output)
         self.assertRuns(run(*line))

@@ -87,10 +87,10 @@ int main(int argc, char **argv)
     json_t *root = scf_list_read(argv[1]);
     const json_t *list = json_object_get(root, "molecules");
     for (size_t k = 0; root && k < ENTRIES_MOST && scf_list_entry(root, k, &entry[k]); k++) {
-        int wanted = argc < 3;
+        int selected = argc < 3;
         for (int word = 2; word < argc; word++)
-            if (strstr(entry[k].name, argv[word])) wanted = 1;
-        if (!wanted || !entry[k].dataset) continue;
+            if (strstr(entry[k].name, argv[word])) selected = 1;
+        if (!selected || !entry[k].dataset) continue;
         const fmo_scf_input input = input_of(&entry[k], charge[k], place[k]);
         const fmo_scf_options o = options_of(&entry[k]);
         fmo_scf_result *result = NULL;

@@ -156,9 +156,9 @@ static void check_list(const char *folder, const char *file, const char *const *
     snprintf(path, sizeof path, "%s/%s", folder, file);
     json_t *root = scf_list_read(path);
     for (size_t k = 0; root && scf_list_entry(root, k, &entry); k++) {
-        int wanted = num == 0;
-        for (int word = 0; word < num; word++) wanted |= strstr(entry.name, words[word]) != NULL;
-        if (wanted && entry.dataset) check(&entry);
+        int selected = num == 0;
+        for (int word = 0; word < num; word++) selected |= strstr(entry.name, words[word]) != NULL;
+        if (selected && entry.dataset) check(&entry);
         fmo_dataset_destroy(entry.dataset);
     }
     json_decref(root);

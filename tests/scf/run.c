@@ -224,7 +224,7 @@ static void test_cutoff(void)
     fmo_dataset *dataset = read_shipped("h2o_6-31g");
     if (!dataset) return;
     const struct {
-        double cutoff, wanted;
+        double cutoff, threshold;
         const char *notice;
     } cases[] = {{1e-12, 1e-9, ""},
                  {1e-10, 1e-9, ""},
@@ -238,13 +238,13 @@ static void test_cutoff(void)
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         /* sums on a GPU differ from build to build: by more than 1e-12, and where a cutoff is too
          * loose by what it leaves out, so that an SCF may not end */
-        if (mode == FMO_MODE_FUSED && (cases[k].wanted < 1e-9 || *cases[k].notice)) continue;
+        if (mode == FMO_MODE_FUSED && (cases[k].threshold < 1e-9 || *cases[k].notice)) continue;
         fmo_scf_options options = defaults();
         fmo_scf_result *r = NULL;
         fmo_error err = {FMO_OK, ""};
         beginning heard = {0, 0};
         options.fock.cutoff = cases[k].cutoff;
-        options.energy_convergence = cases[k].wanted;
+        options.energy_convergence = cases[k].threshold;
         options.callback = hear_cycle;
         options.user = &heard;
         if (k == 4) options.begun = hear_begin;
@@ -252,7 +252,7 @@ static void test_cutoff(void)
         CHECK(heard.begun == (k == 4), "begun %d times", heard.begun);
         if (r)
             CHECK(*cases[k].notice ? strstr(r->notice, cases[k].notice) != NULL : !*r->notice,
-                  "cutoff %g, %g: '%s'", cases[k].cutoff, cases[k].wanted, r->notice);
+                  "cutoff %g, %g: '%s'", cases[k].cutoff, cases[k].threshold, r->notice);
         fmo_scf_result_destroy(r);
     }
     fmo_dataset_destroy(dataset);

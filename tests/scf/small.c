@@ -86,25 +86,25 @@ static void check_cholesky(int n)
 /* C = 1.5 op(A) op(B) + beta C agrees with a plain loop; beta = 0 does not read C. */
 static void check_product(char op_a, char op_b, int m, int n, int k, double beta)
 {
-    static double A[N * N], B[N * N], C[N * N], wanted[N * N];
+    static double A[N * N], B[N * N], C[N * N], expected[N * N];
     double off = 0.0;
     for (int i = 0; i < N * N; i++) {
         A[i] = uniform();
         B[i] = uniform();
         C[i] = beta == 0.0 ? NAN : uniform();
     }
-    memcpy(wanted, C, sizeof wanted);
+    memcpy(expected, C, sizeof expected);
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
             double sum = 0.0;
             for (int l = 0; l < k; l++)
                 sum += (op_a == 'T' ? A[l + i * k] : A[i + l * m]) *
                        (op_b == 'T' ? B[j + l * n] : B[l + j * k]);
-            wanted[i + j * m] = 1.5 * sum + (beta == 0.0 ? 0.0 : beta * wanted[i + j * m]);
+            expected[i + j * m] = 1.5 * sum + (beta == 0.0 ? 0.0 : beta * expected[i + j * m]);
         }
     fmo_small_multiply(1.5, (fmo_matrix){A, m, k, op_a == 'T'}, (fmo_matrix){B, k, n, op_b == 'T'},
                        beta, C);
-    for (int i = 0; i < m * n; i++) off = fmax(off, fabs(C[i] - wanted[i]));
+    for (int i = 0; i < m * n; i++) off = fmax(off, fabs(C[i] - expected[i]));
     CHECK(off <= 4.0 * (k + 1) * DBL_EPSILON, "%c%c %d x %d x %d: %g", op_a, op_b, m, n, k, off);
 }
 

@@ -21,12 +21,12 @@ class ScfComment(driver_helpers.Case):
         return run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--threads", "1", *line)
 
     def test_charge(self):
-        wanted = self.energy("", "--charge", "-1")
-        self.assertRuns(wanted)
+        expected = self.energy("", "--charge", "-1")
+        self.assertRuns(expected)
         for comment in ("charge=-1", 'pbc="F F F" total_charge="-1" multiplicity=1'):
-            self.assertEqual(self.energy(comment).out, wanted.out)
-            self.assertEqual(self.energy(comment, "--batch").out.split(": ", 1)[1], wanted.out)
-        self.assertEqual(self.energy("charge=+1", "--charge", "-1").out, wanted.out)
+            self.assertEqual(self.energy(comment).out, expected.out)
+            self.assertEqual(self.energy(comment, "--batch").out.split(": ", 1)[1], expected.out)
+        self.assertEqual(self.energy("charge=+1", "--charge", "-1").out, expected.out)
         path = self.path("hydroxide.xyz")  # with charge=+1 in it
         self.assertIn("HO, 2 atoms, 10 electrons, charge -1\n",
                       run(path, "--basis", "sto-3g", "--scf", "--charge", "-1", "--mode", "cpu").out)
@@ -102,9 +102,9 @@ class ScfComment(driver_helpers.Case):
 
     def test_two_numbers(self):
         """A comment such as "-2 1", as Psi4 writes it."""
-        wanted = self.energy("", "--charge", "-1")
-        self.assertEqual(self.energy("-1 1").out, wanted.out)
-        self.assertEqual(self.energy("+1 1", "--charge", "-1").out, wanted.out)
+        expected = self.energy("", "--charge", "-1")
+        self.assertEqual(self.energy("-1 1").out, expected.out)
+        self.assertEqual(self.energy("+1 1", "--charge", "-1").out, expected.out)
         for line in ([], ["--batch"]):
             self.assertRuns(self.energy("1 3", *line))
             self.assertRuns(self.energy("0 2", *line))

@@ -6,7 +6,7 @@
 
 #include "tests/support/check.h"
 
-/* A refused call returns the status that is wanted, stores it in err too, and its message is one
+/* A refused call returns the expected status, stores it in err too, and its message is one
  * line that contains `words`. CHECK_REFUSED clears err before the call, because the library keeps
  * the first error. */
 static inline int check_refused_at(const char *file, int line, const char *call, fmo_status got,
@@ -54,8 +54,8 @@ static inline fmo_fock_options fock_options(fmo_mode mode, int threads, double c
     return o;
 }
 
-/* J and K of a plan of their own, and its profile; NULL for what is not wanted. 0, and a check that
- * has failed, where the library refuses. */
+/* J and K of a plan of their own, and its profile; NULL for what is not requested. 0, and a check
+ * that has failed, where the library refuses. */
 static inline int fock_build_at(const char *file, int line, const fmo_basis *basis,
                                 const fmo_fock_options *o, const double *D, double *J, double *K,
                                 fmo_fock_profile *profile)

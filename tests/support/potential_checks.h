@@ -180,11 +180,11 @@ static inline void potential_check_energies(const potential_case *c, const fmo_p
             double *const U = (double *)calloc((size_t)(c[a].n * c[a].n), sizeof *U);
             double *const V = (double *)malloc((size_t)(c[b].n * c[b].n) * sizeof *V);
             potential_add_reference(&c[a], &c[b], U);
-            double wanted = potential_trace(c[a].n, c[a].D, U);
+            double expected = potential_trace(c[a].n, c[a].D, U);
             CHECK(fmo_charge_attraction(c[b].basis, POTENTIAL_CHARGES, c[a].charge, c[a].coord, V,
                                         &err) == FMO_OK,
                   "%s", err.message);
-            wanted += potential_trace(c[b].n, c[b].D, V);
+            expected += potential_trace(c[b].n, c[b].D, V);
             for (int i = 0; i < POTENTIAL_CHARGES; i++)
                 for (int j = 0; j < POTENTIAL_CHARGES; j++) {
                     double r2 = 0.0;
@@ -192,12 +192,12 @@ static inline void potential_check_energies(const potential_case *c, const fmo_p
                         const double d = c[a].coord[3 * i + x] - c[b].coord[3 * j + x];
                         r2 += d * d;
                     }
-                    wanted += c[a].charge[i] * c[b].charge[j] / sqrt(r2);
+                    expected += c[a].charge[i] * c[b].charge[j] / sqrt(r2);
                 }
             free(U);
             free(V);
-            CHECK(fabs(made - wanted) <= tolerance * fmax(1.0, fabs(wanted)),
-                  "energy of %d and %d: %.12g, expected %.12g", a, b, made, wanted);
+            CHECK(fabs(made - expected) <= tolerance * fmax(1.0, fabs(expected)),
+                  "energy of %d and %d: %.12g, expected %.12g", a, b, made, expected);
             const int mirror = b * (POTENTIAL_SYSTEMS - 1) + (a < b ? a : a - 1);
             CHECK(fabs(made - job[mirror].energy) <= tolerance * fmax(1.0, fabs(made)),
                   "energies of %d and %d: %.15g and %.15g", a, b, made, job[mirror].energy);
@@ -214,7 +214,7 @@ static inline void potential_check_between(const test_system *s, const potential
     unsigned group[SYSTEM_SHELL_MAX];
     const size_t n = (size_t)a->n;
     double *const U = (double *)calloc(4 * n * n, sizeof *U), *const between = U + n * n;
-    double *const wanted = between + n * n, *const D = wanted + n * n;
+    double *const expected = between + n * n, *const D = expected + n * n;
     const fmo_distribution *const source = b->distribution;
     fmo_potential_options o = *options;
     fmo_potential_job job[2];
@@ -237,10 +237,10 @@ static inline void potential_check_between(const test_system *s, const potential
         for (size_t j = 0; j < n; j++) {
             const unsigned both =
                 group[s->nucleus[s->ao_shell[i]]] & group[s->nucleus[s->ao_shell[j]]];
-            wanted[i * n + j] = both ? 0.0 : U[i * n + j];
+            expected[i * n + j] = both ? 0.0 : U[i * n + j];
             D[i * n + j] = both ? 0.0 : a->D[i * n + j];
         }
-    check_close("potential between groups", between, wanted, n * n, n, 1e-12, 0.0);
+    check_close("potential between groups", between, expected, n * n, n, 1e-12, 0.0);
     /* a's electrons between groups in b's field, both ways */
     fmo_distribution_job of[2] = {{products, a->D, 0, NULL, NULL, NULL},
                                   {a->products, D, 0, NULL, NULL, NULL}};
@@ -260,11 +260,11 @@ static inline void potential_check_between(const test_system *s, const potential
     job[1].products = products;
     for (size_t i = 0; i < n * n; i++) {
         between[i] = NAN;
-        wanted[i] = 0.0;
+        expected[i] = 0.0;
     }
     if (status == FMO_OK) status = fmo_potentials(&job[1], 1, &o, &err);
     CHECK(status == FMO_OK, "%s", err.message);
-    CHECK(memcmp(between, wanted, n * n * sizeof *wanted) == 0, "a potential within one group");
+    CHECK(memcmp(between, expected, n * n * sizeof *expected) == 0, "a potential within one group");
     fmo_products_destroy(products);
     free(U);
 }

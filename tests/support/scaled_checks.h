@@ -27,8 +27,8 @@ static inline void scaled_factors(int how, int n, double *f, unsigned long long 
     }
 }
 
-/* A molecule with s, p and, if wanted, d shells, some with the exponents of another, as in general
- * contractions. */
+/* A molecule with s, p and, if requested, d shells, some with the exponents of another, as in
+ * general contractions. */
 static inline void scaled_system(test_system *s, int with_d, int cartesian,
                                  unsigned long long *seed)
 {

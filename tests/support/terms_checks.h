@@ -90,7 +90,7 @@ static inline void terms_check_alone(const test_system *s, const fmo_fock_option
         CHECK(fmo_fock_build(c.plan, c.D[0], c.out_J, c.out_K, &err) == FMO_OK, "%s", err.message);
         check_close("J after J alone", c.out_J, c.J[0], c.size, (size_t)c.n, tolerance, 0.0);
         CHECK(fmo_fock_build(c.plan, c.D[0], NULL, NULL, &err) == FMO_ERR_ARGUMENT,
-              "nothing wanted: %s", err.message);
+              "nothing requested: %s", err.message);
     }
     terms_end(&c);
 }

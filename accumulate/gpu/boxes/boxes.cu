@@ -1,5 +1,5 @@
 /* Makes and frees a plan's tree of cells, and queues the steps of a build that use it
- * (docs/explanation/gpu/boxes.md). The kernels are in leaves.cu and interact.cu. */
+ * (docs/explanation/gpu/boxes.md). The kernels are in leaves.cu, near.cu and interact.cu. */
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/boxes/leaves.h"
 #include "accumulate/gpu/boxes/interact.h"
@@ -229,27 +229,27 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
     const fmo_fock_options *o = &plan->options;
-    const bool asked = o->coulomb == FMO_COULOMB_BOXES;
+    const bool requested = o->coulomb == FMO_COULOMB_BOXES;
     const bool kernels = fmo_gpu_has_exchange_only(o->scatter, o->commit);
     int num = 0;
     if (o->mode != FMO_MODE_FUSED || o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0)
         return FMO_OK;
-    if (asked && !kernels)
+    if (requested && !kernels)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "coulomb = boxes does not support scatter = %s with commit = %s; "
                              "use auto for them, or coulomb = direct",
                              fmo_scatter_name(o->scatter), fmo_commit_name(o->commit));
-    if (asked && !g->far)
+    if (requested && !g->far)
         return fmo_error_set(err, FMO_ERR_MEMORY,
                              "coulomb = boxes: quadrature points of far pairs need more than %g of "
                              "the free GPU memory; use coulomb = direct",
                              fmo_tuning_gpu_far_share);
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) num += g->pairs[c].num;
-    if (asked && !num)
+    if (requested && !num)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "coulomb = boxes needs pairs of s and p shells on a GPU; this basis "
                              "has none; use coulomb = direct");
-    if (!kernels || !g->far || !num || (!asked && !repays(plan, num))) return FMO_OK;
+    if (!kernels || !g->far || !num || (!requested && !repays(plan, num))) return FMO_OK;
     fmo_gpu_boxes *const b = (fmo_gpu_boxes *)calloc(1, sizeof *b);
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes");
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
@@ -276,8 +276,9 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
         return FMO_OK;
     }
     fmo_gpu_forget_boxes(g);
-    return status == FMO_ERR_MEMORY && !asked ? FMO_OK
-                                              : fmo_error_set(err, status, "%s", failure.message);
+    return status == FMO_ERR_MEMORY && !requested
+               ? FMO_OK
+               : fmo_error_set(err, status, "%s", failure.message);
 }
 
 void fmo_gpu_forget_boxes(fmo_gpu_state *g)
@@ -316,14 +317,14 @@ cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t strea
     const size_t leaves = (size_t)v->leaves, sets = (size_t)g->functions.sets;
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const fmo_gpu_box_pairs *box_pairs = &v->of[c];
-        if (g->wanted & FMO_TERMS_K)
+        if (g->requested & FMO_TERMS_K)
             FMO_GPU_TRY(fmo_gpu_box_exchange(box_pairs, &g->pairs[c], g->arrays.density_max,
                                              g->functions.sets, stream));
         else if (box_pairs->tiles)
             FMO_GPU_TRY(cudaMemsetAsync(box_pairs->tile_exchange, 0,
                                         sets * (size_t)box_pairs->tiles * sizeof(float), stream));
     }
-    if (g->wanted & FMO_TERMS_J) {
+    if (g->requested & FMO_TERMS_J) {
         const fmo_gpu_box_leaves_args args = leaves_args(plan, false);
         FMO_GPU_TRY(fmo_gpu_box_weigh(&args, g->boxes->tree.num, stream));
         return fmo_gpu_box_near(v, &g->boxes->tree, stream);
@@ -342,7 +343,7 @@ cudaError_t fmo_gpu_box_potentials(const fmo_fock_plan *plan, bool fixed, cudaSt
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_box_view *v = &g->boxes->view;
     /* where several GPUs or ranks share a build, the first adds the interactions */
-    if (!(g->wanted & FMO_TERMS_J) || plan->share > 0) return cudaSuccess;
+    if (!(g->requested & FMO_TERMS_J) || plan->share > 0) return cudaSuccess;
     const fmo_gpu_box_leaves_args args = leaves_args(plan, fixed);
     FMO_GPU_TRY(fmo_gpu_box_collect(&args, stream));
     FMO_GPU_TRY(fmo_gpu_box_up(v, &g->boxes->tree, stream));

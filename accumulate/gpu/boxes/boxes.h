@@ -1,9 +1,9 @@
 /* The Coulomb matrix J of well-separated shell pairs from multipole expansions, on a GPU. The cells
  * ("boxes" in names) and the far criterion are those of accumulate/tree/, equations are in
- * docs/explanation/far-field.md, the steps of a build in docs/explanation/gpu/boxes.md. Cells that
+ * docs/explanation/multipoles.md, the steps of a build in docs/explanation/gpu/boxes.md. Cells that
  * are far from each other interact through their multipoles; the lists of quartets then hold only
- * what is near, or counts in K. Which leaves are near to each other is determined before screening;
- * the interactions run concurrently with the quartets. C++ only. */
+ * what is near, or contributes to K. Which leaves are near to each other is determined before
+ * screening; the interactions run concurrently with the quartets. C++ only. */
 #ifndef FMO_GPU_BOXES_H
 #define FMO_GPU_BOXES_H
 

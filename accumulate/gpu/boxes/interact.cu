@@ -1,8 +1,8 @@
 /* Multipoles of all cells from those of the leaves (upwards), interactions of far cells, and
- * potentials of all cells (downwards); equations: docs/explanation/far-field.md, "Boxes of far
- * pairs". A block handles one cell and descends the tree (descend.cuh) to find those that it
- * interacts with: lists of interactions would take too much memory. The order of all sums depends
- * on geometry and density alone. Next: boxes.cu, which launches these kernels, and leaves.cu. */
+ * potentials of all cells (downwards); equations: docs/explanation/multipoles.md. A block handles
+ * one cell and descends the tree (descend.cuh) to find those that it interacts with: lists of
+ * interactions would take too much memory. The order of all sums depends on geometry and density
+ * alone. Next: boxes.cu, which launches these kernels, and leaves.cu. */
 #include "accumulate/gpu/boxes/descend.cuh"
 
 namespace {

@@ -1,7 +1,7 @@
 /* Multipoles of a leaf from the density of its pairs, and X^J of the pairs from the leaf's
- * potential. A warp handles one pair, primitive by primitive, which is exact, other than the nodes
- * of far quartets. The arithmetic of primitives is that of far quartets (integrals/far); equations:
- * docs/explanation/far-field.md, "Boxes of far pairs". Next: interact.cu. */
+ * potential. A warp handles one pair, primitive by primitive, which is exact, unlike the nodes of
+ * far quartets. The arithmetic of primitives is that of far quartets (integrals/far); equations:
+ * docs/explanation/multipoles.md. Next: interact.cu. */
 #include "accumulate/gpu/boxes/leaves.h"
 #include "accumulate/tuning.h"
 

@@ -1,6 +1,6 @@
 /* Near leaves of each leaf, tiles of pairs that are near to a leaf, and bounds of these tiles for
- * the exchange of screening; equations: docs/explanation/far-field.md, "Boxes of far pairs". Next:
- * boxes.cu, which launches these kernels, and interact.cu. */
+ * the screening of exchange; equations: docs/explanation/multipoles.md. Next: boxes.cu, which
+ * launches these kernels, and interact.cu. */
 #include "accumulate/gpu/boxes/descend.cuh"
 
 namespace {

@@ -301,7 +301,8 @@ exchange_part fmo_gradient_exchange_0, fmo_gradient_exchange_1, fmo_gradient_exc
     fmo_gradient_exchange_6, fmo_gradient_exchange_7, fmo_gradient_exchange_8,
     fmo_gradient_exchange_9;
 
-/* Each class of bras on one of the side streams, which wait for what was queued before. */
+/* Launches the kernels of each class of bras on one of the side streams, which wait for what was
+ * queued before. */
 cudaError_t fmo_gradient_exchange_all(const fmo_gradient_pass *pass)
 {
     static exchange_part *const part[] = {fmo_gradient_exchange_1, fmo_gradient_exchange_0,

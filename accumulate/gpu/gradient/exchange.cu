@@ -420,11 +420,11 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
                                                               threads_of<CLASS>, bytes));
     const int grid = blocks * pass->processors, warps = grid * warps_of<CLASS>;
     /* some items for each warp, but no fewer kets than it computes at a time */
-    const int wanted =
+    const int bra_items =
         (fmo_tuning_gpu_gradient_items * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
-    const int tiles = wanted < all ? (all + wanted - 1) / wanted : 1;
+    const int tiles = bra_items < all ? (all + bra_items - 1) / bra_items : 1;
     int parts = 1;
-    while (parts < lanes_of<CLASS> && parts * all < wanted) parts *= 2;
+    while (parts < lanes_of<CLASS> && parts * all < bra_items) parts *= 2;
     exchange_args args = {};
     args.bra = h.pairs[bra];
     args.ket = h.pairs[ket];

@@ -304,8 +304,8 @@ fmo_gradient_matrix_ket(const fmo_gradient_matrix_memory &s, const double *ket, 
     }
 }
 
-/* Adds ROWS tiles of rows of E for one primitive pair of the ket. sums: of the energy, and of its
- * derivatives with respect to P and to C - D. */
+/* Adds the contribution of ROWS tiles of rows of E and one primitive pair of the ket. sums: the
+ * energy, then its derivatives with respect to P and to C - D. */
 template <class F, int ROWS>
 static __device__ __forceinline__ void
 fmo_gradient_matrix_add_energy(const fmo_gradient_matrix_memory &s, const double *ket, int first,

@@ -258,7 +258,7 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     a->bra = h->pairs[bra];
     a->ket = (from ? from : h)->pairs[ket];
     const int bras = (a->bra.points + h->shares - 1) / h->shares;
-    if (!(g->wanted & FMO_TERMS_J) || !bras || !a->ket.points) return dim3(0);
+    if (!(g->requested & FMO_TERMS_J) || !bras || !a->ket.points) return dim3(0);
     a->boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
     a->op = g->with_operator ? g->arrays.op : NULL;
     a->cutoff = (float)fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE);
@@ -286,7 +286,8 @@ bool any_points(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra
 
 } // namespace
 
-/* Launches one kernel for each class of ket pairs. Of 1/r, classes of s and p shells have none. */
+/* Launches one kernel for each class of ket pairs. Quartets of s and p shells have none, except for
+ * operators other than 1/r. */
 cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra)
 {
     const fmo_gpu_range range("J of d shells");

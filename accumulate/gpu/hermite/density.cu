@@ -234,7 +234,7 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
             group, records_kernels[c].one, records_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, records_args *a) {
                 const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-                if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
+                if (!(build->plan->gpu->requested & FMO_TERMS_J)) return dim3(0);
                 *a = {h->pairs[c],
                       h->density,
                       h->block_max,
@@ -250,7 +250,7 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
             group, points_kernels[c].one, points_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, points_args *a) {
                 const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-                if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
+                if (!(build->plan->gpu->requested & FMO_TERMS_J)) return dim3(0);
                 a->pairs = h->pairs[c];
                 for (int of = 0; of < FMO_PAIR_GPU_COUNT; of++)
                     a->of[of] = {h->pairs[of].record_density, h->pairs[of].record_coulomb_estimate,
@@ -309,7 +309,7 @@ cudaError_t fmo_hermite_order_density(const fmo_gpu_group *group)
         FMO_GPU_TRY(order_one(group, 0, 0, 0));
         return order_all_points(group);
     }
-    if (g->wanted & FMO_TERMS_J) {
+    if (g->requested & FMO_TERMS_J) {
         FMO_GPU_TRY(order_one(group, 0, 0, -1));
         FMO_GPU_TRY(order_all_points(group));
     }

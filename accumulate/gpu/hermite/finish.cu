@@ -233,7 +233,7 @@ cudaError_t bound_exchange(const fmo_gpu_group *group)
         group, bound_elements<1>, bound_elements<fmo_gpu_many_max<bound_args>>, BOUND_THREADS, 0,
         [](const fmo_gpu_build *build, bound_args *a) {
             const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-            if (!(build->plan->gpu->wanted & FMO_TERMS_K)) return dim3(0);
+            if (!(build->plan->gpu->requested & FMO_TERMS_K)) return dim3(0);
             *a = {h->block_max, h->shell_bound, h->shell, h->shells, h->counters};
             return dim3(1);
         });
@@ -409,7 +409,7 @@ cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
             group, contract_kernels[c].one, contract_kernels[c].many, THREADS, 0,
             [&](const fmo_gpu_build *build, coulomb_args *a) {
                 const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-                if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
+                if (!(build->plan->gpu->requested & FMO_TERMS_J)) return dim3(0);
                 const int own = THREADS / lanes_of(c); /* pairs of a block */
                 a->pairs = h->pairs[c];
                 a->la = fmo_pair_ang_mom(c, 0);
@@ -476,10 +476,10 @@ static cudaError_t finish_one(const fmo_gpu_group *group, bool fixed, int d)
             const fmo_gpu_hermite *const h = g->hermite;
             *a = {h->coulomb,
                   h->exchange + (size_t)d * h->nao * h->nao,
-                  g->wanted & FMO_TERMS_J && !d ? build->coulomb : NULL,
-                  !(g->wanted & FMO_TERMS_K) ? NULL
-                  : d                        ? build->second
-                                             : build->exchange,
+                  g->requested & FMO_TERMS_J && !d ? build->coulomb : NULL,
+                  !(g->requested & FMO_TERMS_K) ? NULL
+                  : d                           ? build->second
+                                                : build->exchange,
                   fixed ? &h->counters->fixed_scale : NULL,
                   fmo_gpu_is_antisymmetric(g, d),
                   d ? build->add_second : build->add_exchange,

@@ -8,7 +8,7 @@
  *   J         from Hermite densities to Hermite potentials, one or more warps for each primitive of
  *             the bra, without integrals or atomics (coulomb.cu). Ahmadi and Almlof, Chem. Phys.
  *             Lett. 246, 364 (1995); White and Head-Gordon, J. Chem. Phys. 104, 2620 (1996)
- *   K         quartets that count in K are listed (screen.cu), computed in slices
+ *   K         quartets that contribute to K are listed (screen.cu), computed in slices
  *             (integrals/eri/eri_slice.h) and scattered by a strategy (exchange.cu, compiled once
  *             for each segment of each variant that supports d shells)
  *
@@ -316,7 +316,7 @@ cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermit
 /* finish.cu: J from the potentials of all classes. Part of fmo_hermite_queue or, where GPUs share a
  * build and their potentials are summed first, of fmo_hermite_finish. */
 cudaError_t fmo_hermite_contract(const fmo_gpu_group *group);
-/* screen.cu: lists the quartets of a class in a pass that count in K. */
+/* screen.cu: lists the quartets of a class in a pass that contribute to K. */
 cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int eri_class);
 /* finish.cu: J and K in the caller's order; they are added where the kernels of s and p shells have
  * written. */

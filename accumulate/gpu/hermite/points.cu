@@ -116,9 +116,9 @@ static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, 
 /* Number of chunks of kets, so that few bras also keep the GPU busy. */
 static int chunks_for(const fmo_gpu_device *device, size_t bras)
 {
-    const size_t wanted = fmo_tuning_gpu_hermite_chunk_bras * (size_t)device->processors;
+    const size_t blocks = fmo_tuning_gpu_hermite_chunk_bras * (size_t)device->processors;
     const size_t most = fmo_tuning_gpu_hermite_chunks_most;
-    const size_t chunks = bras ? (wanted + bras - 1) / bras : 1;
+    const size_t chunks = bras ? (blocks + bras - 1) / bras : 1;
     return (int)(chunks < most ? chunks : most);
 }
 

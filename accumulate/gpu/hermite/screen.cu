@@ -1,5 +1,5 @@
-/* Finds the quartets of classes with d or f shells that count in K and lists them (rules/screen.h,
- * docs/explanation/screening.md). Next: exchange.cu, which computes them. */
+/* Finds the quartets of classes with d or f shells that contribute to K and lists them
+ * (rules/screen.h, docs/explanation/screening.md). Next: exchange.cu, which computes them. */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/range.h"
@@ -167,7 +167,7 @@ screen_pairs pairs_to_screen(const fmo_hermite_pairs &from)
 const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pass, int eri_class)
 {
     const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
-    if (!(build->plan->gpu->wanted & FMO_TERMS_K)) return NULL;
+    if (!(build->plan->gpu->requested & FMO_TERMS_K)) return NULL;
     for (int t = 0; t < h->tasks; t++)
         if (h->task[t].pass == pass && h->task[t].eri_class == eri_class) return &h->task[t];
     return NULL;
@@ -187,7 +187,7 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
         if (task) bras += task->bra_end - task->bra_begin;
     }
     if (!bras) return cudaSuccess;
-    const int wanted = (least + bras - 1) / bras;
+    const int bra_blocks = (least + bras - 1) / bras;
     return fmo_gpu_launch_group<screen_args>(
         group, screen<1>, screen<fmo_gpu_many_max<screen_args>>, THREADS, 0,
         [&](const fmo_gpu_build *build, screen_args *a) {
@@ -195,7 +195,7 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
             if (!task) return dim3(0);
             const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
             const int all = (h->pairs[ket].num + TILE - 1) / TILE;
-            const int fit = all / (WARPS * wanted), tiles = fit < 2 ? 2 : fit > 32 ? 32 : fit;
+            const int fit = all / (WARPS * bra_blocks), tiles = fit < 2 ? 2 : fit > 32 ? 32 : fit;
             const int groups = (all + tiles * WARPS - 1) / (tiles * WARPS);
             *a = {pairs_to_screen(h->pairs[bra]),
                   pairs_to_screen(h->pairs[ket]),
@@ -215,6 +215,6 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
                   &h->screened_in[task - h->task],
                   &h->counters->quartets[c],
                   &h->counters->screened_in_num[c]};
-            return dim3((unsigned)a->bras, (unsigned)(wanted < groups ? wanted : groups));
+            return dim3((unsigned)a->bras, (unsigned)(bra_blocks < groups ? bra_blocks : groups));
         });
 }

@@ -10,7 +10,7 @@
  * shells, those of s and p included. */
 static inline bool fmo_gpu_is_hermite_coulomb(const fmo_gpu_state *g)
 {
-    return g->with_operator && (g->wanted & FMO_TERMS_J);
+    return g->with_operator && (g->requested & FMO_TERMS_J);
 }
 
 /* True if the plan's running build uses them: that, and every build of a basis with d or f shells.

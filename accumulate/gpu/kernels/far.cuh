@@ -1,7 +1,7 @@
 /* Far quartets, whose charge distributions do not overlap: a few quadrature points (nodes) of each
  * pair's distribution replace its primitives (integrals/far/far.h,
- * docs/explanation/gpu/far-quartets.md). Those that count in J alone and those that count in K are
- * in separate lists. Each thread computes one quartet. */
+ * docs/explanation/gpu/far-quartets.md). Those that contribute to J alone and those that contribute
+ * to K are in separate lists. Each thread computes one quartet. */
 #ifndef FMO_GPU_FAR_KERNEL_CUH
 #define FMO_GPU_FAR_KERNEL_CUH
 
@@ -173,8 +173,8 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_g
     return at;
 }
 
-/* Processes the list of far quartets that count in J alone; no integrals are computed. Returns the
- * number of atomics issued. */
+/* Processes the list of far quartets that contribute to J alone; no integrals are computed. Returns
+ * the number of atomics issued. */
 template <class C, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_copy copy)
@@ -201,7 +201,7 @@ fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_co
     return issued;
 }
 
-/* Processes the list of far quartets that count in K, with integrals computed from the nodes. */
+/* Processes the list of far quartets that contribute to K, computing integrals from the nodes. */
 template <class C, fmo_gpu_in_coulomb COULOMB, int DENSITIES, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,

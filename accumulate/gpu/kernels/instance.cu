@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || is_f
 
 /* True if kernels of the class are compiled. If FMO_GPU_ONLY_CLASS is defined, only those of this
  * class are, to check within seconds that a strategy compiles. */
-static constexpr bool wanted(int eri_class)
+static constexpr bool is_compiled(int eri_class)
 {
 #ifdef FMO_GPU_ONLY_CLASS
     return eri_class == FMO_GPU_ONLY_CLASS;
@@ -75,7 +75,7 @@ static constexpr bool wanted(int eri_class)
  * for stored integrals; NULL if there is none. */
 template <class C, int LIST, int DENSITIES = 1> static constexpr fmo_gpu_kernel *kernel(void)
 {
-    if constexpr (!wanted(C::id) || (is_far_K(LIST) && !fmo_gpu_far_exchanges(C::id)) ||
+    if constexpr (!is_compiled(C::id) || (is_far_K(LIST) && !fmo_gpu_far_exchanges(C::id)) ||
                   (is_exchange_only(LIST) &&
                    !fmo_gpu_has_exchange_only(variant::strategy, variant::form)) ||
                   (LIST == FMO_GPU_NEAR_OPERATOR &&
@@ -88,7 +88,7 @@ template <class C, int LIST, int DENSITIES = 1> static constexpr fmo_gpu_kernel 
 
 template <class C, int LIST> static constexpr fmo_gpu_group_kernel *group_kernel(void)
 {
-    if constexpr (!wanted(C::id) || !fmo_gpu_builds_groups(variant::strategy, variant::form) ||
+    if constexpr (!is_compiled(C::id) || !fmo_gpu_builds_groups(variant::strategy, variant::form) ||
                   (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id)))
         return NULL;
     else
@@ -97,7 +97,7 @@ template <class C, int LIST> static constexpr fmo_gpu_group_kernel *group_kernel
 
 template <class C> static constexpr fmo_gpu_stored_kernel *stored_kernel(void)
 {
-    if constexpr (!wanted(C::id))
+    if constexpr (!is_compiled(C::id))
         return NULL;
     else
         return fmo_gpu_stored<C, strategy>;

@@ -32,7 +32,7 @@ static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit comm
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].groups;
 }
 
-/* True if the variant has kernels for lists with quartets that do not count in J (gpu/boxes). */
+/* True if the variant has kernels for lists that contain quartets for K alone (gpu/boxes). */
 static constexpr bool fmo_gpu_has_exchange_only(fmo_scatter scatter, fmo_commit commit)
 {
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].all_shells;

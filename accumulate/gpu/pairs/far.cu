@@ -209,7 +209,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             a->sums_stride = g->arrays.sums_size;
             a->copies = g->arrays.copies;
             a->fixed = fixed;
-            a->with_J = (g->wanted & FMO_TERMS_J) != 0;
+            a->with_J = (g->requested & FMO_TERMS_J) != 0;
             return dim3((most + FMO_GPU_PAIR_THREADS - 1) / FMO_GPU_PAIR_THREADS,
                         FMO_PAIR_LOW_L_COUNT * FMO_GPU_PAIR_PRODUCTS);
         });
@@ -218,10 +218,10 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
 size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan)
 {
     fmo_gpu_state *const g = plan->gpu;
-    const bool asked = plan->options.coulomb == FMO_COULOMB_BOXES;
+    const bool requested = plan->options.coulomb == FMO_COULOMB_BOXES;
     size_t all = 0;
     if (!g->schedule->far || !g->functions.sp ||
-        (!asked && g->primitives < fmo_tuning_gpu_far_work))
+        (!requested && g->primitives < fmo_tuning_gpu_far_work))
         return 0;
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         all += fmo_gpu_arrays_bytes(find_far_arrays(g, c).array, FAR_ARRAYS);

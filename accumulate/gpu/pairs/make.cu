@@ -73,8 +73,8 @@ size_t most_rows(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
     return shells_of(g, b, pair_class, 1) ? (size_t)shells_of(g, b, pair_class, 0) * ROW_PIECES : 0;
 }
 
-/* Fills in the shells of plan k, their primitives and their order by sets. partner: work space,
- * [shells]. */
+/* Fills in the shells of plan k, their primitives and their order by sets (padded SP shells).
+ * partner: work space, [shells]. */
 void put_molecule(making *m, int k, int *partner)
 {
     const fmo_fock_plan *const plan = m->plan[k];

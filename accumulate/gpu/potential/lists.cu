@@ -470,7 +470,7 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
     const void **const lack = (const void **)malloc((2 * num + 1) * sizeof *lack);
     const void **const products = lack ? lack + num : NULL;
     pthread_mutex_t *const mine = &making[device->number % makers];
-    size_t lacking = 0, wanted = 0;
+    size_t lacking = 0, product_num = 0;
     if (!lack) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for distributions");
     (void)pthread_mutex_lock(mine);
     for (size_t k = 0; k < num; k++) {
@@ -478,9 +478,9 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
         if (!p || fmo_gpu_lists_of(of[k], device->number)) continue;
         if (!has_capacity(p)) continue;
         lack[lacking++] = of[k];
-        products[wanted++] = p;
+        products[product_num++] = p;
     }
-    fmo_status status = keep_lacking(products, wanted, device, err);
+    fmo_status status = keep_lacking(products, product_num, device, err);
     if (status == FMO_OK)
         status = make_all((const fmo_distribution *const *)lack, lacking, device, err);
     (void)pthread_mutex_unlock(mine);

@@ -382,7 +382,7 @@ cudaError_t begin_feed(const split_run *r, feed *f)
     const fmo_gpu_inside inside(&g->device);
     const fmo_gpu_build build = fmo_gpu_own_build(f->plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
-    g->wanted = r->plan->gpu->wanted;
+    g->requested = r->plan->gpu->requested;
     for (int b = 0; b < f->s->used; b++) f->s->buffers[b].busy = 0;
     FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, r->plan->gpu->pinned.in,
                                 n * n * sizeof(double), cudaMemcpyHostToDevice, group.stream));

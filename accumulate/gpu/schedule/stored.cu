@@ -162,7 +162,8 @@ cudaError_t compute_all(const fmo_gpu_group *group, kept *k)
     return cudaStreamSynchronize(group->stream);
 }
 
-/* Launches the kernel for stored integrals, which does its own screening. */
+/* Launches the kernel for stored integrals, which does its own screening. Pieces, the consecutive
+ * quartets that a warp processes, are as long as is possible with enough of them for each warp. */
 cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
                      const fmo_gpu_task *task, cudaStream_t stream)
 {

@@ -28,6 +28,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The three commands and their options."""
     parser = _Parser(prog="python -m fmo", description="Energies and geometries of molecules by RHF and UHF, and of fragmented systems by FMO2.")
     parser.add_argument("--version", action="version", version=f"fmo {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
@@ -74,6 +75,7 @@ def _rhf(arguments: argparse.Namespace, mol: Molecule) -> RHF:
 
 
 def _energy(arguments: argparse.Namespace) -> int:
+    """Print energy, dipole moment and charges of one molecule, or the energy of a fragmented system."""
     path = arguments.file
     if os.path.splitext(path)[1].lower() != ".xyz":
         return _energy_fmo2(arguments)
@@ -99,6 +101,7 @@ def _energy(arguments: argparse.Namespace) -> int:
 
 
 def _energy_fmo2(arguments: argparse.Namespace) -> int:
+    """Print the FMO2 energy of a fragmented system."""
     for name in ("charge", "max_cycle"):
         if getattr(arguments, name) is not None:
             raise bad_value(f"--{name.replace('_', '-')} has no effect on FMO2: leave it out")
@@ -143,17 +146,18 @@ def _run_optimize(arguments: argparse.Namespace) -> int:
 
 
 def _run_batch(arguments: argparse.Namespace) -> int:
+    """Write a line for each molecule of all files; after that, an error if any of them failed."""
     _check_output(arguments)
-    given: list[tuple[str, int, Molecule | Error]] = []
+    found: list[tuple[str, int, Molecule | Error]] = []
     for path in arguments.file:
         frames = read_xyz(path, arguments.charge, None, arguments.basis or BASIS, arguments.functions or "set")
-        given += [(path, number, one) for number, one in enumerate(frames, 1)]
-    mols = [one for _, _, one in given if isinstance(one, Molecule)]
+        found += [(path, number, one) for number, one in enumerate(frames, 1)]
+    mols = [one for _, _, one in found if isinstance(one, Molecule)]
     done = iter(scf_batch(mols, conv_tol=arguments.conv_tol, max_cycle=arguments.max_cycle, **_options(arguments)))
     table, errors = io.StringIO(), []
     lines = csv.writer(table, lineterminator="\n")
     lines.writerow(("file", "molecule", "formula", "energy_hartree", "converged", "cycles", "error"))
-    for path, number, one in given:
+    for path, number, one in found:
         if isinstance(one, Molecule):
             mf = next(done)
             row, error = (one.formula, f"{mf.e_tot:.10f}", int(mf.converged), mf.cycles), mf.error
@@ -164,7 +168,7 @@ def _run_batch(arguments: argparse.Namespace) -> int:
             errors.append(error)
     _write(arguments.output, table.getvalue())
     if errors:
-        raise type(errors[0])(errors[0].status, f"{len(errors)} of {len(given)} molecules failed, the first: "
+        raise type(errors[0])(errors[0].status, f"{len(errors)} of {len(found)} molecules failed, the first: "
                               f"{errors[0].message}")
     return 0
 

@@ -116,7 +116,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
     threads, cutoff (default 1e-12), memory (bytes), device (number of a GPU). Densities in GPU memory (arrays
     of CuPy, tensors of PyTorch) give arrays of CuPy on the same GPU.
 
-    Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
+    Returns vj, vk in the shape of dm, hartree; None for what was not requested. The plan is kept with the
     molecule. What libfmo cannot do (h shells, complex densities, periodic systems) PySCF does, with one
     FallbackWarning for a molecule of PySCF.
 

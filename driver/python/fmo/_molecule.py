@@ -126,7 +126,7 @@ class Molecule:
     _repulsion: float
 
     def _made(self) -> dict[str, Any]:
-        """What libfmo_io makes of the molecule and its basis set."""
+        """The basis functions and properties that libfmo_io derives from the molecule and its basis set."""
         library, given, dataset = io_library(), zeroed(MoleculeStruct), c_void_p()
         given.nucleus_num = self.natm
         given.multiplicity = self.multiplicity
@@ -310,11 +310,11 @@ def _copied(source: Any) -> dict[str, NDArray[Any]]:
     factor, ang_mom = copy("ao_factor", c_double, functions), copy("shell_ang_mom", c_int, shells)
     order = []
     for first, l in zip(np.searchsorted(shell, np.arange(shells)), ang_mom):
-        wanted = COMPONENTS[bool(source.cartesian)][l]
-        at = {component[first + k]: first + k for k in range(len(wanted))}
-        order += [at[one] for one in wanted]
-        if source.cartesian and len(wanted) > len(COMPONENTS[False][l]):
-            factor[first:first + len(wanted)] = factor[at[0]] * np.sqrt(4 * np.pi / len(COMPONENTS[False][l]))
+        components = COMPONENTS[bool(source.cartesian)][l]
+        at = {component[first + k]: first + k for k in range(len(components))}
+        order += [at[one] for one in components]
+        if source.cartesian and len(components) > len(COMPONENTS[False][l]):
+            factor[first:first + len(components)] = factor[at[0]] * np.sqrt(4 * np.pi / len(COMPONENTS[False][l]))
     return {"nucleus_charge": copy("nucleus_charge", c_double, nuclei),
             "nucleus_coord": copy("nucleus_coord", c_double, nuclei, 3),
             "shell_nucleus": copy("shell_nucleus", c_int, shells), "shell_ang_mom": ang_mom,

@@ -31,14 +31,14 @@ args=()
 Step = Callable[[Molecule, float, float], None]  # geometry, hartree, largest force in hartree/bohr
 
 
-def optimizer(wanted: str | None) -> str:
-    """The one that is wanted, or the first that is installed; Error with the command that installs one."""
-    for name in (wanted,) if wanted else tuple(OPTIMIZERS):
-        if is_installed(name):
-            return name
-    names = OPTIMIZERS[wanted] if wanted else " or ".join(OPTIMIZERS.values())
+def optimizer(name: str | None) -> str:
+    """The requested one, or the first that is installed; Error with the command that installs one."""
+    for one in (name,) if name else tuple(OPTIMIZERS):
+        if is_installed(one):
+            return one
+    names = OPTIMIZERS[name] if name else " or ".join(OPTIMIZERS.values())
     raise Error("FMO_ERR_UNSUPPORTED", f"optimize needs {names}, which is not installed: "
-                f"pip install {wanted or 'geometric'}")
+                f"pip install {name or 'geometric'}")
 
 
 def optimize(make: Callable[[Molecule], Any], mol: Molecule, by: str, most: int, step: Step) -> Molecule:

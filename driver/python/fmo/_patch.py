@@ -119,7 +119,7 @@ class _PatchedSCF(Front, _Behind):
 
     def _fmo_build(self, mol: Any, dm: Any, hermi: int, with_j: bool, with_k: bool,
                    omega: float | None) -> tuple[Any, Any] | None:  # pylint: disable=too-many-arguments
-        """J and K by libfmo, or None where it cannot, which has been said."""
+        """J and K by libfmo; None, after a warning, where it cannot compute them."""
         if _cupy.in_gpu_memory(dm):
             dm = _cupy.as_cupy(dm)
         reason, there = self._fmo_replaced() or _cannot(mol, dm), _cupy.in_gpu_memory(dm)

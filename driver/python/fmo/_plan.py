@@ -191,7 +191,7 @@ _LONG, _LARGE = 0.2, 100
 
 
 class Plan(Strict):
-    """J and K for as many densities of one molecule as wanted.
+    """J and K for any number of densities of one molecule.
 
     mol: an fmo.Molecule or a molecule of PySCF, with s, p, d, f and g shells. Options as of get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
     plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
@@ -262,7 +262,7 @@ class Plan(Strict):
 
     def get_jk(self, dm: Any, with_j: bool = True, with_k: bool = True, hermi: int = 1,
                omega: float | None = None) -> tuple[Any, Any]:  # pylint: disable=too-many-arguments
-        """J and K (hartree) of real densities, [..., nao, nao], in the shape of dm; None for what was not wanted.
+        """J and K (hartree) of real densities, [..., nao, nao], in the shape of dm; None for what was not requested.
 
         hermi: 1 for symmetric densities, 2 for antisymmetric ones, 0 for any. omega (1/bohr): None or 0 for
         1/r, above 0 for erf(omega r)/r, below 0 for erfc(|omega| r)/r. Mode split has
@@ -288,7 +288,7 @@ class Plan(Strict):
         return (self._of_gpu_memory if there else self._of_host)(dm, with_j, with_k, request)
 
     def _jobs(self, count: int, request: Request, density: int, coulomb: int, exchange: int) -> Any:
-        """Jobs of matrices that stand one after the other, by their addresses; 0: not wanted."""
+        """Jobs of matrices that stand one after the other, by their addresses; 0: not requested."""
         size = self.nao * self.nao * np.dtype(np.float64).itemsize
         requested = {"symmetry": request.symmetry, "coulomb_operator": request.operator,
                      "exchange_operator": request.operator}

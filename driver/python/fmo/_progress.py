@@ -8,23 +8,24 @@ from collections.abc import Callable, Iterator
 
 from ._optional import is_installed, optional
 
-_DELAY = 1.0  # seconds of work before there is a bar, unless one is asked for
+_DELAY = 1.0  # seconds of work before there is a bar, unless one is requested
 
 
 @contextlib.contextmanager
-def progress_bar(total: float, unit: str | None, wanted: bool | None) -> Iterator[Callable[[float], None] | None]:
-    """A function that is told how much is done, 0 to total, or None where there is no bar.
+def progress_bar(total: float, unit: str | None, requested: bool | None) -> Iterator[Callable[[float], None] | None]:
+    """Yield a function to call with the amount done, 0 to total; None where there is no bar.
 
-    unit: None: what is done is a fraction. wanted: None: a bar if tqdm is installed, standard error is a terminal, and the work takes a second.
+    unit: None: the amount is a fraction. requested: None: a bar if tqdm is installed, standard error is a terminal,
+    and the work takes a second.
     """
-    if wanted is None and (not is_installed("tqdm") or not sys.stderr.isatty()):
-        wanted = False
-    if wanted is False:
+    if requested is None and (not is_installed("tqdm") or not sys.stderr.isatty()):
+        requested = False
+    if requested is False:
         yield None
         return
     tqdm = optional("tqdm.auto").tqdm
     look = {"bar_format": "{l_bar}{bar}| {elapsed}"} if unit is None else {"unit": unit}
-    with tqdm(total=total, leave=False, delay=0.0 if wanted else _DELAY, **look) as bar:
+    with tqdm(total=total, leave=False, delay=0.0 if requested else _DELAY, **look) as bar:
         def show(done: float) -> None:
             bar.update(done - bar.n)
         yield show

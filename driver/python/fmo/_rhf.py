@@ -344,7 +344,7 @@ def _prepared(call: str, rhf: RHF, density: Any) -> Prepared | None:
 
 def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: dict[str, Any],
            extras: _Extras, classes: Sequence[type[RHF]] | None = None) -> list[RHF]:
-    """rhf_batch, with a density to start from and a class for each molecule if wanted."""
+    """rhf_batch, with a density to start from and a class for each molecule, both optional."""
     for name, given in (("fields", extras.fields), ("projectors", extras.projectors)):
         if given is not None and len(given) != len(mols):
             raise bad_value(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")

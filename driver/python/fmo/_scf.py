@@ -263,20 +263,20 @@ def run(rhfs: Sequence[RHF], prepared: Sequence[Prepared | None], options: ScfOp
         except BaseException as reason:  # pylint: disable=broad-exception-caught
             raised.append(reason)  # C would lose it
 
-    hear, listen = _Finished(finished), _Cycle(_log_cycle)
+    on_finished, on_cycle = _Finished(finished), _Cycle(_log_cycle)
     chosen = _cupy.chosen_device()
 
-    def call(_alive: Any = (prepared, hear, listen)) -> None:  # as long as C looks at them
+    def call(_alive: Any = (prepared, on_finished, on_cycle)) -> None:  # kept while C uses them
         _cupy.choose_device(chosen)
         library.fmo_scf_run_batch(jobs, len(members), ctypes.byref(options), None)
 
     def stop() -> None:
         stopped.value = 1
 
-    options.finished = ctypes.cast(hear, c_void_p)
+    options.finished = ctypes.cast(on_finished, c_void_p)
     options.stop = ctypes.pointer(stopped)
     if log.isEnabledFor(logging.DEBUG):
-        options.callback = ctypes.cast(listen, c_void_p)
+        options.callback = ctypes.cast(on_cycle, c_void_p)
     if sum(one.nao ** 3 for _, one in given) > _LONG:
         interruptible(call, stop)
     else:
@@ -285,5 +285,5 @@ def run(rhfs: Sequence[RHF], prepared: Sequence[Prepared | None], options: ScfOp
         raise raised[0]
     noticed = [rhfs[k].notice for k in members if rhfs[k].notice is not None]
     if noticed:
-        others = f" (and {len(noticed) - 1} more molecules alike)" if len(noticed) > 1 else ""
+        others = f" (and the same for {len(noticed) - 1} more)" if len(noticed) > 1 else ""
         warnings.warn(f"fmo: {noticed[0]}{others}", CutoffWarning, stacklevel=4)

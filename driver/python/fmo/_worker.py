@@ -43,7 +43,7 @@ def _idle_worker() -> _Worker:
 
 
 def interruptible(call: Callable[[], Any], stop: Callable[[], None] = lambda: None) -> Any:
-    """What call() returns or raises; from the main thread Ctrl-C is heard meanwhile.
+    """What call() returns or raises; in the main thread Ctrl-C interrupts the wait for it.
 
     Then stop() is called and the exception (KeyboardInterrupt, or what the signal's handler raises) goes to
     the caller at once. The call itself runs to its end in its thread: it has to own what it uses.

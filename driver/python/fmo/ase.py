@@ -90,7 +90,7 @@ class FMO(Calculator):  # type: ignore[misc]
 
     def calculate(self, atoms: Any = None, properties: Any = ("energy",), system_changes: Any = all_changes
                   ) -> None:
-        """Called by ASE for the properties that are wanted."""
+        """Called by ASE to compute the requested properties."""
         super().calculate(atoms, properties, system_changes)
         mol = Molecule.from_ase(self.atoms, self.parameters.charge, self.parameters.multiplicity,
                                 self.parameters.basis, self.parameters.functions)

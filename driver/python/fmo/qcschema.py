@@ -92,7 +92,7 @@ def _check(given: Mapping[str, Any]) -> None:
 
 
 def _object(given: Mapping[str, Any]) -> tuple[RHF, Any]:
-    """The SCF that is wanted, and the step of differences, or None."""
+    """The requested SCF, and the step of differences, or None."""
     keywords = dict(given.get("keywords") or {})
     step = keywords.pop("step", None)
     functions = keywords.pop("functions", FORMS[0])
