@@ -103,6 +103,7 @@ class Ase(Case):
                                fmo.UHF(fmo.Molecule.from_ase(o2, basis="sto-3g")).run().e_tot, delta=1e-7)
         for change, kind, words in (({"bassis": 1}, fmo.InputTypeError, "did you mean basis"),
                                     ({"treads": 1}, fmo.InputTypeError, "did you mean threads"),
+                                    ({"max_cycle": 1}, fmo.InputTypeError, r"attribute of fmo.RHF: scf=\{'max_cycle': ...\}"),
                                     ({"threads": -1}, fmo.InputError, "threads = -1"),
                                     ({"method": "mp2"}, fmo.InputError, "expected one of hf, fmo2"),
                                     ({"step": 3}, fmo.InputError, "step = 3")):
@@ -298,7 +299,10 @@ class Program(Case):
                 (["energy", path, "--bassis", "x"], 2, "unrecognized arguments"),
                 (["energy", os.path.join(SOURCE, "datasets", "fmo2", "gly4.pdb")], 2, "names no basis set"),
                 (["energy", "x.json", "--charge", "1"], 2, "--charge has no effect on FMO2"),
-                (["batch", path, "-o", "/nowhere/x.csv"], 2, "/nowhere/x.csv: there is no such folder")):
+                (["batch", path, "-o", "/nowhere/x.csv"], 2, "/nowhere/x.csv: there is no such folder"),
+                (["batch", path, "-o", "train.npz"], 2, "train.npz: batch writes no .npz: choose a name that ends in .csv (fmo-"),
+                (["batch", path, "-o", "train.H5"], 2, "(fmo-driver --scf --batch writes .h5 and .extxyz)"),
+                (["optimize", path, "-o", "x.pdb"], 2, "x.pdb: optimize writes no .pdb: choose a name that ends in .xyz\n")):
             with self.subTest(arguments):
                 done = program(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)

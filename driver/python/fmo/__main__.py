@@ -20,6 +20,7 @@ from ._rhf import RHF
 from ._uhf import hf, scf_batch
 
 _USAGE = 2  # exit code of wrong arguments, FMO_ERR_ARGUMENT's
+_ENDS = {"optimize": ".xyz", "batch": ".csv"}  # of the files that commands write
 
 
 class _Parser(argparse.ArgumentParser):
@@ -174,6 +175,10 @@ def _check_output(arguments: argparse.Namespace) -> None:
     path = arguments.output
     if path is None:
         return
+    end, mine = os.path.splitext(path)[1], _ENDS[arguments.command]
+    if end.lower() not in ("", mine):
+        other = " (fmo-driver --scf --batch writes .h5 and .extxyz)" if arguments.command == "batch" else ""
+        raise bad_value(f"{path}: {arguments.command} writes no {end}: choose a name that ends in {mine}{other}")
     if os.path.lexists(path) and not arguments.force:
         raise bad_value(f"{path}: it exists; --force replaces it")
     if not os.path.isdir(os.path.dirname(path) or "."):
