@@ -105,6 +105,7 @@ class Ase(Case):
                                     ({"treads": 1}, fmo.InputTypeError, "did you mean threads"),
                                     ({"max_cycle": 1}, fmo.InputTypeError, r"attribute of fmo.RHF: scf=\{'max_cycle': ...\}"),
                                     ({"threads": -1}, fmo.InputError, "threads = -1"),
+                                    ({"scf": "max_cycle"}, fmo.InputTypeError, "scf: expected a dict"),
                                     ({"method": "mp2"}, fmo.InputError, "expected one of hf, fmo2"),
                                     ({"step": 3}, fmo.InputError, "step = 3")):
             self.assertRaisesRegex(kind, words, FMO, **change)
@@ -156,7 +157,10 @@ class QcSchema(Case):
                  ({"keywords": {"memory": 10, "integrals": "stored"}}, "resource_error", "memory"),
                  ({"schema_version": 3}, "input_error", "version 3: expected 'qcschema_input', version 1"),
                  ({"protocols": {"wavefunction": "all"}}, "input_error", "no wavefunctions"),
-                 ({"molecule": {"symbols": ["H"], "geometry": [0, 0, 0]}}, "input_error", "odd number"))
+                 ({"molecule": {"symbols": ["H"], "geometry": [0, 0, 0]}}, "input_error", "odd number"),
+                 ({"molecule": {"symbols": ["He"], "geometry": ["x", 0, 0]}}, "input_error", "geometry: expected 3 numbers"),
+                 ({"molecule": {"symbols": "He", "geometry": [0, 0, 0]}}, "input_error", "symbols: expected a list"),
+                 ({"molecule": "water"}, "input_error", "expected a dict of QCSchema"))
         for change, kind, words in cases:
             with self.subTest(change):
                 done = qcschema.run({**WANTED, **change})

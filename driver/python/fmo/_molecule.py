@@ -210,7 +210,7 @@ class Molecule:
         charge and multiplicity: those of the comment line ("charge=-1", "-1 1") unless given, else 0 and 1.
         Raises InputError (which names file, line and cure), also for several molecules, and as Molecule.
         """
-        found = _read_all(source, charge, multiplicity, basis, functions, "raise")
+        found: list[Molecule] = _read_all(source, charge, multiplicity, basis, functions, "raise")
         if len(found) != 1:
             raise bad_value(f"{_shown(source)}: {len(found)} molecules: fmo.Molecule.all_from_xyz reads them all")
         return found[0]
@@ -258,6 +258,8 @@ class Molecule:
             raise UnsupportedError("FMO_ERR_UNSUPPORTED", "from_ase: the atoms are periodic (atoms.pbc): "
                                    "libfmo computes molecules; atoms.pbc = False makes them one")
         total: Any = round(float(np.sum(atoms.get_initial_charges())), 6)
+        if charge is None and total != round(total):
+            raise bad_value(f"from_ase: the sum of the atoms' initial charges is {total:g}: give charge, a whole number")
         unpaired = float(np.sum(atoms.get_initial_magnetic_moments()))
         return cls(atoms.get_atomic_numbers(), atoms.get_positions(),
                    total if charge is None else charge,
@@ -274,8 +276,8 @@ class Molecule:
         data = as_dict(model)
         specification = data.get("specification", data)
         named = specification.get("model") if isinstance(specification, Mapping) else None
-        if isinstance(data.get("molecule"), Mapping):
-            data = data["molecule"]
+        if "molecule" in data:
+            data = as_dict(data["molecule"])
         if basis is None:
             basis = (named or {}).get("basis") or BASIS
         for name in ("symbols", "geometry"):
@@ -284,8 +286,13 @@ class Molecule:
         real = data.get("real")
         if real is not None and not np.all(real):
             raise UnsupportedError("FMO_ERR_UNSUPPORTED", "from_qcschema: the molecule has ghost atoms (real: false)")
+        if isinstance(data["symbols"], (str, bytes)) or not hasattr(data["symbols"], "__iter__"):
+            raise bad_type(f"from_qcschema: symbols: expected a list, as ['O', 'H', 'H'], not {data['symbols']!r}")
         symbols = [str(one) for one in data["symbols"]]
-        geometry = np.asarray(data["geometry"], dtype=np.float64)
+        try:
+            geometry = np.asarray(data["geometry"], dtype=np.float64)
+        except (TypeError, ValueError) as reason:
+            raise bad_value(f"from_qcschema: geometry: expected {3 * len(symbols)} numbers ({reason})") from reason
         if geometry.size != 3 * len(symbols):
             raise bad_value(f"from_qcschema: geometry has {geometry.size} numbers, expected {3 * len(symbols)}")
         return cls(symbols, geometry.reshape(-1, 3), data.get("molecular_charge", 0),
@@ -372,7 +379,7 @@ def _is_text(source: str | os.PathLike[str]) -> bool:
 
 
 def _read_all(source: str | os.PathLike[str], charge: int | None, multiplicity: int | None,
-              basis: str | os.PathLike[str], functions: str, errors: str) -> Any:
+              basis: str | os.PathLike[str], functions: str, errors: str) -> list[Any]:
     """All molecules of an .xyz file or text; errors as of all_from_xyz."""
     found, failed = [], []
     for one in read_xyz(source, charge, multiplicity, basis, functions):
@@ -437,7 +444,7 @@ def _frames(path: str, shown: str, charge: int | None, multiplicity: int | None,
             finally:
                 library.fmo_molecule_destroy(frame)
     except Error as reason:
-        raise _renamed(reason, path, shown, 0) from reason
+        raise _renamed(reason, path, shown, 0) from None
     finally:
         library.fmo_xyz_close(xyz)
 

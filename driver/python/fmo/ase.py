@@ -12,7 +12,7 @@ Forces of method hf are analytic; those of fmo2 are central differences of the e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,8 @@ class FMO(Calculator):  # type: ignore[misc]
         method = changes.get("method", "hf")
         if method not in METHODS:
             raise bad_value(f"method = {method!r}: expected one of {', '.join(METHODS)}")
+        if not isinstance(changes.get("scf", {}), Mapping):
+            raise bad_type(f"scf: expected a dict, as {{'max_cycle': 200}}, not {type(changes['scf']).__name__}")
         if "step" in changes:
             _numeric.check_step(changes["step"])
         self._options.update(builds)
