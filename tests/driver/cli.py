@@ -67,7 +67,7 @@ class Usage(Case):
                 self.assertFails(run(SMALL, "--scf", "--batch", "--output", path), 2, "ends in .h5, .xyz or .extxyz$")
             self.assertEqual(os.listdir(folder), [])
             for name in ("x.HDF5", "x.trexio", "plain", ".hidden"):
-                self.assertEqual(run(SMALL, "--output", os.path.join(folder, name)).returncode, 0)
+                self.assertEqual(run(SMALL, "--output", os.path.join(folder, name)).code, 0)
 
     def test_missing_value(self):
         for name in ("mode", "cutoff", "threads", "reduce", "scatter", "commit", "memory", "repeat",

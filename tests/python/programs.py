@@ -268,6 +268,12 @@ class Program(Case):
                 file.write("2\ncharge=0 multiplicity=2\nO 0 0 0\nH 0 0 1.02\n")
             done = program("optimize", radical, "--basis", "sto-3g", "--by", by)
             self.assertEqual(fmo.Molecule.from_xyz(done.stdout).multiplicity, 2, done.stdout)
+            helium = os.path.join(folder, "he.extxyz")
+            with open(helium, "w", encoding="ascii") as file:
+                file.write("1\n\nHe 0 0 1\n")
+            done = program("optimize", helium, "--basis", "sto-3g", "--by", by)
+            self.assertIn("He     0.000000000000     0.000000000000     1.000000000000", done.stdout, done.stderr)
+            self.assertIn("-2.80778", program("energy", helium, "--basis", "sto-3g").stdout)
             short = program("optimize", path, "--basis", "sto-3g", "--by", by, "--steps", "1")
             self.assertEqual(short.returncode, 1)
             self.assertIn("not converged in 1 steps; --steps allows more", short.stderr)
@@ -306,6 +312,7 @@ class Program(Case):
                 (["batch", path, "-o", "/nowhere/x.csv"], 2, "/nowhere/x.csv: there is no such folder"),
                 (["batch", path, "-o", "train.npz"], 2, "train.npz: batch writes no .npz: choose a name that ends in .csv (fmo-"),
                 (["batch", path, "-o", "train.H5"], 2, "(fmo-driver --scf --batch writes .h5 and .extxyz)"),
+                (["optimize", path, "--steps", "0"], 2, "--steps = 0: expected 1 or more"),
                 (["optimize", path, "-o", "x.pdb"], 2, "x.pdb: optimize writes no .pdb: choose a name that ends in .xyz\n")):
             with self.subTest(arguments):
                 done = program(*arguments)

@@ -18,6 +18,7 @@ from ._library import LIBRARY, VERSION
 from ._molecule import BASIS, FORMS, Molecule, read_xyz
 from ._rhf import RHF
 from ._uhf import hf, scf_batch
+from ._values import INT_MOST, whole_number
 
 _USAGE = 2  # exit code of wrong arguments, FMO_ERR_ARGUMENT's
 _ENDS = {"optimize": ".xyz", "batch": ".csv"}  # of the files that commands write
@@ -42,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--max-cycle", type=int, help="most SCF cycles (default 100)")
     energy = commands.add_parser("energy", parents=[common], help="energy and properties of one system",
                                  description="RHF or UHF of an .xyz file, or FMO2 of a PDB file or a file with fragments.")
-    energy.add_argument("file", help=".xyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
+    energy.add_argument("file", help=".xyz, .extxyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
     energy.add_argument("--json", action="store_true", help="print JSON")
     optimize = commands.add_parser("optimize", parents=[common], help="optimised geometry of one molecule",
                                    description="Needs geomeTRIC or ASE.")
@@ -76,7 +77,7 @@ def _rhf(arguments: argparse.Namespace, mol: Molecule) -> RHF:
 
 def _energy(arguments: argparse.Namespace) -> int:
     path = arguments.file
-    if os.path.splitext(path)[1].lower() != ".xyz":
+    if os.path.splitext(path)[1].lower() not in (".xyz", ".extxyz"):
         return _energy_fmo2(arguments)
     mols = _molecules(arguments, path)
     if len(mols) != 1:
@@ -121,6 +122,7 @@ def _energy_fmo2(arguments: argparse.Namespace) -> int:
 def _run_optimize(arguments: argparse.Namespace) -> int:
     """The geometry that is reached is written in any case: one that has not converged says so in its comment."""
     by = _optimize.optimizer(arguments.by)
+    whole_number("--steps", arguments.steps, 1, INT_MOST)
     _check_output(arguments)
     mols = _molecules(arguments, arguments.file)
     if len(mols) != 1:
