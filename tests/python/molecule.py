@@ -266,7 +266,8 @@ class MoleculeFiles(Case):
         self.assertEqual(([one.formula for one in found], caught.filename, len(caught.warnings)), (["He"] * 2, __file__, 1))
         found = fmo.Molecule.all_from_xyz(text, errors="return")
         self.assertEqual([type(one) for one in found], [fmo.Molecule] + [fmo.InputError] * 4 + [fmo.Molecule])
-        for one, words in zip(found[1:5], ("line 6: 'Xx'", "line 9: x = 'nan'", "line 13: He is at the place", "molecule 5: .*odd")):
+        for one, words in zip(found[1:5], ("line 6: 'Xx'", "line 9: x = 'nan'", "line 13: He is at the place",
+                                           "molecule 5: .*odd")):
             self.assertRegex(one.message, words)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
