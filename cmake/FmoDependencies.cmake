@@ -1,4 +1,4 @@
-# The libraries fmo stands on. Debian: libhdf5-dev libtrexio-dev libopenblas-dev liblapacke-dev
+# The libraries that fmo needs. Debian: libhdf5-dev libtrexio-dev libopenblas-dev liblapacke-dev
 # libjansson-dev zlib1g-dev pkg-config. CUDA is used when nvcc is found, never required.
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -11,13 +11,22 @@ endif()
 if(FMO_OPENBLAS_DIR)
     fmo_use_scipy_openblas(${FMO_OPENBLAS_DIR})
 else()
-    pkg_check_modules(FMO_OPENBLAS REQUIRED IMPORTED_TARGET openblas)
-    pkg_check_modules(FMO_LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+    pkg_check_modules(FMO_CBLAS REQUIRED IMPORTED_TARGET ${FMO_BLAS})
+    pkg_check_modules(FMO_LAPACKE REQUIRED IMPORTED_TARGET ${FMO_LAPACK})
 endif()
+set(FMO_BLAS_OPENBLAS 0)
+set(FMO_BLAS_MKL 0)
+if(FMO_BLAS MATCHES "openblas")
+    set(FMO_BLAS_OPENBLAS 1)
+elseif(FMO_BLAS MATCHES "^mkl")
+    set(FMO_BLAS_MKL 1)
+endif()
+target_compile_definitions(PkgConfig::FMO_CBLAS INTERFACE FMO_BLAS_OPENBLAS=${FMO_BLAS_OPENBLAS}
+                           FMO_BLAS_MKL=${FMO_BLAS_MKL})
 pkg_check_modules(FMO_JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_package(ZLIB REQUIRED)
 
-set(FMO_DEPENDENCIES ${FMO_OPENBLAS_LINK_LIBRARIES} ${FMO_LAPACKE_LINK_LIBRARIES} ${FMO_JANSSON_LINK_LIBRARIES}
+set(FMO_DEPENDENCIES ${FMO_CBLAS_LINK_LIBRARIES} ${FMO_LAPACKE_LINK_LIBRARIES} ${FMO_JANSSON_LINK_LIBRARIES}
                      ${HDF5_C_LIBRARIES} ${ZLIB_LIBRARIES} ${OpenMP_C_LIBRARIES})
 
 set(FMO_WITH_CUDA OFF)

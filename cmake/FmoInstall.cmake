@@ -126,7 +126,7 @@ if(FMO_WITH_CUDA)
     set(cuda ${CUDA_cudart_static_LIBRARY} -lrt -ldl -lstdc++)
 endif()
 set(openmp ${OpenMP_C_LIBRARIES})
-set(blas ${FMO_OPENBLAS_LINK_LIBRARIES})
+set(blas ${FMO_CBLAS_LINK_LIBRARIES})
 fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${blas} ${openmp} ${cuda} -lm)
 fmo_pkg_config(fmo_io "Data sets, basis sets, fragment systems and results for fmo" fmo ${HDF5_C_LIBRARIES}
                ${ZLIB_LIBRARIES} ${FMO_JANSSON_LINK_LIBRARIES} ${openmp} -ldl -lm)

@@ -23,6 +23,13 @@ set(FMO_SANITIZE OFF CACHE STRING
     "ON: AddressSanitizer and UndefinedBehaviorSanitizer; thread: ThreadSanitizer")
 set_property(CACHE FMO_SANITIZE PROPERTY STRINGS OFF ON thread)
 option(FMO_CUDA_QUICK "Compile GPU code in a fraction of the time, into slow code: to see that it compiles" OFF)
+set(FMO_BLAS openblas CACHE STRING "BLAS with CBLAS and 32-bit integers, by its name in pkg-config: openblas, \
+mkl-dynamic-lp64-gomp, or any other, such as blas, Debian's alternatives (OpenBLAS, BLIS, ATLAS, reference)")
+set(lapack lapacke)
+if(FMO_BLAS MATCHES "^mkl")
+    set(lapack ${FMO_BLAS})
+endif()
+set(FMO_LAPACK ${lapack} CACHE STRING "LAPACKE, by its name in pkg-config")
 set(FMO_CUDA AUTO CACHE STRING "GPU code: AUTO (if nvcc is found), ON or OFF")
 set_property(CACHE FMO_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(FMO_MPI AUTO CACHE STRING "libfmo_mpi, messages between processes: AUTO (if MPI is found), ON or OFF")

@@ -1,12 +1,11 @@
 /* Mode reference: an independent check of the other modes. The complete ERI tensor is computed by
  * the McMurchie-Davidson algorithm (integrals/eri/eri_reference.inc), J by dgemv and K by dgemm
- * of OpenBLAS. No classes, pair data, screening or digestion are shared with the other modes.
+ * of BLAS. No classes, pair data, screening or digestion are shared with the other modes.
  * (ij|kl) and (kl|ij) are computed independently, so that the symmetry of K is a test. See
  * docs/explanation/theory.md, "Reference mode". */
 #define FMO_REF_REAL double
 #include "integrals/eri/eri_reference.inc"
 
-#include <cblas.h>
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>
@@ -15,6 +14,7 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/plan/plan.h"
+#include "base/blas.h"
 #include "base/free_memory.h"
 #include "base/threads.h"
 
@@ -22,7 +22,7 @@
  * tensor. */
 static const double negligible = 1e-24;
 
-/* OpenBLAS has one global number of threads; the lock serialises builds that set it. */
+/* BLAS has one global number of threads; the lock serialises builds that set it. */
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Computes weight[prim_num], the norm of each primitive divided by that of its shell. It is
@@ -175,7 +175,7 @@ static void make_tensor(const fmo_fock_plan *plan, fmo_operator op, const refere
     }
 }
 
-/* Computes J or K of all densities from the tensor, with OpenBLAS, and checks their symmetry. */
+/* Computes J or K of all densities from the tensor, with BLAS, and checks their symmetry. */
 static fmo_status contract(fmo_fock_plan *plan, int term, const double *T, fmo_error *err)
 {
     const fmo_plan_matrices *const m = &plan->matrices;
@@ -183,11 +183,11 @@ static fmo_status contract(fmo_fock_plan *plan, int term, const double *T, fmo_e
     fmo_status status = fmo_check_blas_memory(1, err);
     if (status != FMO_OK) return status;
     pthread_mutex_lock(&blas_lock);
-    const int blas_threads = openblas_get_num_threads(), threads = plan->options.threads;
+    const int blas_threads = fmo_blas_threads(), threads = plan->options.threads;
     /* at most the number of processors, and only threads that can be started */
-    int blas = openblas_get_num_procs() < threads ? openblas_get_num_procs() : threads;
+    int blas = fmo_blas_threads_most() < threads ? fmo_blas_threads_most() : threads;
     if (blas > blas_threads) blas = fmo_threads(blas);
-    openblas_set_num_threads(blas);
+    fmo_blas_set_threads(blas);
     /* J_ij = sum_kl (ij|kl) D_kl and K_ik = sum_jl (ij|lk) D_jl: row i of K is D, as a row vector
      * of n^2 elements, times T[i] as an n^2 x n matrix. */
     for (size_t at = 0; at < (size_t)m->num * n * n; at += n * n) {
@@ -199,7 +199,7 @@ static fmo_status contract(fmo_fock_plan *plan, int term, const double *T, fmo_e
                         m->density + at, (int)(n * n), T + i * n * n * n, (int)n, 0.0,
                         m->exchange + at + i * n, (int)n);
     }
-    openblas_set_num_threads(blas_threads);
+    fmo_blas_set_threads(blas_threads);
     pthread_mutex_unlock(&blas_lock);
     for (int d = 0; d < m->num && status == FMO_OK; d++) {
         const size_t at = (size_t)d * n * n;

@@ -1,12 +1,16 @@
-/* linalg.h on the host: LAPACKE and OpenBLAS. Sums over whole matrices are plain loops in a fixed
+/* linalg.h on the host: LAPACKE and BLAS. Sums over whole matrices are plain loops in a fixed
  * order, so that their bits do not depend on the number of threads. */
 #include "driver/scf/linalg.h"
+#include "base/blas.h"
 #include "driver/scf/purify.h"
 #include "driver/scf/small.h"
 #include "driver/scf/tuning.h"
 
-#include <cblas.h>
+#if FMO_BLAS_MKL
+#include <mkl_lapacke.h>
+#else
 #include <lapacke.h>
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +21,7 @@ typedef struct cpu_linalg {
     int threads;
 } cpu_linalg;
 
-/* OpenBLAS has one global thread count. Calls with one thread run concurrently, so that SCFs in
+/* BLAS has one global thread count. Calls with one thread run concurrently, so that SCFs in
  * several threads do not wait for each other. A call with several threads runs alone; while calls
  * with one thread are running it uses one thread. A sequential OpenBLAS must not be called
  * concurrently at all. */
@@ -28,21 +32,16 @@ static struct {
     int before;         /* thread count that the program had set */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-static int may_share(void)
-{
-    return openblas_get_parallel() != OPENBLAS_SEQUENTIAL;
-}
-
 static void blas_enter(int threads)
 {
-    const int share = may_share();
+    const int share = fmo_blas_is_thread_safe();
     pthread_mutex_lock(&blas.lock);
     while (blas.users > 0 && (blas.threads > 1 || !share))
         pthread_cond_wait(&blas.changed, &blas.lock);
     if (blas.users++ == 0) {
-        blas.before = openblas_get_num_threads();
+        blas.before = fmo_blas_threads();
         blas.threads = threads;
-        if (threads != blas.before) openblas_set_num_threads(threads);
+        if (threads != blas.before) fmo_blas_set_threads(threads);
     }
     pthread_mutex_unlock(&blas.lock);
 }
@@ -51,7 +50,7 @@ static void blas_leave(void)
 {
     pthread_mutex_lock(&blas.lock);
     if (--blas.users == 0) {
-        if (openblas_get_num_threads() != blas.before) openblas_set_num_threads(blas.before);
+        if (fmo_blas_threads() != blas.before) fmo_blas_set_threads(blas.before);
         pthread_cond_broadcast(&blas.changed);
     }
     pthread_mutex_unlock(&blas.lock);
@@ -59,7 +58,7 @@ static void blas_leave(void)
 
 int fmo_linalg_one_thread(void)
 {
-    const int hold = may_share();
+    const int hold = fmo_blas_is_thread_safe();
     if (hold) blas_enter(1);
     return hold;
 }
@@ -289,7 +288,7 @@ static void cpu_finish(fmo_linalg *la)
     (void)la;
 }
 
-static const fmo_linalg_ops cpu_ops = {.name = "LAPACK and OpenBLAS",
+static const fmo_linalg_ops cpu_ops = {.name = "LAPACK and BLAS",
                                        .close = cpu_close,
                                        .allocate = cpu_allocate,
                                        .release = cpu_release,
@@ -317,7 +316,7 @@ fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err)
     cpu_linalg *cpu = calloc(1, sizeof *cpu);
     if (!cpu) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     cpu->base.ops = &cpu_ops;
-    const int processors = openblas_get_num_procs(); /* more threads do not help */
+    const int processors = fmo_blas_threads_most(); /* more threads do not help */
     cpu->threads = threads < 1 ? 1 : threads > processors ? processors : threads;
     *la = &cpu->base;
     return FMO_OK;

@@ -157,7 +157,7 @@ static void host_enter(fmo_batch_linalg *executor)
 }
 
 static const fmo_batch_linalg_ops host_operations = {
-    "LAPACK and OpenBLAS", 0, host_close, host_enter, host_allocate, host_run};
+    "LAPACK and BLAS", 0, host_close, host_enter, host_allocate, host_run};
 
 fmo_status fmo_batch_linalg_open_host(int threads, fmo_batch_linalg **executor, fmo_error *err)
 {

@@ -1,10 +1,10 @@
 /* The plan/execute interface of fock.h: refused arguments and their messages, outputs that an error
  * leaves untouched, plans and threads side by side, several builds on one plan, progress, memory,
  * names. */
-#include <cblas.h>
 #include <omp.h>
 #include <pthread.h>
 
+#include "base/blas.h"
 #include "tests/support/calls.h"
 #include "tests/support/system.h"
 #include "integrals/tables.h"
@@ -394,12 +394,12 @@ static void check_jobs(const char *name, const job *jobs)
 }
 
 /* Plans that are built in POSIX threads and in OpenMP threads of the caller at the same time give
- * the same J and K as alone, and OpenBLAS's number of threads is restored. */
+ * the same J and K as alone, and BLAS's number of threads is restored. */
 static void check_side_by_side(const fmo_basis *basis, const double *D)
 {
     static double J0[N_MAX * N_MAX], K0[N_MAX * N_MAX];
     const fmo_fock_options o = options_of(FMO_MODE_REFERENCE, 1);
-    const int blas_threads = openblas_get_num_threads();
+    const int blas_threads = fmo_blas_threads();
     pthread_t thread[JOBS];
     job jobs[JOBS];
     if (!fock_build(basis, &o, D, J0, K0, NULL)) return;
@@ -408,8 +408,8 @@ static void check_side_by_side(const fmo_basis *basis, const double *D)
     for (int t = 0; t < JOBS; t++) pthread_create(&thread[t], NULL, run_thread, &jobs[t]);
     for (int t = 0; t < JOBS; t++) pthread_join(thread[t], NULL);
     check_jobs("POSIX threads", jobs);
-    CHECK(openblas_get_num_threads() == blas_threads, "OpenBLAS threads: %d, were %d",
-          openblas_get_num_threads(), blas_threads);
+    CHECK(fmo_blas_threads() == blas_threads, "BLAS threads: %d, were %d", fmo_blas_threads(),
+          blas_threads);
 
     /* Inside the caller's parallel region OpenMP grants one thread where two are requested. */
     make_jobs(basis, D, J0, K0, jobs);
@@ -419,7 +419,7 @@ static void check_side_by_side(const fmo_basis *basis, const double *D)
 }
 
 /* A build uses the number of threads that was requested, its profile is consistent, and it leaves
- * OpenBLAS's number of threads as it was. */
+ * BLAS's number of threads as it was. */
 static void check_threads(const fmo_basis *basis, const double *D)
 {
     static double J[N_MAX * N_MAX], K[N_MAX * N_MAX];
@@ -451,14 +451,14 @@ static void check_threads(const fmo_basis *basis, const double *D)
         fmo_fock_plan_destroy(plan);
     }
     for (int before = 1; before <= 2;
-         before++) { /* OpenBLAS's number of threads follows and is restored */
-        const int usual = openblas_get_num_threads();
+         before++) { /* BLAS's number of threads follows and is restored */
+        const int usual = fmo_blas_threads();
         const fmo_fock_options o = options_of(FMO_MODE_REFERENCE, 3 - before);
-        openblas_set_num_threads(before);
+        fmo_blas_set_threads(before);
         fock_build(basis, &o, D, J, K, NULL);
-        CHECK(openblas_get_num_threads() == before, "OpenBLAS threads: %d, were %d",
-              openblas_get_num_threads(), before);
-        openblas_set_num_threads(usual);
+        CHECK(fmo_blas_threads() == before, "BLAS threads: %d, were %d", fmo_blas_threads(),
+              before);
+        fmo_blas_set_threads(usual);
     }
 }
 
