@@ -22,6 +22,15 @@ static bool ends_in(const char *path, const char *const *ends)
 
 static const char *const xyz_ends[] = {".xyz", ".extxyz", NULL};
 
+static const char *const hdf5_ends[] = {".h5", ".hdf5", ".trexio", NULL};
+
+const char *driver_unknown_end(const char *path)
+{
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    const char *const dot = strrchr(name, '.');
+    return dot && dot != name && !ends_in(name, xyz_ends) && !ends_in(name, hdf5_ends) ? dot : NULL;
+}
+
 static bool is_stdin(const char *path)
 {
     return strcmp(path, "-") == 0;

@@ -108,6 +108,10 @@ bool driver_is_xyz(const char *path);
 /** Whether --output is extended .xyz, by the end of its name. */
 bool driver_writes_xyz(const driver_options *options);
 
+/** Returns the end of a name that --output refuses, such as ".npz", or NULL for .h5, .hdf5,
+ *  .trexio, .xyz, .extxyz (in any case) and names without an end. */
+const char *driver_unknown_end(const char *path);
+
 /** Writes the options on which the results of a molecule depend, as lines "name=hash". */
 enum { DRIVER_SETTINGS_SIZE = 4096 };
 void driver_options_settings(const driver_options *options, char text[DRIVER_SETTINGS_SIZE]);

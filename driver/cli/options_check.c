@@ -109,6 +109,11 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
             "--output %.200s: extended .xyz is written by --scf --batch alone: add it, or "
             "choose a name that ends in .h5",
             options->output);
+    const char *const end = options->output ? driver_unknown_end(options->output) : NULL;
+    if (end)
+        return REFUSE("--output %.200s: fmo writes no %.40s: choose a name that ends in .h5%s",
+                      options->output, end,
+                      options->scf && options->batch ? ", .xyz or .extxyz" : "");
     if (options->keep && driver_writes_xyz(options))
         return REFUSE("--keep has no effect on extended .xyz: leave it out, or choose an --output "
                       "that ends in .h5");

@@ -102,7 +102,7 @@ void driver_scf_results_close(driver_scf_results *r)
 {
     if (!r) return;
     driver_interrupt_advise(NULL);
-    fmo_checkpoint_close(r->checkpoint, 0);
+    fmo_checkpoint_close(r->checkpoint, fmo_checkpoint_num(r->checkpoint) == 0);
     fmo_molecules_file_destroy(r->file);
     free(r->path);
     free(r);

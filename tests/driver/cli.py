@@ -56,6 +56,19 @@ class Usage(Case):
         self.assertFails(run(SMALL, "-p=json"), 2, "did you mean -pjson, or --profile=json")
         self.assertFails(run(SMALL, "--mode", "\n\x1b[31m"), 2, "--mode")
 
+    def test_output_end(self):
+        """The end of --output is one that fmo writes, or there is none."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("x.npz", "x.csv", "x.h5.1", "a.h5/x.json"):
+                path = os.path.join(folder, name)
+                end = os.path.splitext(name)[1]
+                self.assertFails(run(SMALL, "--output", path), 2,
+                                 f"--output .*x.*: fmo writes no {end}: choose a name that ends in .h5$")
+                self.assertFails(run(SMALL, "--scf", "--batch", "--output", path), 2, "ends in .h5, .xyz or .extxyz$")
+            self.assertEqual(os.listdir(folder), [])
+            for name in ("x.HDF5", "x.trexio", "plain", ".hidden"):
+                self.assertEqual(run(SMALL, "--output", os.path.join(folder, name)).code, 0)
+
     def test_missing_value(self):
         for name in ("mode", "cutoff", "threads", "reduce", "scatter", "commit", "memory", "repeat",
                      "output"):

@@ -42,7 +42,7 @@ class Replace(driver_helpers.Case):
         self.assertEqual(sorted(os.listdir(self.folder)), names)
 
     def test_other_files(self):
-        orbitals, text, matrices = self.path("user.h5"), self.path("notes.txt"), self.path("fock.h5")
+        orbitals, text, matrices = self.path("user.h5"), self.path("notes"), self.path("fock.h5")
         shutil.copy(MEDIUM, orbitals)  # a data set with orbitals
         with open(text, "w") as file:
             file.write("months of work\n")
@@ -58,7 +58,7 @@ class Replace(driver_helpers.Case):
 
     def test_own_files(self):
         """A file is replaced by one of the same kind."""
-        orbitals, molden, matrices = self.path("o.h5"), self.path("o.molden"), self.path("fock.h5")
+        orbitals, molden, matrices = self.path("o.h5"), self.path("molden"), self.path("fock.h5")
         for _ in range(2):
             self.assertRuns(run(WATER, *SCF, "-o", orbitals, "--molden", molden))
             self.assertRuns(run(SMALL, "-o", matrices))
@@ -120,8 +120,9 @@ class Replace(driver_helpers.Case):
                 self.refused([copy, "-o", name, *force], "--output is the data set itself: choose another", copy)
         scf = ["--scf", "--mode", "cpu", "--basis", basis]
         os.link(xyz, self.path("linked"))
+        os.link(basis, self.path("b"))  # --output refuses .json
         for option in ("--output", "--molden"):
-            for name in (basis, os.path.join(folder, "b.json")):
+            for name in (self.path("b"), os.path.join(folder, "b")):
                 self.refused([xyz, *scf, option, name, "--force"], f"{option} is the basis set itself", basis)
             self.refused([xyz, *scf, option, os.path.join(folder, "linked"), "--force"],
                          f"{option} is the geometry itself", xyz)

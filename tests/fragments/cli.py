@@ -344,7 +344,8 @@ class FragmentsFiles(driver_helpers.Case):
             file.write("months of work")
         self.assertFails(run(WATER3, "--fmo", "--output", other), 3, "not written by fmo")
         self.assertFails(run(WATER3, "--fmo", "--state", path), 3, "a result of fragments")
-        self.assertFails(run(WATER3, "--fmo", "--output", WATER3), 3, "is the system itself")
+        os.symlink(WATER3, self.path("system"))
+        self.assertFails(run(WATER3, "--fmo", "--output", self.path("system")), 3, "is the system itself")
         with open(other, encoding="ascii") as file:
             self.assertEqual(file.read(), "months of work")
 
@@ -442,8 +443,9 @@ class FragmentsResume(driver_helpers.Case):
         """--force does not replace a file that the run has read."""
         for name in ("gly5.ajf", "gly5.pdb"):
             shutil.copy(os.path.join(FOLDER, name), self.path(name))
+        os.link(self.path("gly5.pdb"), self.path("gly5"))  # --output refuses .pdb
         for option in ("--pairs", "--heat-map", "--output"):
-            self.assertFails(run(self.path("gly5.ajf"), "--fmo", "--quiet", option, self.path("gly5.pdb"), "--force"), 3,
+            self.assertFails(run(self.path("gly5.ajf"), "--fmo", "--quiet", option, self.path("gly5"), "--force"), 3,
                              f"{option} is the geometry itself")
         with open(WATER3, encoding="ascii") as file:
             document = json.load(file)
@@ -451,7 +453,8 @@ class FragmentsResume(driver_helpers.Case):
         document["basis"] = self.path("sto.json")
         with open(self.path("system.json"), "w", encoding="ascii") as file:
             json.dump(document, file)
-        self.assertFails(run(self.path("system.json"), "--fmo", "--quiet", "--output", self.path("sto.json"), "--force"),
+        os.link(self.path("sto.json"), self.path("sto"))
+        self.assertFails(run(self.path("system.json"), "--fmo", "--quiet", "--output", self.path("sto"), "--force"),
                          3, "--output is the basis set itself")
 
     def test_too_few_iterations(self):

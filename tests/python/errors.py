@@ -111,8 +111,28 @@ class Errors(Case):
 
     def test_unknown_options(self):
         mol = molecule("hydrogen")
-        with self.assertRaisesRegex(TypeError, "unknown option 'treads': expected one of .*; did you mean threads?"):
-            fmo.RHF(mol, treads=2)
+        for call, options, words in (
+                (fmo.RHF, {"treads": 2}, "fmo.RHF: unknown option 'treads'; did you mean threads?"),
+                (fmo.UHF, {"guess_mx": 1}, "fmo.UHF: unknown option 'guess_mx'; did you mean guess_mix?"),
+                (fmo.ROHF, {"conv_toll": 1}, "fmo.ROHF: unknown option 'conv_toll'; did you mean conv_tol?"),
+                (fmo.RHF, {"xyzzy": 1}, "fmo.RHF: unknown option 'xyzzy': expected one of max_cycle, .*, threads, "),
+                (fmo.Plan, {"cutof": 1}, "unknown option 'cutof'; did you mean cutoff?")):
+            with self.subTest(words), self.assertRaisesRegex(fmo.InputTypeError, "^" + words):
+                call(mol, **options)
+        for call, options, words in (
+                (fmo.scf_batch, {"force": True}, "fmo.scf_batch: unknown option 'force'; did you mean forces?"),
+                (fmo.scf_batch, {"maxcycle": 9}, "fmo.scf_batch: unknown option 'maxcycle'; did you mean max_cycle?"),
+                (fmo.scf_batch, {"methd": "rohf"}, "fmo.scf_batch: unknown option 'methd'; did you mean method?"),
+                (fmo.rhf_batch, {"force": True}, "fmo.rhf_batch: unknown option 'force'; did you mean forces?"),
+                (fmo.rhf_batch, {"field": None}, "fmo.rhf_batch: unknown option 'field'; did you mean fields?")):
+            with self.subTest(words), self.assertRaisesRegex(fmo.InputTypeError, "^" + words):
+                call([mol], **options)
+        with self.assertRaisesRegex(fmo.InputTypeError, "fmo.get_jk: unknown option 'hermy'; did you mean hermi?"):
+            fmo.get_jk(mol, np.eye(2), hermy=1)
+        with self.assertRaisesRegex(fmo.InputTypeError, "fmo.scf_batch: expected a list of molecules, not one"):
+            fmo.scf_batch(fmo.Molecule(["He"], [[0, 0, 0]]))
+        with self.assertRaisesRegex(fmo.InputTypeError, "a molecule that could not be read: leave it out"):
+            fmo.scf_batch([_errors.bad_value("text")])
         with self.assertRaisesRegex(TypeError, "fmo.RHF: max_cycle is an attribute, set before kernel"):
             fmo.RHF(mol, max_cycle=2)
 

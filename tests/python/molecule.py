@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import warnings
 
 
 # first: it may start another Python
@@ -255,6 +256,29 @@ class MoleculeFiles(Case):
         self.assertEqual(fmo.Molecule.from_xyz(text, multiplicity=1).nelectron, 8)
         self.assertEqual(fmo.Molecule.from_xyz(text).spin, 2)
 
+    def test_xyz_of_bad_frames(self):
+        """What errors says becomes of bad frames; an argument that no frame can have is raised in any case."""
+        good = "1\n\nHe 0 0 0\n"
+        text = good + "1\n\nXx 0 0 0\n" + "1\n\nHe nan 0 0\n" + "2\n\nHe 0 0 0\nHe 0 0 0\n" + "1\n\nH 0 0 0\n" + good
+        self.assertRaisesRegex(fmo.InputError, "line 6: 'Xx'", fmo.Molecule.all_from_xyz, text)
+        with self.assertWarnsRegex(fmo.InputWarning, "^fmo: text: 4 of 6 molecules skipped, the first: .*'Xx'") as caught:
+            found = fmo.Molecule.all_from_xyz(text, errors="skip")
+        self.assertEqual(([one.formula for one in found], caught.filename, len(caught.warnings)), (["He"] * 2, __file__, 1))
+        found = fmo.Molecule.all_from_xyz(text, errors="return")
+        self.assertEqual([type(one) for one in found], [fmo.Molecule] + [fmo.InputError] * 4 + [fmo.Molecule])
+        for one, words in zip(found[1:5], ("line 6: 'Xx'", "line 9: x = 'nan'", "line 13: He is at the place",
+                                           "molecule 5: .*odd")):
+            self.assertRegex(one.message, words)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(len(fmo.Molecule.all_from_xyz(good * 3, errors="skip")), 3)
+        for options, words in (({"basis": "sto-3gg"}, "^basis set 'sto-3gg' is not known"), ({"charge": "x"}, "^charge = 'x'"),
+                               ({"multiplicity": 0}, "^multiplicity = 0"), ({"functions": "x"}, "^functions = 'x'"),
+                               ({"errors": "ignore"}, "^errors = 'ignore': expected one of raise, skip, return")):
+            with self.subTest(options), self.assertRaisesRegex(fmo.InputError, words):
+                fmo.Molecule.all_from_xyz(good, **{"errors": "skip", **options})
+        self.assertRaisesRegex(fmo.InputError, "cannot open it", fmo.Molecule.all_from_xyz, "/nowhere.xyz", errors="skip")
+
     @needs("ase")
     def test_ase(self):
         """Molecules are converted from and to ase.Atoms, with charges and moments; others are refused."""
@@ -268,6 +292,9 @@ class MoleculeFiles(Case):
         self.assertEqual(fmo.Molecule.from_ase(atoms, -1).charge, -1)
         atoms.set_initial_charges([-1.2, 0.2])
         self.assertEqual(fmo.Molecule.from_ase(atoms).charge, -1)
+        atoms.set_initial_charges([-1.2, 0.5])
+        self.assertRaisesRegex(fmo.InputError, "initial charges is -0.7: give charge", fmo.Molecule.from_ase, atoms)
+        atoms.set_initial_charges([-1.2, 0.2])
         atoms.set_initial_magnetic_moments([1.5, 0.5])
         self.assertEqual(fmo.Molecule.from_ase(atoms).multiplicity, 3)
         self.assertEqual(fmo.Molecule.from_ase(atoms, multiplicity=1).charge, -1)

@@ -103,7 +103,9 @@ class Ase(Case):
                                fmo.UHF(fmo.Molecule.from_ase(o2, basis="sto-3g")).run().e_tot, delta=1e-7)
         for change, kind, words in (({"bassis": 1}, fmo.InputTypeError, "did you mean basis"),
                                     ({"treads": 1}, fmo.InputTypeError, "did you mean threads"),
+                                    ({"max_cycle": 1}, fmo.InputTypeError, r"attribute of fmo.RHF: scf=\{'max_cycle': ...\}"),
                                     ({"threads": -1}, fmo.InputError, "threads = -1"),
+                                    ({"scf": "max_cycle"}, fmo.InputTypeError, "scf: expected a dict"),
                                     ({"method": "mp2"}, fmo.InputError, "expected one of hf, fmo2"),
                                     ({"step": 3}, fmo.InputError, "step = 3")):
             self.assertRaisesRegex(kind, words, FMO, **change)
@@ -155,7 +157,10 @@ class QcSchema(Case):
                  ({"keywords": {"memory": 10, "integrals": "stored"}}, "resource_error", "memory"),
                  ({"schema_version": 3}, "input_error", "version 3: expected 'qcschema_input', version 1"),
                  ({"protocols": {"wavefunction": "all"}}, "input_error", "no wavefunctions"),
-                 ({"molecule": {"symbols": ["H"], "geometry": [0, 0, 0]}}, "input_error", "odd number"))
+                 ({"molecule": {"symbols": ["H"], "geometry": [0, 0, 0]}}, "input_error", "odd number"),
+                 ({"molecule": {"symbols": ["He"], "geometry": ["x", 0, 0]}}, "input_error", "geometry: expected 3 numbers"),
+                 ({"molecule": {"symbols": "He", "geometry": [0, 0, 0]}}, "input_error", "symbols: expected a list"),
+                 ({"molecule": "water"}, "input_error", "expected a dict of QCSchema"))
         for change, kind, words in cases:
             with self.subTest(change):
                 done = qcschema.run({**WANTED, **change})
@@ -263,6 +268,12 @@ class Program(Case):
                 file.write("2\ncharge=0 multiplicity=2\nO 0 0 0\nH 0 0 1.02\n")
             done = program("optimize", radical, "--basis", "sto-3g", "--by", by)
             self.assertEqual(fmo.Molecule.from_xyz(done.stdout).multiplicity, 2, done.stdout)
+            helium = os.path.join(folder, "he.extxyz")
+            with open(helium, "w", encoding="ascii") as file:
+                file.write("1\n\nHe 0 0 1\n")
+            done = program("optimize", helium, "--basis", "sto-3g", "--by", by)
+            self.assertIn("He     0.000000000000     0.000000000000     1.000000000000", done.stdout, done.stderr)
+            self.assertIn("-2.80778", program("energy", helium, "--basis", "sto-3g").stdout)
             short = program("optimize", path, "--basis", "sto-3g", "--by", by, "--steps", "1")
             self.assertEqual(short.returncode, 1)
             self.assertIn("not converged in 1 steps; --steps allows more", short.stderr)
@@ -298,7 +309,11 @@ class Program(Case):
                 (["energy", path, "--bassis", "x"], 2, "unrecognized arguments"),
                 (["energy", os.path.join(SOURCE, "datasets", "fmo2", "gly4.pdb")], 2, "names no basis set"),
                 (["energy", "x.json", "--charge", "1"], 2, "--charge has no effect on FMO2"),
-                (["batch", path, "-o", "/nowhere/x.csv"], 2, "/nowhere/x.csv: there is no such folder")):
+                (["batch", path, "-o", "/nowhere/x.csv"], 2, "/nowhere/x.csv: there is no such folder"),
+                (["batch", path, "-o", "train.npz"], 2, "train.npz: batch writes no .npz: choose a name that ends in .csv (fmo-"),
+                (["batch", path, "-o", "train.H5"], 2, "(fmo-driver --scf --batch writes .h5 and .extxyz)"),
+                (["optimize", path, "--steps", "0"], 2, "--steps = 0: expected 1 or more"),
+                (["optimize", path, "-o", "x.pdb"], 2, "x.pdb: optimize writes no .pdb: choose a name that ends in .xyz\n")):
             with self.subTest(arguments):
                 done = program(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)

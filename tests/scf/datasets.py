@@ -160,6 +160,14 @@ class Resume(Set):
         with open(out + ".checkpoint", encoding="ascii") as file:
             self.assertEqual(file.read(), "mine")
 
+    def test_nothing_computed_leaves_nothing(self):
+        """After a slip in the name of an input the corrected command needs no --resume."""
+        path, out = self.write("two.xyz", water(1), water(2)), self.path("out.h5")
+        for wrong in (self.path("twoo.xyz"), self.write("empty.xyz")):
+            self.assertEqual(run(wrong, *BATCH, "--output", out).code, 3)
+            self.assertFalse(os.path.exists(out + ".checkpoint"))
+        self.assertEqual(run(path, *BATCH, "--output", out).code, 0)
+
     def test_two_at_a_time(self):
         line, out = self.half()
         with open(out + ".checkpoint", "rb") as file:

@@ -171,14 +171,14 @@ class Forces(driver_helpers.Case):
         with open(WATER, encoding="ascii") as file:
             place = file.read().splitlines()[3].split()[1:4]
         on = self.charges("# on an atom\n1.0 9 9 9\n0.3 " + " ".join(place) + "\n", "on.txt")
-        good = self.charges(CHARGES)
+        good = self.charges(CHARGES, "good")
         for arguments, code, words in (
                 ((WATER, *LINE, "--charges", on), 3, f"{on}: line 3: the charge is at the place of atom 2 (H)"),
                 ((WATER, *LINE, "--charges", self.charges("1 2 3\n", "bad.txt")), 3, "bad.txt: line 1: 3 of 4 numbers; expected"),
                 ((WATER, *LINE, "--charges", self.path("none.txt")), 3, "none.txt: "),
                 ((self.path("none"), *LINE), 3, "none: "),  # not that --basis has no effect on it
                 ((WATER, *LINE, "--charges", good, "--batch"), 2, "--charges has no effect with --scf --batch: leave it out"),
-                ((WATER, *LINE, "--charges", good, "--output", good), 3, "--output"),
+                ((WATER, *LINE, "--charges", good, "--output", good), 3, "--output is the --charges itself"),
                 ((os.path.join(DATASETS, "h2o_sto-3g.h5"), "--charges", good), 2, "use it with --scf without --batch")):
             result = run(*arguments)
             self.assertEqual(result.code, code, result.err)

@@ -18,8 +18,10 @@ from ._library import LIBRARY, VERSION
 from ._molecule import BASIS, FORMS, Molecule, read_xyz
 from ._rhf import RHF
 from ._uhf import hf, scf_batch
+from ._values import INT_MOST, whole_number
 
 _USAGE = 2  # exit code of wrong arguments, FMO_ERR_ARGUMENT's
+_ENDS = {"optimize": ".xyz", "batch": ".csv"}  # of the files that commands write
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--max-cycle", type=int, help="most SCF cycles (default 100)")
     energy = commands.add_parser("energy", parents=[common], help="energy and properties of one system",
                                  description="RHF or UHF of an .xyz file, or FMO2 of a PDB file or a file with fragments.")
-    energy.add_argument("file", help=".xyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
+    energy.add_argument("file", help=".xyz, .extxyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
     energy.add_argument("--json", action="store_true", help="print JSON")
     optimize = commands.add_parser("optimize", parents=[common], help="optimised geometry of one molecule",
                                    description="Needs geomeTRIC or ASE.")
@@ -77,7 +79,7 @@ def _rhf(arguments: argparse.Namespace, mol: Molecule) -> RHF:
 def _energy(arguments: argparse.Namespace) -> int:
     """Print energy, dipole moment and charges of one molecule, or the energy of a fragmented system."""
     path = arguments.file
-    if os.path.splitext(path)[1].lower() != ".xyz":
+    if os.path.splitext(path)[1].lower() not in (".xyz", ".extxyz"):
         return _energy_fmo2(arguments)
     mols = _molecules(arguments, path)
     if len(mols) != 1:
@@ -123,6 +125,7 @@ def _energy_fmo2(arguments: argparse.Namespace) -> int:
 def _run_optimize(arguments: argparse.Namespace) -> int:
     """The geometry that is reached is written in any case: one that has not converged says so in its comment."""
     by = _optimize.optimizer(arguments.by)
+    whole_number("--steps", arguments.steps, 1, INT_MOST)
     _check_output(arguments)
     mols = _molecules(arguments, arguments.file)
     if len(mols) != 1:
@@ -178,6 +181,10 @@ def _check_output(arguments: argparse.Namespace) -> None:
     path = arguments.output
     if path is None:
         return
+    end, mine = os.path.splitext(path)[1], _ENDS[arguments.command]
+    if end.lower() not in ("", mine):
+        other = " (fmo-driver --scf --batch writes .h5 and .extxyz)" if arguments.command == "batch" else ""
+        raise bad_value(f"{path}: {arguments.command} writes no {end}: choose a name that ends in {mine}{other}")
     if os.path.lexists(path) and not arguments.force:
         raise bad_value(f"{path}: it exists; --force replaces it")
     if not os.path.isdir(os.path.dirname(path) or "."):

@@ -23,7 +23,7 @@ from ._errors import bad_type, bad_value, Error, Strict, UnsupportedError
 from ._io import BOHR, BasisSet, FragmentSystem, io_library
 from ._library import ErrorStruct, Functions, checked, names_of, sibling
 from ._molecule import FORMS, Molecule
-from ._plan import make_options
+from ._plan import arguments_of, check_options, make_options
 from ._progress import progress_bar
 from ._scf import CutoffWarning, ScfOptions, log
 from ._values import INT_MOST, real_number, whole_number
@@ -161,6 +161,7 @@ class FMO2(Strict):
     def __init__(self, system: Any, basis: str | os.PathLike[str] | None = None,
                  fragments: Sequence[Sequence[int]] | None = None, fragment_charges: Sequence[int] | None = None,
                  bonds: Sequence[Sequence[int]] = (), functions: str | None = None, **options: Any):
+        check_options(options, arguments_of(FMO2), "fmo.FMO2")
         make_options(**options)
         self._molecule = system if isinstance(system, Molecule) else None
         self._cut = (fragments, fragment_charges, bonds)

@@ -13,7 +13,7 @@ from . import _cupy
 from ._errors import UnsupportedError
 from ._molecule import Molecule
 from ._optional import optional
-from ._plan import LARGEST_ANG_MOM, Plan, Request, as_array, check_mole, make_options
+from ._plan import LARGEST_ANG_MOM, Plan, Request, arguments_of, as_array, check_mole, check_options, make_options
 
 _ANG_OF = 1      # column of mol._bas
 _State = tuple[Any, ...]
@@ -126,6 +126,7 @@ def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool 
     OutOfMemoryError.
     """
     check_mole(mol, "get_jk")
+    check_options(options, arguments_of(get_jk), "fmo.get_jk")
     if _cupy.in_gpu_memory(dm):
         dm = _cupy.as_cupy(dm)
         options = _on_device_of(dm, options)

@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from ctypes import POINTER, c_double, c_int, c_void_p
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import Error, InputError, UnknownAttributeError, UnsupportedError, bad_type, bad_value, nearest
-from ._io import BOHR, MoleculeStruct, basis_set, element_numbers, io_library
+from ._io import BOHR, BasisSet, MoleculeStruct, basis_set, element_numbers, io_library
 from ._library import checked, zeroed
 from ._optional import optional
 from ._values import INT_MOST, whole_number
@@ -27,6 +27,7 @@ COMPONENTS = {True: ((0,), (0, 1, 2), tuple(range(6)), tuple(range(10)), tuple(r
 _UNITS = {"angstrom": 1.0 / BOHR, "bohr": 1.0}
 BASIS = "6-31g*"
 FORMS = ("set", "cartesian", "spherical")  # the order of fmo_functions
+ERRORS = ("raise", "skip", "return")
 
 
 def _atomic_numbers(given: Any) -> NDArray[Any]:
@@ -69,6 +70,15 @@ def _coordinates(positions: Any, unit: str, count: int) -> NDArray[Any]:
     return array * bohr
 
 
+def _chosen(basis: Any, functions: Any) -> BasisSet:
+    """The basis set; errors for both arguments of Molecule."""
+    if functions not in FORMS:
+        raise bad_value(f"functions = {functions!r}: expected one of {', '.join(FORMS)}")
+    if not isinstance(basis, (str, os.PathLike)):
+        raise bad_type(f"basis: expected the name of a basis set, or a path, not {type(basis).__name__}")
+    return basis_set(os.fspath(basis))
+
+
 class InputWarning(UserWarning):
     """Something in a file was passed over, or may be meant otherwise."""
 
@@ -108,10 +118,7 @@ class Molecule:
                  basis: str | os.PathLike[str] = BASIS, unit: str = "angstrom", functions: str = "set"):
         spin = whole_number("multiplicity", multiplicity, 1, INT_MOST) - 1
         atoms = _atomic_numbers(numbers)
-        if functions not in FORMS:
-            raise bad_value(f"functions = {functions!r}: expected one of {', '.join(FORMS)}")
-        if not isinstance(basis, (str, os.PathLike)):
-            raise bad_type(f"basis: expected the name of a basis set, or a path, not {type(basis).__name__}")
+        _chosen(basis, functions)
         symbols = tuple(io_library().fmo_element_symbol(int(number)).decode() for number in atoms)
         set_now = vars(self).update  # __setattr__ refuses
         set_now(numbers=atoms, symbols=symbols, charge=whole_number("charge", charge, -INT_MOST, INT_MOST), multiplicity=spin + 1,
@@ -132,7 +139,7 @@ class Molecule:
         given.multiplicity = self.multiplicity
         given.number = self.numbers.ctypes.data_as(POINTER(c_int))
         given.coord = self._coords.ctypes.data_as(POINTER(c_double))
-        chosen = basis_set(self.basis)
+        chosen = _chosen(self.basis, self.functions)
         checked(library.fmo_dataset_create_with, ctypes.byref(given), chosen.handle, FORMS.index(self.functions),
                 self.charge, ctypes.byref(dataset))
         try:
@@ -203,16 +210,37 @@ class Molecule:
         charge and multiplicity: those of the comment line ("charge=-1", "-1 1") unless given, else 0 and 1.
         Raises InputError (which names file, line and cure), also for several molecules, and as Molecule.
         """
-        found = _read_all(source, charge, multiplicity, basis, functions)
+        found: list[Molecule] = _read_all(source, charge, multiplicity, basis, functions, "raise")
         if len(found) != 1:
             raise bad_value(f"{_shown(source)}: {len(found)} molecules: fmo.Molecule.all_from_xyz reads them all")
         return found[0]
 
+    @overload
     @classmethod
     def all_from_xyz(cls, source: str | os.PathLike[str], charge: int | None = None, multiplicity: int | None = None,
-                     basis: str | os.PathLike[str] = BASIS, functions: str = "set") -> list[Molecule]:
-        """All molecules of an .xyz file or text, in order; arguments and errors as of from_xyz."""
-        return _read_all(source, charge, multiplicity, basis, functions)
+                     basis: str | os.PathLike[str] = BASIS, functions: str = "set",
+                     errors: Literal["raise", "skip"] = "raise") -> list[Molecule]: ...
+
+    @overload
+    @classmethod
+    def all_from_xyz(cls, source: str | os.PathLike[str], charge: int | None = None, multiplicity: int | None = None,
+                     basis: str | os.PathLike[str] = BASIS, functions: str = "set", *,
+                     errors: Literal["return"]) -> list[Molecule | Error]: ...
+
+    @classmethod
+    def all_from_xyz(cls, source: str | os.PathLike[str], charge: int | None = None, multiplicity: int | None = None,
+                     basis: str | os.PathLike[str] = BASIS, functions: str = "set",
+                     errors: str = "raise") -> list[Molecule] | list[Molecule | Error]:
+        """All molecules of an .xyz file or text, in order; arguments and errors as of from_xyz.
+
+        errors: what a molecule does that cannot be made, such as one with an unknown element: "raise" its error;
+        "skip": it is left out, with one InputWarning that counts them and gives the first error; "return": its
+        fmo.Error, which names the line or the molecule, stands in its place. A file that cannot be read is
+        raised in any case.
+        """
+        if errors not in ERRORS:
+            raise bad_value(f"errors = {errors!r}: expected one of {', '.join(ERRORS)}")
+        return _read_all(source, charge, multiplicity, basis, functions, errors)
 
     @classmethod
     def from_ase(cls, atoms: Any, charge: int | None = None, multiplicity: int | None = None,
@@ -230,6 +258,8 @@ class Molecule:
             raise UnsupportedError("FMO_ERR_UNSUPPORTED", "from_ase: the atoms are periodic (atoms.pbc): "
                                    "libfmo computes molecules; atoms.pbc = False makes them one")
         total: Any = round(float(np.sum(atoms.get_initial_charges())), 6)
+        if charge is None and total != round(total):
+            raise bad_value(f"from_ase: the sum of the atoms' initial charges is {total:g}: give charge, a whole number")
         unpaired = float(np.sum(atoms.get_initial_magnetic_moments()))
         return cls(atoms.get_atomic_numbers(), atoms.get_positions(),
                    total if charge is None else charge,
@@ -246,8 +276,8 @@ class Molecule:
         data = as_dict(model)
         specification = data.get("specification", data)
         named = specification.get("model") if isinstance(specification, Mapping) else None
-        if isinstance(data.get("molecule"), Mapping):
-            data = data["molecule"]
+        if "molecule" in data:
+            data = as_dict(data["molecule"])
         if basis is None:
             basis = (named or {}).get("basis") or BASIS
         for name in ("symbols", "geometry"):
@@ -256,8 +286,13 @@ class Molecule:
         real = data.get("real")
         if real is not None and not np.all(real):
             raise UnsupportedError("FMO_ERR_UNSUPPORTED", "from_qcschema: the molecule has ghost atoms (real: false)")
+        if isinstance(data["symbols"], (str, bytes)) or not hasattr(data["symbols"], "__iter__"):
+            raise bad_type(f"from_qcschema: symbols: expected a list, as ['O', 'H', 'H'], not {data['symbols']!r}")
         symbols = [str(one) for one in data["symbols"]]
-        geometry = np.asarray(data["geometry"], dtype=np.float64)
+        try:
+            geometry = np.asarray(data["geometry"], dtype=np.float64)
+        except (TypeError, ValueError) as reason:
+            raise bad_value(f"from_qcschema: geometry: expected {3 * len(symbols)} numbers ({reason})") from reason
         if geometry.size != 3 * len(symbols):
             raise bad_value(f"from_qcschema: geometry has {geometry.size} numbers, expected {3 * len(symbols)}")
         return cls(symbols, geometry.reshape(-1, 3), data.get("molecular_charge", 0),
@@ -344,13 +379,19 @@ def _is_text(source: str | os.PathLike[str]) -> bool:
 
 
 def _read_all(source: str | os.PathLike[str], charge: int | None, multiplicity: int | None,
-              basis: str | os.PathLike[str], functions: str) -> list[Molecule]:
-    """All molecules of an .xyz file or text; the first error is raised."""
-    found = []
+              basis: str | os.PathLike[str], functions: str, errors: str) -> list[Any]:
+    """All molecules of an .xyz file or text; errors as of all_from_xyz."""
+    found, failed = [], []
     for one in read_xyz(source, charge, multiplicity, basis, functions):
         if isinstance(one, Error):
-            raise one
-        found.append(one)
+            if errors == "raise":
+                raise one
+            failed.append(one)
+        if errors == "return" or isinstance(one, Molecule):
+            found.append(one)
+    if failed and errors == "skip":
+        warnings.warn(f"fmo: {_shown(source)}: {len(failed)} of {len(found) + len(failed)} molecules skipped, the first: "
+                      f"{failed[0].message}", InputWarning, stacklevel=3)
     return found
 
 
@@ -359,6 +400,11 @@ def read_xyz(source: str | os.PathLike[str], charge: int | None, multiplicity: i
     """The molecules of an .xyz file or text, one by one; in the place of one that cannot be made its Error."""
     if not isinstance(source, (str, os.PathLike)):
         raise bad_type(f"from_xyz: expected a path, or text of an .xyz file, not {type(source).__name__}")
+    if charge is not None:  # what is wrong with all molecules is raised
+        whole_number("charge", charge, -INT_MOST, INT_MOST)
+    if multiplicity is not None:
+        whole_number("multiplicity", multiplicity, 1, INT_MOST)
+    _chosen(basis, functions)
     if not _is_text(source):
         yield from _frames(os.fspath(source), os.fspath(source), charge, multiplicity, basis, functions)
         return
@@ -398,7 +444,7 @@ def _frames(path: str, shown: str, charge: int | None, multiplicity: int | None,
             finally:
                 library.fmo_molecule_destroy(frame)
     except Error as reason:
-        raise _renamed(reason, path, shown, 0) from reason
+        raise _renamed(reason, path, shown, 0) from None
     finally:
         library.fmo_xyz_close(xyz)
 

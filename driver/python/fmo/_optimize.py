@@ -59,6 +59,9 @@ def optimize(make: Callable[[Molecule], Any], mol: Molecule, by: str, most: int,
         step(now, mf.e_tot, float(np.abs(gradient).max()))
         return mf.e_tot, gradient
 
+    if mol.natm == 1:  # geomeTRIC has no coordinates for an atom
+        evaluate(mol)
+        return mol
     return (_by_geometric if by == "geometric" else _by_ase)(evaluate, mol, most)
 
 

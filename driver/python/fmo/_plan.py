@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
+import inspect
 import os
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _cupy
-from ._errors import InputError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
+from ._errors import Error, InputError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
 from ._library import LIBRARY, BasisInput, GradientTermStruct, Job, Operator, Options, checked, names_of
 from ._molecule import COMPONENTS, Molecule
 from ._optional import optional
@@ -43,15 +45,28 @@ class DensityError(InputError):
         return DensityError, (self.reason, self.cure)
 
 
+def check_options(given: Iterable[str], others: Iterable[str] = (), call: str = "") -> None:
+    """InputTypeError for a name that is no option of builds and none of the others that the call takes."""
+    known = (*others, *ENUMS, *NUMBERS)
+    for name in given:
+        if name not in known:
+            cure = nearest(name, known) or f": expected one of {', '.join(known)}"
+            raise bad_type(f"{call and call + ': '}unknown option '{name}'{cure}")
+
+
+@functools.lru_cache(maxsize=None)
+def arguments_of(call: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's arguments, without **options."""
+    return tuple(one.name for one in inspect.signature(call).parameters.values() if one.kind != one.VAR_KEYWORD)
+
+
 def make_options(**given: Any) -> Options:
     """fmo_fock_options from keyword arguments; None leaves the default."""
     options = Options()
     LIBRARY.fmo_fock_options_init(ctypes.byref(options))
     options.cutoff = CUTOFF
+    check_options(given)
     for name, value in given.items():
-        if name not in ENUMS and name not in NUMBERS:
-            known = (*ENUMS, *NUMBERS)
-            raise bad_type(f"unknown option '{name}': expected one of {', '.join(known)}{nearest(name, known)}")
         if value is None:
             continue
         if name in ENUMS:
@@ -71,6 +86,8 @@ def _cure_for(mol: Any) -> str:
     """How to make a molecule of what people have, or nothing."""
     if hasattr(mol, "get_atomic_numbers"):
         return "; fmo.Molecule.from_ase(atoms, basis=...) makes one"
+    if isinstance(mol, Error):
+        return ", which stands for a molecule that could not be read: leave it out"
     if isinstance(mol, dict) or hasattr(mol, "symbols"):
         return "; fmo.Molecule.from_qcschema makes one"
     return "; fmo.Molecule.from_xyz makes one of a file" if isinstance(mol, (str, os.PathLike)) else ""
@@ -85,6 +102,17 @@ def check_mole(mol: Any, call: str) -> None:
                        f"{type(mol).__name__}{_cure_for(mol)}")
     if not mol.nbas:
         raise bad_value(f"fmo.{call}: the molecule has no basis functions; call its build() first")
+
+
+def check_moles(mols: Any, call: str) -> list[Any]:
+    """The molecules as a list; errors as of check_mole."""
+    if not isinstance(mols, Iterable):
+        check_mole(mols, call)
+        raise bad_type(f"fmo.{call}: expected a list of molecules, not one")
+    made = list(mols)
+    for mol in made:
+        check_mole(mol, call)
+    return made
 
 
 def basis_arrays(mol: Any) -> dict[str, NDArray[Any]]:

@@ -16,12 +16,13 @@ from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error
 from ._gradients import Gradients, Scanner
 from ._molecule import Molecule
 from ._optional import optional
-from ._plan import check_mole, make_options
+from ._plan import arguments_of, check_mole, check_moles, check_options, make_options
 from ._progress import progress_bar
 from ._scf import CHOICES, SETTINGS, Prepared, ScfJob, charge_arrays, log, make_scf_options, refused, run
 
 _RESULTS = ("e_tot", "converged", "cycles", "mo_energy", "mo_coeff", "mo_occ", "field_energy", "projector_energy",
             "hessian_lowest", "error", "notice", "gradient", "charge_gradient")
+_MATRICES = ("field", "projector", "charges", "charge_coords")  # settings of one molecule
 
 
 def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
@@ -91,8 +92,9 @@ class RHF(Strict):
     def __init__(self, mol: Any, **options: Any):
         check_mole(mol, self._name)
         for name in options:
-            if name in self._settings() or name in ("field", "projector", "charges", "charge_coords"):
+            if name in self._settings() or name in _MATRICES:
                 raise bad_type(f"fmo.{self._name}: {name} is an attribute, set before kernel(): mf.{name} = ...")
+        check_options(options, (*self._settings(), *_MATRICES), f"fmo.{self._name}")
         make_options(**options)
         self.options = options
         self.reset(mol)
@@ -325,7 +327,8 @@ def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = 
     settings = {"conv_tol": conv_tol, "conv_tol_grad": conv_tol_grad, "max_cycle": max_cycle,
                 "level_shift": level_shift, "diis_space": diis_space, "init_guess": init_guess,
                 "solver": solver, "stability": stability, "with_forces": forces}
-    return _batch("fmo.rhf_batch", list(mols), settings, options,
+    check_options(options, arguments_of(rhf_batch), "fmo.rhf_batch")
+    return _batch("fmo.rhf_batch", check_moles(mols, "rhf_batch"), settings, options,
                   _Extras(fields, projectors, None, callback, progress))
 
 
@@ -348,8 +351,6 @@ def _batch(call: str, mols: Sequence[Any], settings: dict[str, Any], options: di
     for name, given in (("fields", extras.fields), ("projectors", extras.projectors)):
         if given is not None and len(given) != len(mols):
             raise bad_value(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
-    for mol in mols:
-        check_mole(mol, call.partition(".")[2])
     made = make_scf_options({"restricted": extras.restricted, **settings}, options)
     rhfs = []
     for k, mol in enumerate(mols):

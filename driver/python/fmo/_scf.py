@@ -163,7 +163,8 @@ def refused(mol: Any, open_shells: bool = False) -> str | None:
     if reason is None and getattr(mol, "omega", None):
         reason = f"mol.omega = {mol.omega:g}, SCFs are over 1/r"
     if reason is None and mol.spin != 0 and not open_shells:
-        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none; fmo.UHF and fmo.ROHF have them"
+        reason = (f"the molecule has {mol.spin} unpaired electron{'s' * (mol.spin != 1)}, RHF has none; "
+                  "fmo.UHF and fmo.ROHF have them")
     return reason
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import bad_value
+from ._plan import arguments_of, check_moles, check_options
 from ._properties import populations
 from ._rhf import RHF, _Extras, _batch, _copy
 from ._scf import CHOICES, SETTINGS
@@ -137,7 +138,8 @@ def scf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = 
     """
     restricted = METHODS[index_of("method", method, METHODS)] == "rohf"
     own = {name: settings.pop(name, None) for name in (*SETTINGS, *CHOICES)}
+    check_options(settings, (*arguments_of(scf_batch), *own), "fmo.scf_batch")
     own["with_forces"] = forces
-    molecules = list(mols)
+    molecules = check_moles(mols, "scf_batch")
     return _batch("fmo.scf_batch", molecules, own, settings, _Extras(None, None, None, callback, progress, restricted),
                   [_class_of(mol, method) for mol in molecules])

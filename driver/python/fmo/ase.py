@@ -12,20 +12,20 @@ Forces of method hf are analytic; those of fmo2 are central differences of the e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _numeric
-from ._errors import ConvergenceError, UnsupportedError, bad_type, bad_value, nearest
+from ._errors import ConvergenceError, UnsupportedError, bad_type, bad_value
 from ._fragments import FMO2
 from ._molecule import BASIS, Molecule
 from ._optional import optional
-from ._plan import ENUMS, NUMBERS, make_options
+from ._plan import ENUMS, NUMBERS, check_options, make_options
 from ._rhf import RHF
 from ._uhf import hf
-from ._scf import log
+from ._scf import CHOICES, SETTINGS, log
 
 Calculator: Any = optional("ase.calculators.calculator").Calculator
 SCFError: Any = optional("ase.calculators.calculator").SCFError
@@ -72,13 +72,15 @@ class FMO(Calculator):  # type: ignore[misc]
         """Change parameters; InputTypeError for a name that is none, InputError for a method that is none."""
         builds = {name: value for name, value in changes.items() if name in (*ENUMS, *NUMBERS)}
         make_options(**builds)
-        known = (*self.default_parameters, *ENUMS, *NUMBERS)
         for name in changes:
-            if name not in known:
-                raise bad_type(f"fmo.ase.FMO: unknown parameter '{name}'{nearest(name, known)}")
+            if name in (*SETTINGS, *CHOICES):
+                raise bad_type(f"fmo.ase.FMO: {name} is an attribute of fmo.RHF: scf={{'{name}': ...}}")
+        check_options(changes, self.default_parameters, "fmo.ase.FMO")
         method = changes.get("method", "hf")
         if method not in METHODS:
             raise bad_value(f"method = {method!r}: expected one of {', '.join(METHODS)}")
+        if not isinstance(changes.get("scf", {}), Mapping):
+            raise bad_type(f"scf: expected a dict, as {{'max_cycle': 200}}, not {type(changes['scf']).__name__}")
         if "step" in changes:
             _numeric.check_step(changes["step"])
         self._options.update(builds)

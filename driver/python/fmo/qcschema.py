@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from ._errors import (ConvergenceError, DeviceError, Error, InputError, InputTypeError, NoDeviceError,
-                      OutOfMemoryError, UnsupportedError, bad_value, nearest)
+                      OutOfMemoryError, UnsupportedError, bad_value)
 from ._library import VERSION
 from ._molecule import BASIS, FORMS, Molecule, as_dict
 from ._optional import is_installed, optional
+from ._plan import check_options
 from ._rhf import RHF
 from ._uhf import hf
 from ._scf import CHOICES, SETTINGS
@@ -99,11 +100,10 @@ def _object(given: Mapping[str, Any]) -> tuple[RHF, Any]:
     attributes = {name: keywords.pop(name) for name in (*SETTINGS, *CHOICES) if name in keywords}
     mol = Molecule.from_qcschema(given, functions=functions)
     try:
+        check_options(keywords, (*SETTINGS, *CHOICES, "step", "functions"))
         mf = hf(mol, **keywords)
     except InputTypeError as reason:
-        known = (*SETTINGS, *CHOICES, "step", "functions")
-        name = next((one for one in keywords if nearest(one, known)), None)
-        raise bad_value(f"keywords: {reason.message}{nearest(name, known) if name else ''}") from reason
+        raise bad_value(f"keywords: {reason.message}") from reason
     for name, value in attributes.items():
         setattr(mf, name, value)
     return mf, step
