@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-/* Writes the names of the bits of a set, separated by ", ", with `last` before the last one. */
 void driver_list_bits(unsigned set, const char *const *names, int num, const char *last, char *text,
                       size_t size)
 {

@@ -71,7 +71,7 @@ def _coordinates(positions: Any, unit: str, count: int) -> NDArray[Any]:
 
 
 def _chosen(basis: Any, functions: Any) -> BasisSet:
-    """The basis set; errors for both arguments of Molecule."""
+    """The basis set of two arguments of Molecule, with the errors of both."""
     if functions not in FORMS:
         raise bad_value(f"functions = {functions!r}: expected one of {', '.join(FORMS)}")
     if not isinstance(basis, (str, os.PathLike)):
@@ -139,7 +139,7 @@ class Molecule:
         given.multiplicity = self.multiplicity
         given.number = self.numbers.ctypes.data_as(POINTER(c_int))
         given.coord = self._coords.ctypes.data_as(POINTER(c_double))
-        chosen = _chosen(self.basis, self.functions)
+        chosen = basis_set(self.basis)
         checked(library.fmo_dataset_create_with, ctypes.byref(given), chosen.handle, FORMS.index(self.functions),
                 self.charge, ctypes.byref(dataset))
         try:
