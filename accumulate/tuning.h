@@ -161,6 +161,8 @@
     X(gpu_gradient_matrix_bytes, 18 << 10,                                                        \
       "bytes of such a warp up to which it takes several primitive pairs of a ket at a time",     \
       "not measured")                                                                             \
+    X(gpu_gradient_density_bytes, 24 << 10,                                                       \
+      "bytes of products of density elements that such a warp has at a time", "not measured")     \
     X(gpu_gradient_matrix_columns, 5, "tiles of the ket's products that it has in registers",     \
       "not measured")                                                                             \
     X(gpu_gradient_matrix_rows, 4, "tiles of rows that it computes at a time", "not measured")    \

@@ -1,6 +1,6 @@
 /* Derivatives of two-electron energies in mode fused: against mode cpu for shells of every kind,
  * operators and spins, without and with a cutoff; equal bits of repeated calls and strategies; sums
- * of forces; after a change of the density's size; and batches. */
+ * of forces; after a change of the density's size; batches; and with little shared memory. */
 #include <fmo/gradient.h>
 
 #include "tests/support/system.h"
@@ -212,6 +212,30 @@ static void check_batch(int num)
 }
 
 /* Compares gradients of mode fused with those of mode cpu for molecules of each kind of shell. */
+/* Where a block may have less shared memory than one warp needs for two pairs of f shells, they are
+ * refused by name; d shells are not. */
+static void check_little_shared_memory(void)
+{
+    static test_system s;
+    static double gradient[COMPONENTS_MAX];
+    fmo_error err = {FMO_OK, ""};
+    setenv("FMO_TEST_SHARED_BYTES", "49152", 1);
+    system_random_d(&s, 1, 4, (const int[3]){3, 3, 4}, 3, 5.0, &seed);
+    check_case("d, 48 KiB", &s, &cases[0], 0.0, 1e-11);
+    system_random_kinds(&s, 1, 3, 4, (const int[4]){2, 2, 2, 3}, 2, 4.0, &seed);
+    fmo_basis *const basis = system_basis(&s);
+    fmo_fock_plan *const plan = plan_of(basis, FMO_MODE_FUSED, 0.0, FMO_SCATTER_AUTO);
+    double *const D = random_density(s.aos, 1.0, &seed);
+    const fmo_gradient_term term = {.density = D, .coulomb_weight = 1.0, .exchange_weight = 1.0};
+    CHECK(fmo_fock_gradient(plan, &term, 1, gradient, &err) == FMO_ERR_UNSUPPORTED &&
+              strstr(err.message, "shared memory") && strstr(err.message, "49152"),
+          "f, 48 KiB: not refused: %s", err.message);
+    free(D);
+    fmo_fock_plan_destroy(plan);
+    fmo_basis_destroy(basis);
+    unsetenv("FMO_TEST_SHARED_BYTES");
+}
+
 int main(void)
 {
     static test_system s;
@@ -246,5 +270,6 @@ int main(void)
     check_batch(1);
     check_batch(2);
     check_batch(BATCH);
+    check_little_shared_memory();
     return check_summary();
 }

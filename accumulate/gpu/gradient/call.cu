@@ -32,6 +32,7 @@ typedef struct call_data {
     size_t bytes;
     double *D, *given;
     fmo_gradient_density *term;
+    size_t lacking_bytes; /* of shared memory, where a class needs more than a block may have */
 } call_data;
 
 /* Copies the densities to the GPU, term by term, and converts them to internal functions there. */
@@ -163,7 +164,7 @@ cudaError_t queue_terms(const job_group *group, fmo_gradient_pass *pass)
 
 /* Queues all kernels of a call, and brings the sums back. scale: [molecules]; term: the terms of
  * all passes; both on the host. */
-cudaError_t queue(const job_group *group, const fmo_gpu_gradient *h, const call_data *d,
+cudaError_t queue(const job_group *group, const fmo_gpu_gradient *h, call_data *d,
                   const double *scale, const fmo_gradient_density *term, void *sums, size_t bytes)
 {
     const fmo_gpu_state *const g = group->job[0]->plan->gpu;
@@ -173,12 +174,18 @@ cudaError_t queue(const job_group *group, const fmo_gpu_gradient *h, const call_
     pass.boys = g->boys->row[0][0];
     pass.term = d->term;
     pass.processors = g->device.processors;
+    pass.shared_bytes = g->device.shared_bytes;
+    pass.lacking_bytes = &d->lacking_bytes;
     pass.stream = g->device.stream;
     FMO_GPU_TRY(fmo_gpu_send(d->term, term, terms * sizeof *term, pass.stream));
     FMO_GPU_TRY(
         fmo_gpu_send(h->sums.scale, scale, (size_t)group->num * sizeof *scale, pass.stream));
     FMO_GPU_TRY(cudaMemsetAsync(h->sums.sum, 0, bytes, pass.stream));
-    FMO_GPU_TRY(queue_terms(group, &pass));
+    const cudaError_t code = queue_terms(group, &pass);
+    if (code != cudaSuccess) {
+        (void)join_exchange(&pass); /* kernels that run already read the caller's data */
+        return code;
+    }
     return fmo_gpu_bring(sums, h->sums.sum, bytes, pass.stream);
 }
 
@@ -220,7 +227,13 @@ fmo_status run(const job_group *group, const fmo_gpu_gradient *h, fmo_error *err
     if (status == FMO_OK) {
         set_terms(group, h, &d, term);
         const cudaError_t code = queue(group, h, &d, scale, term, sums, bytes);
-        if (code != cudaSuccess) status = fmo_gpu_error(code, "gradient", err);
+        if (d.lacking_bytes)
+            status = fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                                   "gradient: its shells need %zu bytes of shared memory, a block "
+                                   "of %s has %zu; use mode cpu",
+                                   d.lacking_bytes, device->name, device->shared_bytes);
+        else if (code != cudaSuccess)
+            status = fmo_gpu_error(code, "gradient", err);
     }
     (void)cudaStreamSynchronize(device->stream);
     fmo_gpu_free_passing(device, d.memory, d.bytes);

@@ -83,18 +83,17 @@ template <int CLASS> struct shells_of {
     typedef fmo_gradient_matrix_form<LA, LB, LC, LD> form;
 };
 
-/* Warps of a block: as many as its shared memory takes. */
+/* The most warps of a block. It has as many as fit the shared memory of the GPU. */
 template <int CLASS> __host__ __device__ constexpr int find_warps(void)
 {
     int warps = fmo_tuning_gpu_gradient_threads / 32;
     while (!is_low<CLASS> && warps > 1 &&
            warps * shells_of<CLASS>::form::doubles * (int)sizeof(double) >
                (int)fmo_tuning_gpu_gradient_block_bytes)
-        warps /= 2;
+        warps--;
     return warps;
 }
-template <int CLASS> constexpr int warps_of = find_warps<CLASS>();
-template <int CLASS> constexpr int threads_of = 32 * warps_of<CLASS>;
+template <int CLASS> constexpr int most_warps = find_warps<CLASS>();
 
 /* A quartet of pairs, and the largest product of density elements that it is multiplied with. */
 typedef struct own_quartet {
@@ -153,17 +152,17 @@ template <class F> struct high_state {
     int code[F::own_hermites], bra;
 };
 
-/* The same by a warp. */
+/* The same by a warp; of products of the ket with a chunk in memory (F::in_chunks), that chunk. */
 template <int CLASS, class F>
 __device__ __forceinline__ void add_high_quartet(const exchange_args &a, high_state<F> *state,
-                                                 const own_quartet &own, double *sum)
+                                                 const own_quartet &own, int chunk, double *sum)
 {
     const fmo_gradient_matrix_memory &s = state->s;
     const fmo_gradient_pair &bra = own.bra, &ket = own.ket;
     const double AC[3] = {bra.A[0] - ket.A[0], bra.A[1] - ket.A[1], bra.A[2] - ket.A[2]};
     const bool kept = bra.num <= F::bra_slots,
                of_operator = a.op.long_range != 0.0 || a.op.full != 1.0;
-    fmo_gradient_matrix_density<F>(s, a.term + (size_t)bra.molecule * a.term_num, a.term_num,
+    fmo_gradient_matrix_density<F>(s, chunk, a.term + (size_t)bra.molecule * a.term_num, a.term_num,
                                    a.molecule[bra.molecule].nao, bra.functions, ket.functions);
     if (threadIdx.x % 32 < F::slots)
         s.ket[(threadIdx.x % 32 + 1) * F::of_ket - 1] = -1.0; /* empty */
@@ -188,7 +187,7 @@ __device__ __forceinline__ void add_high_quartet(const exchange_args &a, high_st
                 num++;
             }
             if (!num) break;
-            fmo_gradient_matrix_quartets<F>(s, num, pairs, sum);
+            fmo_gradient_matrix_quartets<F>(s, chunk, num, pairs, sum);
             __syncwarp();
         }
     }
@@ -277,7 +276,11 @@ __device__ __forceinline__ void add_high_queue(const exchange_args &a, warp_memo
     const queued_ket from = w.queue[first];
     const fmo_gradient_pair &bra = a.bra.pair[own], &ket = a.ket.pair[from.ket];
     double sum[9] = {}, mine = 0.0;
-    add_high_quartet<CLASS>(a, &w.high, {bra, ket, from.density, a.same && from.ket == own}, sum);
+    typedef typename shells_of<CLASS>::form F;
+#pragma unroll 1
+    for (int chunk = 0; chunk < (F::in_chunks ? F::chunks : 1); chunk++)
+        add_high_quartet<CLASS>(a, &w.high, {bra, ket, from.density, a.same && from.ket == own},
+                                chunk, sum);
     FMO_UNROLL
     for (int x = 0; x < 6; x++) of_bra[x] += sum[x];
     FMO_UNROLL
@@ -345,16 +348,17 @@ __device__ __forceinline__ void add_item(const exchange_args &a, warp_memory<CLA
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-/* Doubles of shared memory of a block beside sums: tables and arrays of matrices, and queues. */
-template <int CLASS> __host__ __device__ constexpr int matrix_doubles(void)
+/* Doubles of shared memory of a block of so many warps beside sums: tables and arrays of matrices,
+ * and queues. */
+template <int CLASS> __host__ __device__ constexpr int matrix_doubles(int warps)
 {
     typedef typename shells_of<CLASS>::form F;
-    return is_low<CLASS> ? 0 : F::table_doubles + warps_of<CLASS> * F::doubles;
+    return is_low<CLASS> ? 0 : F::table_doubles + warps * F::doubles;
 }
-template <int CLASS> __host__ __device__ constexpr int block_doubles(void)
+template <int CLASS> __host__ __device__ constexpr int block_doubles(int warps)
 {
     static_assert(sizeof(queued_ket) == sizeof(double), "exchange.cu: size of the queue");
-    return matrix_doubles<CLASS>() + warps_of<CLASS> * QUEUE;
+    return matrix_doubles<CLASS>(warps) + warps * QUEUE;
 }
 
 /* Blocks that must fit a multiprocessor, by the order of a class: limits the registers of a
@@ -370,16 +374,18 @@ template <int CLASS> constexpr int resident(void)
 
 /* Computes items until there are none left. */
 template <int CLASS>
-__global__ void __launch_bounds__(threads_of<CLASS>, resident<CLASS>())
+__global__ void __launch_bounds__(32 * most_warps<CLASS>, resident<CLASS>())
     exchange(const __grid_constant__ exchange_args a)
 {
     extern __shared__ double shared[];
-    unsigned long long *const own_sums = (unsigned long long *)(shared + block_doubles<CLASS>());
+    const int warps = blockDim.x / 32;
+    unsigned long long *const own_sums =
+        (unsigned long long *)(shared + block_doubles<CLASS>(warps));
     warp_memory<CLASS> w;
-    w.queue = (queued_ket *)(shared + matrix_doubles<CLASS>()) + threadIdx.x / 32 * QUEUE;
+    w.queue = (queued_ket *)(shared + matrix_doubles<CLASS>(warps)) + threadIdx.x / 32 * QUEUE;
     w.sums = a.sums_shared ? own_sums : a.sums.sum;
     const unsigned of_bra = (unsigned)(a.chunks * a.parts), items = a.bra.pairs * of_bra;
-    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += threads_of<CLASS>)
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += blockDim.x)
         own_sums[k] = 0;
     if constexpr (!is_low<CLASS>)
         w.high.s = fmo_gradient_matrix_begin<typename shells_of<CLASS>::form>(shared);
@@ -399,8 +405,34 @@ __global__ void __launch_bounds__(threads_of<CLASS>, resident<CLASS>())
         add_item<CLASS>(a, w, (int)(item / of_bra), first, first + a.tiles, own % a.parts);
     }
     __syncthreads();
-    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += threads_of<CLASS>)
+    for (int k = threadIdx.x; a.sums_shared && k < a.sums.components; k += blockDim.x)
         if (own_sums[k]) atomicAdd(&a.sums.sum[k], own_sums[k]);
+}
+
+/* The shape of the launch of a class. */
+typedef struct block_shape {
+    int warps;
+    bool sums_shared;
+    size_t bytes; /* of shared memory */
+} block_shape;
+
+/* Returns the largest block that fits the shared memory of the GPU; one that does not fit if there
+ * is none. Sums of small molecules are kept there too, unless a block has a single warp then. */
+template <int CLASS> block_shape find_shape(const fmo_gradient_pass *pass)
+{
+    const size_t sums_bytes = (size_t)pass->h->sums.components * sizeof *pass->h->sums.sum;
+    block_shape shape = {most_warps<CLASS>, sums_bytes <= fmo_tuning_gpu_gradient_sums_bytes, 0};
+    for (;;) {
+        shape.bytes = block_doubles<CLASS>(shape.warps) * sizeof(double) +
+                      (shape.sums_shared ? sums_bytes : 0);
+        if (shape.bytes <= pass->shared_bytes) return shape;
+        if (shape.warps > 1)
+            shape.warps--;
+        else if (shape.sums_shared)
+            shape.sums_shared = false;
+        else
+            return shape;
+    }
 }
 
 /* Sets the arguments and launches the kernel of a class. */
@@ -409,16 +441,18 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     constexpr int bra = fmo_eri_class_bra(CLASS), ket = fmo_eri_class_ket(CLASS);
     const fmo_gpu_gradient &h = *pass->h;
     if (!h.pairs[bra].pairs || !h.pairs[ket].pairs) return cudaSuccess;
-    const size_t sums_bytes = (size_t)h.sums.components * sizeof *h.sums.sum;
-    const bool sums_shared = sums_bytes <= fmo_tuning_gpu_gradient_sums_bytes;
-    const size_t bytes = block_doubles<CLASS>() * sizeof(double) + (sums_shared ? sums_bytes : 0);
+    const block_shape shape = find_shape<CLASS>(pass);
     const int all = (h.pairs[ket].most + TILE - 1) / TILE;
     int blocks = 0;
+    if (shape.bytes > pass->shared_bytes) {
+        *pass->lacking_bytes = shape.bytes;
+        return cudaErrorLaunchOutOfResources;
+    }
     FMO_GPU_TRY(cudaFuncSetAttribute(exchange<CLASS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)bytes));
+                                     (int)shape.bytes));
     FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, exchange<CLASS>,
-                                                              threads_of<CLASS>, bytes));
-    const int grid = blocks * pass->processors, warps = grid * warps_of<CLASS>;
+                                                              32 * shape.warps, shape.bytes));
+    const int grid = blocks * pass->processors, warps = grid * shape.warps;
     /* some items for each warp, but no fewer kets than it computes at a time */
     const int bra_items =
         (fmo_tuning_gpu_gradient_items * warps + h.pairs[bra].pairs - 1) / h.pairs[bra].pairs;
@@ -443,8 +477,8 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     args.prim_cutoff = pass->prim_cutoff;
     args.item = h.item + CLASS;
     args.sums = h.sums;
-    args.sums_shared = sums_shared;
-    exchange<CLASS><<<(unsigned)grid, threads_of<CLASS>, bytes, stream>>>(args);
+    args.sums_shared = shape.sums_shared;
+    exchange<CLASS><<<(unsigned)grid, 32 * shape.warps, shape.bytes, stream>>>(args);
     return cudaGetLastError();
 }
 

@@ -91,6 +91,8 @@ typedef struct fmo_gradient_pass {
     int term_num;
     float cutoff, prim_cutoff;
     int processors;
+    size_t shared_bytes;   /* of a block, at most */
+    size_t *lacking_bytes; /* set if a class needs more */
     cudaStream_t stream;
 } fmo_gradient_pass;
 

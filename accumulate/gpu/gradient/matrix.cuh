@@ -46,8 +46,12 @@ template <int A, int B, int C, int D> struct fmo_gradient_matrix_form {
     static constexpr int chunks = (ket_tiles + fmo_tuning_gpu_gradient_matrix_columns - 1) /
                                   fmo_tuning_gpu_gradient_matrix_columns;
     static constexpr int chunk = (ket_tiles + chunks - 1) / chunks;
+    /* large G are computed and used chunk by chunk */
+    static constexpr bool in_chunks = chunks > 1 &&
+                                      bras *kets * 8 > (int)fmo_tuning_gpu_gradient_density_bytes;
+    static constexpr int G_tiles = in_chunks ? chunk : chunks * chunk;
     /* doubles from a row of G to the next: loads of four rows of eight use all banks */
-    static constexpr int G_row = 8 * chunks * chunk + (chunks * chunk % 2 ? 0 : 8);
+    static constexpr int G_row = 8 * G_tiles + (G_tiles % 2 ? 0 : 8);
     static constexpr int bra_axis = I * J * FMO_MATRIX_TERMS, ket_axis = K * L * FMO_MATRIX_TERMS;
     static constexpr int cube = order * side * side + 1;
     /* primitive pairs of the bra whose E is kept */
@@ -160,17 +164,18 @@ static __device__ fmo_gradient_matrix_memory fmo_gradient_matrix_begin(double *m
     return s;
 }
 
-/* The density of a quartet, G, of all terms. A lane has columns cd. */
+/* The density of a quartet, G, of all terms; of a chunk of its columns where F::in_chunks. A lane
+ * has columns cd. */
 template <class F>
 static __device__ __forceinline__ void
-fmo_gradient_matrix_density(const fmo_gradient_matrix_memory &s, const fmo_gradient_density *term,
-                            int term_num, int nao, const fmo_gradient_functions *bra,
-                            const fmo_gradient_functions *ket)
+fmo_gradient_matrix_density(const fmo_gradient_matrix_memory &s, int chunk,
+                            const fmo_gradient_density *term, int term_num, int nao,
+                            const fmo_gradient_functions *bra, const fmo_gradient_functions *ket)
 {
     constexpr int columns = F::NC + F::ND;
     const int lane = threadIdx.x % 32;
     for (int t = 0; t < term_num; t++) {
-        const double *const D = term[t].D, weight = term[t].weight;
+        const double *const D = term[t].D;
         FMO_UNROLL
         for (int k = lane; k < F::blocks; k += 32) { /* [a, b][c, d] */
             const int i = k / columns, j = k % columns;
@@ -182,7 +187,10 @@ fmo_gradient_matrix_density(const fmo_gradient_matrix_memory &s, const fmo_gradi
         }
         __syncwarp();
         FMO_UNROLL
-        for (int cd = lane; cd < F::kets; cd += 32) {
+        for (int column = lane; column < (F::in_chunks ? 8 * F::chunk : F::kets); column += 32) {
+            const int at = F::in_chunks ? 8 * F::chunk * chunk + column : column;
+            const int cd = at < F::kets ? at : 0;
+            const double weight = at < F::kets ? term[t].weight : 0.0;
             const double *const c = s.blocks + cd / F::ND, *const d = s.blocks + F::NC + cd % F::ND;
             double of_c[F::NB], of_d[F::NB]; /* D_bc and D_bd */
             FMO_UNROLL
@@ -195,7 +203,7 @@ fmo_gradient_matrix_density(const fmo_gradient_matrix_memory &s, const fmo_gradi
                 const double a_c = c[a * columns], a_d = d[a * columns];
                 FMO_UNROLL
                 for (int b = 0; b < F::NB; b++) {
-                    double *const to = &s.G[(a * F::NB + b) * F::G_row + cd];
+                    double *const to = &s.G[(a * F::NB + b) * F::G_row + column];
                     const double value = a_c * of_d[b] + a_d * of_c[b];
                     *to = t ? *to + value : value;
                 }
@@ -259,7 +267,8 @@ fmo_gradient_matrix_bra(const fmo_gradient_matrix_memory &s, const double *bra, 
                         int chunk, double C[F::chunk][ROWS][2])
 {
     const int lane = threadIdx.x % 32;
-    const double *const G = s.G + lane % 4 * F::G_row + 8 * F::chunk * chunk + lane / 4;
+    const double *const G =
+        s.G + lane % 4 * F::G_row + (F::in_chunks ? 0 : 8 * F::chunk * chunk) + lane / 4;
     int4 term[ROWS];
     FMO_UNROLL
     for (int r = 0; r < ROWS; r++) {
@@ -386,11 +395,11 @@ typedef struct fmo_gradient_matrix_pairs {
  * in each lane. */
 template <class F, int ROWS, bool DERIVATIVES>
 static __device__ __forceinline__ void
-fmo_gradient_matrix_add(const fmo_gradient_matrix_memory &s, int first, int num,
+fmo_gradient_matrix_add(const fmo_gradient_matrix_memory &s, int own_chunk, int first, int num,
                         const fmo_gradient_matrix_pairs &pairs, double *to)
 {
 #pragma unroll 1
-    for (int chunk = 0; chunk < F::chunks; chunk++) {
+    for (int chunk = own_chunk; chunk < (F::in_chunks ? own_chunk + 1 : F::chunks); chunk++) {
         double C[F::chunk][ROWS][2];
         fmo_gradient_matrix_bra<F, ROWS>(s, pairs.E, first, chunk, C);
 #pragma unroll 1
@@ -419,27 +428,27 @@ fmo_gradient_matrix_add(const fmo_gradient_matrix_memory &s, int first, int num,
 /* Adds tiles [FIRST, END) of rows. */
 template <class F, int FIRST, int END, bool DERIVATIVES>
 static __device__ __forceinline__ void
-fmo_gradient_matrix_add_rows(const fmo_gradient_matrix_memory &s, int num,
+fmo_gradient_matrix_add_rows(const fmo_gradient_matrix_memory &s, int chunk, int num,
                              const fmo_gradient_matrix_pairs &pairs, double *to)
 {
     constexpr int most = fmo_tuning_gpu_gradient_matrix_rows, whole = (END - FIRST) / most;
     constexpr int rest = (END - FIRST) % most;
 #pragma unroll 1
     for (int k = 0; k < whole; k++)
-        fmo_gradient_matrix_add<F, most, DERIVATIVES>(s, FIRST + most * k, num, pairs, to);
+        fmo_gradient_matrix_add<F, most, DERIVATIVES>(s, chunk, FIRST + most * k, num, pairs, to);
     if constexpr (rest > 0)
-        fmo_gradient_matrix_add<F, rest, DERIVATIVES>(s, END - rest, num, pairs, to);
+        fmo_gradient_matrix_add<F, rest, DERIVATIVES>(s, chunk, END - rest, num, pairs, to);
 }
 
 /* Adds the derivatives of a primitive pair of the bra with those of the ket in the slots. */
 template <class F>
-static __device__ void fmo_gradient_matrix_quartets(const fmo_gradient_matrix_memory &s, int num,
-                                                    const fmo_gradient_matrix_pairs &pairs,
+static __device__ void fmo_gradient_matrix_quartets(const fmo_gradient_matrix_memory &s, int chunk,
+                                                    int num, const fmo_gradient_matrix_pairs &pairs,
                                                     double *to)
 {
     constexpr int rows = F::E_rows + F::derivative_rows;
-    fmo_gradient_matrix_add_rows<F, 0, F::E_rows, false>(s, num, pairs, to);
-    fmo_gradient_matrix_add_rows<F, F::E_rows, rows, true>(s, num, pairs, to);
+    fmo_gradient_matrix_add_rows<F, 0, F::E_rows, false>(s, chunk, num, pairs, to);
+    fmo_gradient_matrix_add_rows<F, F::E_rows, rows, true>(s, chunk, num, pairs, to);
 }
 
 /* Computes the expansions of a primitive pair of the ket, unless the slot has them, and R with one

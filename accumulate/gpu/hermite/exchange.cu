@@ -527,9 +527,9 @@ template <class C, int DENSITIES> constexpr fmo_hermite_block block(void)
         return {};
     else if constexpr (C::form.matrix) {
         typedef matrix_form<C, DENSITIES> F;
-        return {F::threads, F::bytes, F::teams};
+        return {F::threads, F::bytes, F::teams, F::team_bytes};
     } else
-        return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads};
+        return {C::threads, C::threads * fmo_hermite_bytes(C::id), C::threads, 0};
 }
 
 } // namespace

@@ -273,6 +273,18 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     return a;
 }
 
+/* Returns the block with as many quartets as fit the shared memory of the GPU. */
+fmo_hermite_block fit_block(fmo_hermite_block block, const fmo_gpu_device *device)
+{
+    while (block.quartet_bytes && block.quartets > 1 &&
+           (size_t)block.shared > device->shared_bytes) {
+        block.threads -= block.threads / block.quartets;
+        block.shared -= block.quartet_bytes;
+        block.quartets--;
+    }
+    return block;
+}
+
 /* Screens and computes the tasks of a class in a pass; two densities together where there is a
  * kernel that does so. The builds of a group share the resident blocks in proportion to their
  * candidates. */
@@ -282,8 +294,10 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
     const bool alone = group->num == 1;
     const fmo_hermite_kernels *const own = variant->segment[fmo_hermite_form_of(c).segment];
     const fmo_gpu_state *const g = group->build->plan->gpu;
-    const bool two = g->densities > 1 && own->of_two[c];
-    const fmo_hermite_block block = two ? own->block_of_two[c] : own->block[c];
+    const fmo_hermite_block of_two = fit_block(own->block_of_two[c], &g->device);
+    const bool two =
+        g->densities > 1 && own->of_two[c] && (size_t)of_two.shared <= g->device.shared_bytes;
+    const fmo_hermite_block block = two ? of_two : fit_block(own->block[c], &g->device);
     const int threads = block.threads, shared = block.shared;
     fmo_hermite_exchange_kernel *const one = two                ? own->of_two[c]
                                              : g->with_operator ? own->of_operator[c]

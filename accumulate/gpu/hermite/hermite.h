@@ -264,9 +264,10 @@ typedef struct fmo_hermite_exchange_args {
 typedef void fmo_hermite_exchange_kernel(fmo_gpu_one<fmo_hermite_exchange_args>);
 typedef void fmo_hermite_group_kernel(fmo_gpu_most<fmo_hermite_exchange_args>);
 
-/* Threads of a block, its bytes of shared memory, and quartets that it computes at a time. */
+/* Threads of a block, its bytes of shared memory, and quartets that it computes at a time. A block
+ * may have fewer quartets, with their threads and `quartet_bytes` each less; 0: it may not. */
 typedef struct fmo_hermite_block {
-    int threads, shared, quartets;
+    int threads, shared, quartets, quartet_bytes;
 } fmo_hermite_block;
 
 /* The kernels of one object file of exchange.cu, by class; NULL: in another one, or there is none.

@@ -13,10 +13,10 @@
 #include "accumulate/gpu/hermite/tiles.cuh"
 #include "accumulate/gpu/kernels/near.cuh"
 
-/* What a kernel is compiled for: the angular momenta of the shells, the warps of a team, the teams
- * of a block, the most tiles of rows that are computed at a time, the resident blocks of a
+/* What a kernel is compiled for: the angular momenta of the shells, the warps of a team, the most
+ * teams of a block, the most tiles of rows that are computed at a time, the resident blocks of a
  * multiprocessor for which the number of registers is limited, and the densities of K; and the
- * sizes that follow. */
+ * sizes that follow. A block has as many teams as fit the shared memory of the GPU. */
 template <int A, int B, int C, int D, int WARPS, int TEAMS, int ROWS, int BLOCKS, int DENSITIES>
 struct fmo_matrix_form {
     static constexpr int la = A, lb = B, lc = C, ld = D, order = A + B + C + D;
@@ -48,8 +48,9 @@ struct fmo_matrix_form {
                                    rows * (G_row > V_row ? G_row : V_row) + 2 * DENSITIES * sums;
     /* of the block */
     static constexpr int codes = 4 * bra_steps + 8 * term_tiles + chunks * rows + 8 * ket_tiles;
-    static constexpr int bytes = TEAMS * (doubles + doubles % 2) * (int)sizeof(double) +
-                                 codes * (int)sizeof(int4) + (hermites + sums) * (int)sizeof(int);
+    static constexpr int team_bytes = (doubles + doubles % 2) * (int)sizeof(double);
+    static constexpr int bytes =
+        TEAMS * team_bytes + codes * (int)sizeof(int4) + (hermites + sums) * (int)sizeof(int);
 };
 
 /* The team waits for all its threads. */
@@ -60,6 +61,12 @@ template <class F> static __device__ __forceinline__ void fmo_matrix_wait(void)
         __syncwarp();
     else
         __syncthreads();
+}
+
+/* Teams of the block. */
+template <class F> static __device__ __forceinline__ unsigned fmo_matrix_teams(void)
+{
+    return F::teams == 1 ? 1 : blockDim.x / (32 * F::warps);
 }
 
 /* The arrays of a team in shared memory. */
@@ -119,22 +126,22 @@ static __device__ __forceinline__ fmo_matrix_team fmo_matrix_begin(double *memor
     s.D = s.R + F::cube;
     s.sums = s.D + F::densities * F::sums;
     s.block = s.sums + F::densities * F::sums;
-    s.bra_at = (int4 *)(memory + F::teams * (F::doubles + F::doubles % 2));
+    s.bra_at = (int4 *)(memory + fmo_matrix_teams<F>() * (F::doubles + F::doubles % 2));
     s.ket_at = s.bra_at + 4 * F::bra_steps;
     s.bra_product = s.ket_at + 8 * F::term_tiles;
     s.ket_product = s.bra_product + F::chunks * F::rows;
     s.hermite = (int *)(s.ket_product + 8 * F::ket_tiles);
     s.sum_at = s.hermite + F::hermites;
     fmo_warp_begin(F::order, s.hermite);
-    for (int k = threadIdx.x; k < 4 * F::bra_steps; k += F::threads)
+    for (int k = threadIdx.x; k < 4 * F::bra_steps; k += blockDim.x)
         s.bra_at[k] = fmo_matrix_powers(F::side, k, F::bra_terms);
-    for (int k = threadIdx.x; k < 8 * F::term_tiles; k += F::threads)
+    for (int k = threadIdx.x; k < 8 * F::term_tiles; k += blockDim.x)
         s.ket_at[k] = fmo_matrix_powers(F::side, k, F::ket_terms);
-    for (int k = threadIdx.x; k < F::chunks * F::rows; k += F::threads)
+    for (int k = threadIdx.x; k < F::chunks * F::rows; k += blockDim.x)
         s.bra_product[k] = fmo_matrix_product(F::la, F::lb, k);
-    for (int k = threadIdx.x; k < 8 * F::ket_tiles; k += F::threads)
+    for (int k = threadIdx.x; k < 8 * F::ket_tiles; k += blockDim.x)
         s.ket_product[k] = fmo_matrix_product(F::lc, F::ld, k);
-    for (int k = threadIdx.x; k < F::sums; k += F::threads) s.sum_at[k] = fmo_matrix_sum_code<F>(k);
+    for (int k = threadIdx.x; k < F::sums; k += blockDim.x) s.sum_at[k] = fmo_matrix_sum_code<F>(k);
     __syncthreads();
     return s;
 }
@@ -452,14 +459,14 @@ __global__ void __launch_bounds__(F::threads, F::blocks)
 {
     extern __shared__ double memory[];
     const fmo_hermite_exchange_args &a = many.own();
-    const unsigned count = *a.count;
-    if (blockIdx.x * F::teams >= count) return;
+    const unsigned count = *a.count, teams = fmo_matrix_teams<F>();
+    if (blockIdx.x * teams >= count) return;
     const fmo_matrix_team s = fmo_matrix_begin<F>(memory);
     S scatter;
     fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
-    const unsigned own = blockIdx.x * F::teams + threadIdx.x / (32 * F::warps);
-    for (unsigned n = own; n < count; n += gridDim.x * F::teams) {
+    const unsigned own = blockIdx.x * teams + threadIdx.x / (32 * F::warps);
+    for (unsigned n = own; n < count; n += gridDim.x * teams) {
         const int2 quartet = a.list[n];
         const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1), bra = quartet.x;
         const int4 ij = a.bra.at[bra], kl = a.ket.at[ket];
