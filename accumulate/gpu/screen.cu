@@ -10,7 +10,7 @@
 /* Bytes of shared memory for a row of the density's block maxima. */
 static size_t rows_bytes(const fmo_gpu_state *g)
 {
-    return (size_t)g->functions.sets * sizeof(float);
+    return (size_t)g->functions.sp_shells * sizeof(float);
 }
 
 static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
@@ -60,7 +60,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
         a->blocks += (unsigned)fmo_gpu_task_bras(from) * (unsigned)to->chunks;
     }
     a->tasks = pass->num;
-    a->sets = g->functions.sets;
+    a->sp_shells = g->functions.sp_shells;
     a->coded = g->functions.sp;
     a->cutoff = fmo_gpu_screen_cutoff(plan);
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);

@@ -200,7 +200,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             }
             a->block_max = g->arrays.density_max;
             a->density = g->arrays.density;
-            a->sets = g->functions.sets;
+            a->sp_shells = g->functions.sp_shells;
             a->nao = g->functions.nao;
             a->sp = g->functions.sp;
             a->coulomb_weight = (float)build->plan->coulomb_weight;

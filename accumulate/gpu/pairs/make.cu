@@ -1,7 +1,7 @@
 /* Makes the SP shell pairs of one plan, or of several together, on the GPU
  * (docs/explanation/gpu/plans.md). Shells are copied to the GPU and sizes back; the lists stay in
  * the layout of types.cuh. This is the host's part, the kernels are in make.cuh. Segments are found
- * in the order of sets, so that a stable sort by length and bound completes the order
+ * in the order of SP shells, so that a stable sort by length and bound completes the order
  * (rules/pair_order.h). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/pairs/make.cuh"
@@ -27,7 +27,7 @@ typedef struct making {
     row *rows;
     int row_num;
     int *depth;
-    const int *order[FMO_PLANS_TOGETHER]; /* shells of each plan by sets: s, then p */
+    const int *order[FMO_PLANS_TOGETHER]; /* shells of each plan by SP shells: s, then p */
     target *to;
     row_size *sizes; /* host */
     arguments args;
@@ -55,7 +55,7 @@ int low_l_shells(const fmo_basis *b)
 int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int side)
 {
     return fmo_pair_carrier(pair_class) != FMO_PAIR_NONE
-               ? g->functions.s_sets
+               ? g->functions.single_s
                : b->shell_num_l[fmo_pair_ang_mom(pair_class, side)];
 }
 
@@ -73,7 +73,7 @@ size_t most_rows(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
     return shells_of(g, b, pair_class, 1) ? (size_t)shells_of(g, b, pair_class, 0) * ROW_PIECES : 0;
 }
 
-/* Fills in the shells of plan k, their primitives and their order by sets (padded SP shells).
+/* Fills in the shells of plan k, their primitives and their order by SP shells.
  * partner: work space, [shells]. */
 void put_molecule(making *m, int k, int *partner)
 {
@@ -107,14 +107,14 @@ void put_molecule(making *m, int k, int *partner)
         to->prim_begin = from->prim_begin;
         to->prim_num = from->prim_num;
         to->partner = partner[i];
-        to->set = f->set_of_shell[i];
+        to->sp_shell = f->sp_shell_of[i];
         to->first = fmo_gpu_first_function(f, b, i);
         if (i >= s_num)
-            p_order[to->set - f->s_sets] = i;
+            p_order[to->sp_shell - f->single_s] = i;
         else if (to->partner < 0)
-            order[to->set] = i;
+            order[to->sp_shell] = i;
     }
-    for (int p = 0, s = f->s_sets; p < shells - s_num; p++)
+    for (int p = 0, s = f->single_s; p < shells - s_num; p++)
         if (partner[p_order[p]] >= 0) order[s++] = partner[p_order[p]];
     mol->shell = shell_at;
     mol->exponent = exponent_at;
@@ -278,7 +278,7 @@ fmo_status place_list(fmo_gpu_state *g, int pair_class, target *to, fmo_error *e
 fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    const size_t bytes = (size_t)g->functions.sets * sizeof *g->arrays.shell_bound;
+    const size_t bytes = (size_t)g->functions.sp_shells * sizeof *g->arrays.shell_bound;
     fmo_status status = FMO_OK;
     if (fmo_scatter_sums_integers(plan->options.scatter))
         status = fmo_gpu_alloc(&g->device, "Schwarz bounds", bytes, (void **)&g->arrays.shell_bound,
