@@ -217,16 +217,16 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
 fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err)
 {
     /* kernel_contract.inc gathers rows of 4 by the index of their first element */
-    const size_t most = INT_MAX / FMO_CPU_PRIM_FIELDS;
+    const size_t limit = INT_MAX / FMO_CPU_PRIM_FIELDS;
     const char first = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 0));
     const char second = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 1));
-    const int of_pairs = pairs > most;
-    if (!of_pairs && rows <= most) return FMO_OK;
+    const int of_pairs = pairs > limit;
+    if (!of_pairs && rows <= limit) return FMO_OK;
     return fmo_error_set(
         err, FMO_ERR_UNSUPPORTED,
         "mode cpu: %zu %s pairs of %c and %c shells are more than its limit of %zu; "
         "use a GPU (mode fused), a larger cutoff or smaller fragments",
-        of_pairs ? pairs : rows, of_pairs ? "shell" : "primitive", first, second, most);
+        of_pairs ? pairs : rows, of_pairs ? "shell" : "primitive", first, second, limit);
 }
 
 /* Makes the list of a class. Returns FMO_OK, FMO_ERR_UNSUPPORTED, or FMO_ERR_MEMORY without a

@@ -156,7 +156,8 @@ __device__ unsigned warp_sum(unsigned value)
 typedef struct screen_bra {
     int pair, ket_begin, ket_end;
     fmo_gpu_screen_data screen;
-    float most;           /* most * (bound of a ket) is an upper bound on the estimate for K */
+    float
+        max_exchange; /* max_exchange * (bound of a ket) is an upper bound on the estimate for K */
     float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
     fmo_far_fit fit;
     float cancelled; /* fmo_far_cancelled of the bra */
@@ -258,7 +259,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
         if (ROWS) {
             in_K[r] = fmo_gpu_in_K(bra.screen, data, fmaxf(rows[read.i], rows[read.j]));
         } else {
-            in_K[r] = bra.most * data.bound;
+            in_K[r] = bra.max_exchange * data.bound;
             if (here && fmaxf(in_J[r], in_K[r]) >= a.cutoff)
                 in_K[r] = fmo_gpu_in_K(
                     bra.screen, data,
@@ -439,7 +440,8 @@ __device__ __forceinline__ bool open_tiles(const screen_args &a, const screen_ta
                              bra.screen.bound * task.ket.tile_coulomb_estimate[tile]) >= a.cutoff);
         } else {
             const int at = min(tile, last);
-            may &= fmaxf(fmaxf(bra.most, bra.screen.coulomb_estimate) * task.ket.tile_bound[at],
+            may &= fmaxf(fmaxf(bra.max_exchange, bra.screen.coulomb_estimate) *
+                             task.ket.tile_bound[at],
                          bra.screen.bound * task.ket.tile_coulomb_estimate[at]) >= a.cutoff;
         }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
@@ -513,7 +515,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
 
     bra.screen = task.bra.screen[bra.pair];
     const ushort2 ij = bra.screen.sp_shell;
-    bra.most = bra.screen.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
+    bra.max_exchange = bra.screen.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
     const int warp = threadIdx.x / 32;
     const screen_near near = find_near(boxes, n, bra);
     const bool any = open_tiles<QUEUE, BOXES>(a, task, near, bra, shared);

@@ -306,12 +306,12 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
 }
 
 /* Returns the number of pairs from `begin` whose matrices fit into memory together; at most
- * `most`. */
-static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int most)
+ * `max_size`. */
+static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int max_size)
 {
     double elements = 0.0;
     int size = 0;
-    while (size < most && begin + size < list->count) {
+    while (size < max_size && begin + size < list->count) {
         const double n = functions(f, &f->result->pair[list->task[begin + size].pair]);
         elements += n * n;
         if (size > 0 && elements > CHUNK_ELEMENTS) break;
@@ -324,8 +324,9 @@ static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
 {
     const int left = list->count - begin;
     if (f->ranks) { /* each rank has one piece of it in memory at a time */
-        const int most = f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
-        return most < left ? most : left;
+        const int limit =
+            f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
+        return limit < left ? limit : left;
     }
     if (f->o.scf.fock.mode == FMO_MODE_FUSED && !f->o.state)
         return left < CHUNK_FUSED ? left : CHUNK_FUSED;

@@ -179,19 +179,19 @@ void launch(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t n
 {
     Args *const args = (Args *)malloc(num * sizeof *args);
     const void *at = NULL;
-    size_t most = 0;
+    size_t largest = 0;
     if (!args) {
         fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         return;
     }
     for (size_t k = 0; k < num; k++) {
         const size_t count = fill(request[k], &args[k]);
-        if (count > most) most = count;
+        if (count > largest) largest = count;
     }
-    if (most && fmo_gpu_batch_linalg_ok(request, num,
-                                        fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at),
-                                        what)) {
-        kernel<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at);
+    if (largest &&
+        fmo_gpu_batch_linalg_ok(
+            request, num, fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at), what)) {
+        kernel<<<dim3(blocks_for(largest), (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at);
         (void)fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what);
     }
     free(args);
@@ -222,7 +222,7 @@ const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, s
     const void *at = NULL;
     const double *found = NULL;
     size_t total = 0;
-    int most = 0;
+    int largest = 0;
     if (!args) {
         fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         return NULL;
@@ -230,14 +230,14 @@ const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, s
     for (size_t k = 0; k < num; k++) {
         const int count = fill(request[k], (int)total, &args[k]);
         total += each * (size_t)count;
-        if (count > most) most = count;
+        if (count > largest) largest = count;
     }
-    if (most &&
+    if (largest &&
         fmo_gpu_batch_linalg_ok(request, num, fmo_gpu_batch_linalg_grow_results(g, total), what) &&
         fmo_gpu_batch_linalg_ok(
             request, num, fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at), what)) {
-        kernel<<<dim3((unsigned)most, (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at,
-                                                                             g->results);
+        kernel<<<dim3((unsigned)largest, (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at,
+                                                                                g->results);
         if (fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what))
             found = bring(g, request, num, total, what);
     }
@@ -283,7 +283,7 @@ void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *cons
                                 size_t num)
 {
     static const char what[] = "scaling";
-    size_t factors = 0, most = 0, used = 0;
+    size_t factors = 0, largest = 0, used = 0;
     for (size_t k = 0; k < num; k++) factors += (size_t)request[k]->n;
     const size_t args_bytes = num * sizeof(scale_args);
     scale_args *const args = (scale_args *)malloc(args_bytes + factors * sizeof(double));
@@ -301,13 +301,13 @@ void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *cons
         args[k].A = q->C;
         memcpy(all + used, q->in, args[k].columns * sizeof *all);
         used += args[k].columns;
-        if (args[k].rows * args[k].columns > most) most = args[k].rows * args[k].columns;
+        if (args[k].rows * args[k].columns > largest) largest = args[k].rows * args[k].columns;
     }
-    if (most &&
+    if (largest &&
         fmo_gpu_batch_linalg_ok(
             request, num, fmo_gpu_batch_linalg_send(g, args, args_bytes + used * sizeof *all, &at),
             what)) {
-        scale_columns<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>(
+        scale_columns<<<dim3(blocks_for(largest), (unsigned)num), BLOCK, 0, g->stream>>>(
             (const scale_args *)at, (const double *)((const char *)at + args_bytes));
         (void)fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what);
     }

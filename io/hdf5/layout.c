@@ -29,12 +29,12 @@ static void note_odd_filter(fmo_h5_dataset *d, unsigned id, const fmo_bytes *nam
 {
     static const char *const own[] = {"none", "deflate", "shuffle",    "fletcher32",
                                       "szip", "nbit",    "scaleoffset"};
-    size_t size = fmo_bytes_left(name), most = sizeof d->odd_filter_name - 1;
+    size_t size = fmo_bytes_left(name), longest = sizeof d->odd_filter_name - 1;
     d->odd_filter = (int)id;
     if (id < sizeof own / sizeof *own)
         strcpy(d->odd_filter_name, own[id]);
     else
-        for (size_t k = 0; k < most && k < size && name->at[k]; k++)
+        for (size_t k = 0; k < longest && k < size && name->at[k]; k++)
             d->odd_filter_name[k] =
                 name->at[k] < ' ' || name->at[k] > '~' ? '?' : (char)name->at[k];
 }

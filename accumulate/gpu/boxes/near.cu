@@ -116,14 +116,14 @@ __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__
     if ((int)threadIdx.x < num) data[threadIdx.x] = a.screen[begin + threadIdx.x];
     __syncthreads();
     for (int s = threadIdx.x; s < a.sp_shells; s += THREADS) {
-        float most = 0.0f;
+        float largest = 0.0f;
         for (int k = 0; k < num; k++) {
             const float x = a.block_max[(size_t)data[k].sp_shell.x * a.sp_shells + s];
             const float y = a.block_max[(size_t)data[k].sp_shell.y * a.sp_shells + s];
-            most = fmaxf(most, data[k].bound * fmaxf(x, y));
+            largest = fmaxf(largest, data[k].bound * fmaxf(x, y));
         }
         a.box_pairs.tile_exchange[(size_t)s * a.box_pairs.tiles + tile] =
-            most * (1.0f + 5e-7f); /* rounded up */
+            largest * (1.0f + 5e-7f); /* rounded up */
     }
 }
 

@@ -172,7 +172,7 @@ typedef struct fmo_gpu_tile_bra {
     int number;
     int4 first;
     fmo_gpu_screen_data data;
-    double most;
+    double max_density;
 } fmo_gpu_tile_bra;
 
 /* What a lane has counted for the profile. */
@@ -187,7 +187,7 @@ fmo_gpu_tile_screen(const fmo_gpu_class_view &view, const fmo_gpu_tile_args &a,
                     const fmo_gpu_tile_bra &bra, int ket, fmo_gpu_tile_counts *counts)
 {
     const fmo_gpu_screen_data ket_data = view.ket.screen[ket];
-    if (!(bra.data.bound * ket_data.bound * bra.most >= a.cutoff)) return false;
+    if (!(bra.data.bound * ket_data.bound * bra.max_density >= a.cutoff)) return false;
     const float in_J = fmo_gpu_in_J(bra.data, ket_data);
     const float in_K = fmo_gpu_in_K(
         bra.data, ket_data,

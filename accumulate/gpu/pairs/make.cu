@@ -63,8 +63,8 @@ int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int si
  * `prims` primitives has at most ROW_PIECES rows. */
 int piece_of(int shells, int prims)
 {
-    const int pairs = 32 / row_width(prims), most = pairs * ROW_PIECES;
-    return pairs * ((shells + most - 1) / most);
+    const int pairs = 32 / row_width(prims), row_pairs = pairs * ROW_PIECES;
+    return pairs * ((shells + row_pairs - 1) / row_pairs);
 }
 
 /* Upper limit of the number of rows of a class. */
@@ -293,9 +293,9 @@ fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to
     return FMO_OK;
 }
 
-/* Runs the second pass, bounds, sorting and layout. records, segments: those of all plans; most:
+/* Runs the second pass, bounds, sorting and layout. records, segments: those of all plans; largest:
  * the largest number of segments of a class. */
-fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error *err)
+fmo_status fill(making *m, size_t records, size_t segments, int largest, fmo_error *err)
 {
     arguments *const a = &m->args;
     const cudaStream_t stream = m->device->stream;
@@ -338,7 +338,7 @@ fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error 
     if (m->row_num)
         walk_rows<true><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "making shell pairs", err);
-    const dim3 bounds(blocks_for(most, SEGMENT_THREADS), m->num * CLASSES);
+    const dim3 bounds(blocks_for(largest, SEGMENT_THREADS), m->num * CLASSES);
     bound_segments<<<bounds, SEGMENT_THREADS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "bounds of shell pairs", err);
     FMO_GPU_CHECK(cub::DeviceRadixSort::SortPairs(temporary, temporary_bytes, a->key, key_out,
@@ -346,7 +346,7 @@ fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error 
                                                   stream),
                   "sorting shell pairs", err);
     a->order = order_out;
-    const dim3 lists(blocks_for(most + FMO_GPU_TILE_PAIRS, LAY_THREADS), m->num * CLASSES);
+    const dim3 lists(blocks_for(largest + FMO_GPU_TILE_PAIRS, LAY_THREADS), m->num * CLASSES);
     lay_out<<<lists, LAY_THREADS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "laying out shell pairs", err);
     return FMO_OK;
@@ -360,7 +360,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
     fmo_gpu_device *stocked[FMO_PLANS_TOGETHER];
     size_t bytes[FMO_PLANS_TOGETHER], records = 0, segments = 0;
     size_t left = m->plan[0]->gpu->available; /* free bytes of the GPU's memory */
-    int end[FMO_PLANS_TOGETHER], choice[FMO_PLANS_TOGETHER], most = 1, kept_rows = 0, good = 0;
+    int end[FMO_PLANS_TOGETHER], choice[FMO_PLANS_TOGETHER], largest = 1, kept_rows = 0, good = 0;
     for (int k = 0, begin = 0; k < m->num; begin = end[k++]) {
         for (end[k] = begin; end[k] < m->row_num && m->rows[end[k]].molecule == k;) end[k]++;
         const int num = end[k] - begin;
@@ -395,7 +395,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
             kept_rows++;
         }
         for (int c = 0; c < CLASSES; c++)
-            if (to[c].num > most) most = to[c].num;
+            if (to[c].num > largest) largest = to[c].num;
     }
     m->row_num = m->args.row_num = kept_rows;
     if (records > UINT32_MAX || segments > INT_MAX)
@@ -403,7 +403,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
                              "%zu pairs of shells, %zu of primitives are more than the GPU's "
                              "indices hold",
                              segments, records);
-    return fill(m, records, segments, most, err);
+    return fill(m, records, segments, largest, err);
 }
 
 } // namespace
