@@ -199,8 +199,8 @@ void launch(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t n
 
 /* Copies `total` numbers of a launch to host memory, which is valid until the next call; NULL after
  * an error. */
-const double *bring(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
-                    size_t total, const char *what)
+const double *copy_to_host(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
+                           size_t total, const char *what)
 {
     cudaError_t code = fmo_gpu_batch_linalg_grow_pinned(g, total);
     if (code == cudaSuccess)
@@ -214,9 +214,9 @@ const double *bring(fmo_gpu_batch_linalg *g, const fmo_request *const *request, 
  * first, args) returns, and copies the results to the host: `each` numbers per blockIdx.x, those of
  * a request consecutively from index `first`. NULL if there are none, or after an error. */
 template <class Args, class Fill>
-const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
-                   const char *what, size_t each, void (*kernel)(const Args *, double *),
-                   const Fill &fill)
+const double *launch_and_copy(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                              size_t num, const char *what, size_t each,
+                              void (*kernel)(const Args *, double *), const Fill &fill)
 {
     Args *const args = (Args *)malloc(num * sizeof *args);
     const void *at = NULL;
@@ -239,7 +239,7 @@ const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, s
         kernel<<<dim3((unsigned)largest, (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at,
                                                                                 g->results);
         if (fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what))
-            found = bring(g, request, num, total, what);
+            found = copy_to_host(g, request, num, total, what);
     }
     free(args);
     return found;
@@ -317,11 +317,11 @@ void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *cons
 void fmo_gpu_batch_linalg_dots(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                size_t num)
 {
-    const double *sums = find(g, request, num, "dot products", 1, dots,
-                              [](const fmo_request *q, int first, dots_args *a) {
-                                  *a = {q->count, q->m, first, q->A, q->B};
-                                  return q->m;
-                              });
+    const double *sums = launch_and_copy(g, request, num, "dot products", 1, dots,
+                                         [](const fmo_request *q, int first, dots_args *a) {
+                                             *a = {q->count, q->m, first, q->A, q->B};
+                                             return q->m;
+                                         });
     for (size_t k = 0; k < num && sums; sums += request[k]->m, k++)
         memcpy(request[k]->out, sums, (size_t)request[k]->m * sizeof *sums);
 }
@@ -358,11 +358,11 @@ void fmo_gpu_batch_linalg_combine(fmo_gpu_batch_linalg *g, const fmo_request *co
 void fmo_gpu_batch_linalg_bounds(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                  size_t num)
 {
-    const double *own = find(g, request, num, "bounds of the eigenvalues", 2, bounds,
-                             [](const fmo_request *q, int first, bounds_args *a) {
-                                 *a = {q->n, first, q->A};
-                                 return q->n;
-                             });
+    const double *own = launch_and_copy(g, request, num, "bounds of the eigenvalues", 2, bounds,
+                                        [](const fmo_request *q, int first, bounds_args *a) {
+                                            *a = {q->n, first, q->A};
+                                            return q->n;
+                                        });
     for (size_t k = 0; k < num && own; own += 2 * request[k]->n, k++) {
         double low = NAN, high = NAN, trace = 0.0;
         for (int i = 0; i < request[k]->n; i++) {

@@ -202,7 +202,7 @@ fmo_status count_pairs(making *m, fmo_error *err)
     free(partner);
     if (status != FMO_OK || !m->row_num) return status;
     FMO_GPU_CHECK(fmo_gpu_send(m->up_at, m->up, m->used, stream), "copying shells", err);
-    walk_rows<false><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(m->args);
+    process_rows<false><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(m->args);
     FMO_GPU_CHECK(cudaGetLastError(), "counting shell pairs", err);
     FMO_GPU_CHECK(
         fmo_gpu_bring(m->sizes, m->args.sizes, (size_t)m->row_num * sizeof *m->sizes, stream),
@@ -336,7 +336,7 @@ fmo_status fill(making *m, size_t records, size_t segments, int largest, fmo_err
     FMO_GPU_CHECK(cudaMemsetAsync(a->count, 0, counts * sizeof *a->count, stream),
                   "making shell pairs", err);
     if (m->row_num)
-        walk_rows<true><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(*a);
+        process_rows<true><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "making shell pairs", err);
     const dim3 bounds(blocks_for(largest, SEGMENT_THREADS), m->num * CLASSES);
     bound_segments<<<bounds, SEGMENT_THREADS, 0, stream>>>(*a);
@@ -373,7 +373,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
         left = left > bytes[good] ? left - bytes[good] : 1;
         stocked[good++] = &m->plan[k]->gpu->device;
     }
-    if (good) fmo_gpu_stock_up(stocked, bytes, good);
+    if (good) fmo_gpu_alloc_stock(stocked, bytes, good);
     for (int k = 0; k < m->num; k++) {
         target *const to = &m->to[(size_t)k * CLASSES];
         if (!m->plan[k]->gpu->device.stock) m->plan[k]->gpu->available = 0; /* queried again */

@@ -359,7 +359,7 @@ __device__ void fill_row(const arguments &a, const molecule &mol, const row &row
 
 /* Processes the rows, one warp for each; counts, or fills. */
 template <bool fill>
-__global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constant__ arguments a)
+__global__ void __launch_bounds__(32 * ROW_WARPS) process_rows(const __grid_constant__ arguments a)
 {
     const int n = blockIdx.x * ROW_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (n >= a.row_num) return;
