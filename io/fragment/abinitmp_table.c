@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define TAKEN(group, key, kind)                                      \
+#define READ(group, key, kind)                                       \
     {                                                                \
         group, key, FMO_KEY_READ, NULL, NULL, FMO_ABINITMP_##kind, 0 \
     }
@@ -15,9 +15,9 @@
     }
 
 static const fmo_key_row rows[] = {
-    TAKEN("CNTRL", "READGEOM", READGEOM),
-    TAKEN("CNTRL", "NATOM", NATOM),
-    TAKEN("CNTRL", "CHARGE", CHARGE),
+    READ("CNTRL", "READGEOM", READGEOM),
+    READ("CNTRL", "NATOM", NATOM),
+    READ("CNTRL", "CHARGE", CHARGE),
     FMO_CHECKED_CURE("CNTRL", "AJFVER", "3", "only inputs of version 3 are read"),
     FMO_CHECKED("CNTRL", "METHOD", "HF"),
     FMO_CHECKED("CNTRL", "ELECSTATE", "S1"),
@@ -34,8 +34,8 @@ static const fmo_key_row rows[] = {
     FMO_IGNORED("CNTRL", "UHFDIIS ROFOCKCOEFF DISPERSIONCUTOFF DISPERSIONGRIMMED2_S6 "
                          "DISPERSIONGRIMMED2_D DISPERSIONGRIMMED2_SR6"),
 
-    TAKEN("FMOCNTRL", "NF", NF),
-    TAKEN("FMOCNTRL", "AUTOFRAG", AUTOFRAG),
+    READ("FMOCNTRL", "NF", NF),
+    READ("FMOCNTRL", "AUTOFRAG", AUTOFRAG),
     INTO("FMOCNTRL", "LAOC", THRESHOLD, laoc),
     INTO("FMOCNTRL", "LPTC", THRESHOLD, lptc),
     INTO("FMOCNTRL", "LDIMER", THRESHOLD, ldimer),
@@ -87,8 +87,8 @@ static const fmo_key_row rows[] = {
                 "MODLOC_LOC METHOD_LOC LPRINT_LOC THRLOC_LOC LIMITR_LOC THCDINT THCDLD NCDBLK "
                 "DEBUG_CDAM CDGRAD CDTYPE CDGENV"),
 
-    TAKEN("BASIS", "BASISSET", BASISSET),
-    TAKEN("BASIS", "DIFFUSEON", DIFFUSEON),
+    READ("BASIS", "BASISSET", BASISSET),
+    READ("BASIS", "DIFFUSEON", DIFFUSEON),
     FMO_CHECKED_CURE("BASIS", "READBS", "", "remove it, and give the set as a file with --basis"),
 
     /* Groups with a switch; their other keys have no effect while it is off. */

@@ -3,7 +3,7 @@
  * ofmo-input.c. */
 #include "io/fragment/gamess.h"
 
-#define TAKEN(group, key, kind)                                    \
+#define READ(group, key, kind)                                     \
     {                                                              \
         group, key, FMO_KEY_READ, NULL, NULL, FMO_GAMESS_##kind, 0 \
     }
@@ -13,10 +13,10 @@
     }
 
 static const fmo_key_row rows[] = {
-    TAKEN("$FMO", "NFRAG", NFRAG),
+    READ("$FMO", "NFRAG", NFRAG),
     INTO("$FMO", "ICHARG", LIST, charge),
     INTO("$FMO", "INDAT", LIST, indat),
-    TAKEN("$FMO", "FRGNAM", NAMES),
+    READ("$FMO", "FRGNAM", NAMES),
     INTO("$FMO", "RESPAP", REAL, respap),
     INTO("$FMO", "RESPPC", REAL, resppc),
     INTO("$FMO", "RESDIM", REAL, resdim),
@@ -28,9 +28,9 @@ static const fmo_key_row rows[] = {
     FMO_IGNORED("$FMO",
                 "RCORSD RITRIM MODGRD MAXKND MAXCAO MAXBND"), /* for MP2, FMO3, gradients, memory */
 
-    TAKEN("$CONTRL", "UNITS", UNITS),
-    TAKEN("$CONTRL", "ISPHER", ISPHER),
-    TAKEN("$CONTRL", "ICHARG", CHARGE),
+    READ("$CONTRL", "UNITS", UNITS),
+    READ("$CONTRL", "ISPHER", ISPHER),
+    READ("$CONTRL", "ICHARG", CHARGE),
     FMO_CHECKED("$CONTRL", "SCFTYP METHOD", "RHF"),
     FMO_CHECKED("$CONTRL", "RUNTYP", "ENERGY"),
     FMO_CHECKED("$CONTRL", "DFTTYP TDDFT CITYP CCTYP VBTYP CIMTYP RELWFN", "NONE"),
@@ -50,8 +50,8 @@ static const fmo_key_row rows[] = {
                 "NPRINT MAXIT ICUT ITOL INTTYP GRDTYP NUMGRD NOSYM ETOLLZ LOCAL ISKPRP MOLPLT "
                 "PLTORB AIMPAC FRIEND"),
 
-    TAKEN("$BASIS", "GBASIS", GBASIS),
-    TAKEN("$BASIS", "POLAR", POLAR),
+    READ("$BASIS", "GBASIS", GBASIS),
+    READ("$BASIS", "POLAR", POLAR),
     INTO("$BASIS", "NGAUSS", DIGIT, ngauss),
     INTO("$BASIS", "NDFUNC", DIGIT, ndfunc),
     INTO("$BASIS", "NPFUNC", DIGIT, npfunc),
