@@ -274,7 +274,7 @@ static size_t take_for_lockstep(const gpu_worker *w, const size_t **number)
     return num;
 }
 
-static void run_or_leave(const gpu_worker *w, const size_t *number, size_t num)
+static void run_or_rerun_later(const gpu_worker *w, const size_t *number, size_t num)
 {
     if (!num) return;
     if (w->executor)
@@ -293,11 +293,11 @@ static void *work_in_lockstep(void *user)
     else
         (void)fmo_batch_linalg_open_gpu(w->device, threads, &w->executor, NULL);
     if (w->own_jobs) {
-        run_or_leave(w, w->own_jobs, w->own_jobs_num);
+        run_or_rerun_later(w, w->own_jobs, w->own_jobs_num);
         return NULL;
     }
     for (size_t num = take_for_lockstep(w, &number); num; num = take_for_lockstep(w, &number))
-        run_or_leave(w, number, num);
+        run_or_rerun_later(w, number, num);
     return NULL;
 }
 
