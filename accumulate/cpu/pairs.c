@@ -9,8 +9,8 @@
 
 #include "integrals/tables.h"
 
-/* Assigns a number exponent_set[s] to each shell; shells have the same number if their exponents are
- * equal. */
+/* Assigns a number exponent_set[s] to each shell; shells have the same number if their exponents
+ * are equal. */
 static void exponent_sets(const fmo_basis *basis, int *exponent_set)
 {
     for (int s = 0; s < basis->shell_num; s++) {
