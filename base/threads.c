@@ -23,14 +23,14 @@ static long long number_in(const char *path, const char *format, long long other
 
 /* Returns 1 if the control group of this path, or one above it, may not allow `capacity` more
  * threads. */
-static int group_is_near(const char *root, char *path, long long capacity)
+static int group_limit_is_near(const char *root, char *path, long long capacity)
 {
     char file[600];
     for (;;) {
         snprintf(file, sizeof file, "%s%s/pids.max", root, path);
-        const long long most = number_in(file, "%lld", -1); /* -1 for "max": no limit */
+        const long long limit = number_in(file, "%lld", -1); /* -1 for "max": no limit */
         snprintf(file, sizeof file, "%s%s/pids.current", root, path);
-        if (most >= 0 && number_in(file, "%lld", most) + capacity > most) return 1;
+        if (limit >= 0 && number_in(file, "%lld", limit) + capacity > limit) return 1;
         char *const slash = strrchr(path, '/');
         if (!slash) return 0;
         *slash = '\0';
@@ -57,9 +57,9 @@ static int limits_are_near(int threads)
         char *const path = strchr(line, '/');
         line[strcspn(line, "\n")] = '\0';
         if (path && strncmp(line, "0::", 3) == 0)
-            near = group_is_near("/sys/fs/cgroup", path, capacity);
+            near = group_limit_is_near("/sys/fs/cgroup", path, capacity);
         if (path && strstr(line, ":pids:"))
-            near = group_is_near("/sys/fs/cgroup/pids", path, capacity);
+            near = group_limit_is_near("/sys/fs/cgroup/pids", path, capacity);
     }
     if (f) fclose(f);
     return near;
@@ -93,11 +93,11 @@ static int try_threads(int threads)
 int fmo_threads(int requested)
 {
     const int processors = omp_get_num_procs();
-    const int most = processors > FMO_THREADS_ALWAYS / FMO_THREADS_PER_PROCESSOR
-                         ? FMO_THREADS_PER_PROCESSOR * processors
-                         : FMO_THREADS_ALWAYS;
+    const int limit = processors > FMO_THREADS_ALWAYS / FMO_THREADS_PER_PROCESSOR
+                          ? FMO_THREADS_PER_PROCESSOR * processors
+                          : FMO_THREADS_ALWAYS;
     int threads = requested > 0 ? requested : omp_get_max_threads();
-    if (threads > most) threads = most;
+    if (threads > limit) threads = limit;
     if (threads < 2 || !fmo_stack_is_enough_for_team()) return 1;
     if (!limits_are_near(threads)) return threads;
     const int possible = try_threads(threads);

@@ -181,9 +181,9 @@ static int run_batch(const driver_options *options, sink *to)
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
-/* Formats the report of a data set on the rank that has built it (driver_tell). */
-static fmo_status tell(const driver_options *options, int index, const driver_result *result,
-                       fmo_error *of_it, driver_output *output, fmo_error *err)
+/* Formats the report of a data set on the rank that has built it (driver_reporter). */
+static fmo_status report(const driver_options *options, int index, const driver_result *result,
+                         fmo_error *of_it, driver_output *output, fmo_error *err)
 {
     size_t length[2] = {0, 0};
     sink to = {open_memstream(&output->text[DRIVER_OUTPUT_OUT], &length[0]),
@@ -235,7 +235,7 @@ static int run_deal(const driver_options *options, const fmo_ranks *ranks, sink 
     driver_deal deal;
     fmo_error err = {FMO_OK, ""};
     int code;
-    const fmo_status status = driver_run_deal(options, ranks, tell, &deal, &err);
+    const fmo_status status = driver_run_deal(options, ranks, report, &deal, &err);
     if (status != FMO_OK) {
         code = fmo_status_exit_code(status);
         if (ranks->rank == 0 || deal.communicator_failed) print_error(NULL, err.message);

@@ -274,10 +274,10 @@ FMO_GMPI_SLOW int fmo_gmpi_proxy_allreduce(fmo_gmpi_buf *b, const void *send, vo
                                            unsigned long long count, int type, int op, int comm)
 {
     const unsigned size = (unsigned)fmo_gmpi_type_bytes(type);
-    const unsigned long long most = FMO_GMPI_STAGE / size;
+    const unsigned long long chunk = FMO_GMPI_STAGE / size;
     int code = FMO_GMPI_OK;
-    for (unsigned long long at = 0; at < count && code == FMO_GMPI_OK; at += most) {
-        const unsigned long long n = count - at < most ? count - at : most;
+    for (unsigned long long at = 0; at < count && code == FMO_GMPI_OK; at += chunk) {
+        const unsigned long long n = count - at < chunk ? count - at : chunk;
         fmo_gmpi_request request = FMO_GMPI_NULL;
         code = fmo_gmpi_proxy_start(b, FMO_GMPI_CALL_REDUCE,
                                     (const unsigned char *)send + at * size, n * size, type, op, -1,

@@ -241,11 +241,11 @@ int fmo_host_test(fmo_host_rank *h, fmo_gmpi_request *request, int *flag)
 int fmo_host_allreduce(fmo_host_rank *h, const void *send, void *recv, size_t count,
                        fmo_gmpi_type type, fmo_gmpi_op op, int comm)
 {
-    const size_t size = fmo_gmpi_type_bytes(type), most = FMO_GMPI_STAGE / size;
+    const size_t size = fmo_gmpi_type_bytes(type), chunk = FMO_GMPI_STAGE / size;
     if (comm < 0 || comm >= FMO_GMPI_COMMS_MAX || type == FMO_GMPI_BYTE)
         return fail(h, FMO_GMPI_ARGUMENT, FMO_GMPI_CALL_REDUCE, -1, 0, comm);
-    for (size_t at = 0; at < count; at += most) {
-        const size_t n = count - at < most ? count - at : most;
+    for (size_t at = 0; at < count; at += chunk) {
+        const size_t n = count - at < chunk ? count - at : chunk;
         fmo_gmpi_request request = FMO_GMPI_NULL;
         const host_call reduce = {FMO_GMPI_CALL_REDUCE, n * size, type, op, -1, 0, comm};
         int code =

@@ -72,12 +72,12 @@ static int wait_for(ranks_net *n, int code, MPI_Request *request)
 }
 
 /* Waits until a rank begins to send. */
-static int wait_there(ranks_net *n, int rank)
+static int wait_for_message(ranks_net *n, int rank)
 {
-    int there = 0;
-    for (int look = 0; !there; look++) {
-        if (fault(n, MPI_Iprobe(rank, 0, n->comm, &there, MPI_STATUS_IGNORE))) return 1;
-        if (!there) look_again(look);
+    int arrived = 0;
+    for (int look = 0; !arrived; look++) {
+        if (fault(n, MPI_Iprobe(rank, 0, n->comm, &arrived, MPI_STATUS_IGNORE))) return 1;
+        if (!arrived) look_again(look);
     }
     return 0;
 }
@@ -159,7 +159,7 @@ static int mpi_receive(void *user, int rank, void *data, size_t bytes)
                      wait_for(n, MPI_Irecv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, &request),
                               &request));
     return leave(
-        n, fault(n, MPI_Send(NULL, 0, MPI_BYTE, rank, GO, n->comm)) || wait_there(n, rank) ||
+        n, fault(n, MPI_Send(NULL, 0, MPI_BYTE, rank, GO, n->comm)) || wait_for_message(n, rank) ||
                fault(n, MPI_Recv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, MPI_STATUS_IGNORE)));
 }
 
@@ -178,13 +178,14 @@ static int mpi_next(void *user, int64_t *work_item)
 {
     ranks_net *n = user;
     const int64_t one = 1;
-    int there;
+    int arrived;
     if (enter(n)) return leave(n, 1);
     /* Between hosts, rank 0 may have to make progress for others; it does so in MPI calls. */
     return leave(
-        n, fault(n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE)) ||
-               fault(n, MPI_Fetch_and_op(&one, work_item, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
-               fault(n, MPI_Win_flush(0, n->window)));
+        n,
+        fault(n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &arrived, MPI_STATUS_IGNORE)) ||
+            fault(n, MPI_Fetch_and_op(&one, work_item, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
+            fault(n, MPI_Win_flush(0, n->window)));
 }
 
 /* Body of the thread that lets MPI make progress for other ranks while rank 0 computes. */
@@ -192,14 +193,14 @@ static void *answer(void *user)
 {
     const struct timespec nap = {0, 1000000};
     ranks_net *n = user;
-    int there, more = 1;
+    int arrived, more = 1;
     while (more) {
         nanosleep(&nap, NULL);
         if (pthread_mutex_trylock(&n->lock) != 0) continue; /* another thread is calling MPI */
         more = n->answers && !n->fault;
         if (more)
             (void)fault(
-                n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE));
+                n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &arrived, MPI_STATUS_IGNORE));
         pthread_mutex_unlock(&n->lock);
     }
     return NULL;
@@ -217,10 +218,10 @@ static void begin_answers(ranks_net *n)
 static void end_answers(ranks_net *n)
 {
     pthread_mutex_lock(&n->lock);
-    const int there = n->answers;
+    const int answers = n->answers;
     n->answers = 0;
     pthread_mutex_unlock(&n->lock);
-    if (there) pthread_join(n->answerer, NULL);
+    if (answers) pthread_join(n->answerer, NULL);
 }
 
 static void mpi_abort(void *user, int exit_code)

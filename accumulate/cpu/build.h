@@ -18,9 +18,9 @@ typedef struct fmo_cpu_shape {
 
 /* ---- by_pair.c: sums ---- */
 
-/* Returns the number of doubles in a set of sums: X^K, then X^J by pair class. */
+/* Returns the number of doubles in a copy of the sums: X^K, then X^J by pair class. */
 size_t fmo_cpu_sums_size(const fmo_cpu_shape *s);
-/* Returns pointers into a set of sums; both sides share the plan's X^J. */
+/* Returns pointers into a copy of the sums; both sides share the plan's X^J. */
 fmo_cpu_sums fmo_cpu_sums_at(const fmo_cpu_shape *s, double *memory);
 
 /* Sets the powers of two by which values are scaled before they are rounded to integers. `bound` is
@@ -58,8 +58,8 @@ double *fmo_cpu_vector_alloc(size_t doubles);
 /* Lays out the arrays of a worker in `memory` and returns their size in bytes. With NULL it only
  * computes the size. */
 size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worker *w);
-/* Chooses the numbers of threads and of sets of sums that fit in memory. Sets are reduced before
- * threads. */
+/* Chooses the numbers of threads and of copies of the sums that fit in memory. Copies are reduced
+ * before threads. */
 fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err);
 /* Members of fmo_mode_implementation. */
 int fmo_cpu_densities(const fmo_fock_plan *plan);
@@ -102,7 +102,7 @@ typedef struct fmo_cpu_job {
     int parts;
     fmo_cpu_kernel *const *kernels;
     int fixed;
-    int threads, copies;     /* sets of sums; thread t uses set t % copies */
+    int threads, copies;     /* copies of the sums; thread t uses copy t % copies */
     fmo_cpu_worker *workers; /* [threads] */
     char **arrays;           /* [threads] memory of their arrays */
     double **own;            /* [copies] sums */

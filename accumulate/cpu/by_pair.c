@@ -77,7 +77,7 @@ static size_t exchange_size(const fmo_cpu_shape *s)
     return s->exchange ? s->densities * n * n : 0;
 }
 
-/* Returns the number of doubles in a set of sums: X^K, then X^J by pair class. */
+/* Returns the number of doubles in a copy of the sums: X^K, then X^J by pair class. */
 size_t fmo_cpu_sums_size(const fmo_cpu_shape *s)
 {
     size_t size = exchange_size(s);

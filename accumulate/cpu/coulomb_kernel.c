@@ -178,7 +178,7 @@ static void coulomb_bra(const bra_task *t)
                                .leaf_of = build->leaf_of[t->ket_class],
                                .bra_bound = bras->bound[bra],
                                .bra_max = sides[FMO_CPU_BRA].largest[t->bra_class][bra],
-                               .most = 4.0 * build->coulomb_largest};
+                               .max_factor = 4.0 * build->coulomb_largest};
     for (int f = 0; f < (same ? bra_family + 1 : kets->family_num); f++) {
         const fmo_cpu_family *family = &kets->family[f];
         const int num = screen_kets(build, kets, &screen, family->begin,

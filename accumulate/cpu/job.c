@@ -156,7 +156,7 @@ static void run_team(fmo_cpu_job *j, int *failed)
     j->ended = fmo_now();
 }
 
-/* Allocates the memory of the threads, runs the team, adds up the sets of sums and X^J of far
+/* Allocates the memory of the threads, runs the team, adds up the copies of the sums and X^J of far
  * pairs, and converts the result to plan->matrices. */
 fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
 {

@@ -219,7 +219,7 @@ typedef struct fmo_cpu_state {
                     * this one */
     const fmo_cpu_kernels *kernels;
     int threads;     /* threads of a build: options.threads, or fewer if memory is short */
-    int copies;      /* sets of sums; thread t uses set t % copies */
+    int copies;      /* copies of the sums; thread t uses copy t % copies */
     fmo_cpu_far far; /* boxes of far pairs, if J uses them (goes_far) */
     int goes_far;
     /* stored: options.integrals is "stored", or "auto" and the integrals fit; filled: they are in

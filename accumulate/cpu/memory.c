@@ -1,4 +1,4 @@
-/* Memory of a build of mode cpu: what it allocates, and how many threads, sets of sums and
+/* Memory of a build of mode cpu: what it allocates, and how many threads, copies of the sums and
  * densities at a time fit. */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     return used;
 }
 
-/* Bytes of a build: common to all threads, per thread, and per set of sums. */
+/* Bytes of a build: common to all threads, per thread, and per copy of the sums. */
 typedef struct needs {
     size_t all, thread, sums;
 } needs;
@@ -109,10 +109,10 @@ static needs needs_of_own(const fmo_fock_plan *plan, const fmo_cpu_state *s, int
 }
 
 /* Below this size the system is not asked how much memory is free. */
-static const size_t always_there = fmo_tuning_cpu_certain_bytes;
+static const size_t unchecked_bytes = fmo_tuning_cpu_certain_bytes;
 
-/* Reduces first the sets of sums, then the threads, until a build fits in the memory that may be
- * used. Returns FMO_ERR_MEMORY if one thread with one set does not fit. */
+/* Reduces first the copies of the sums, then the threads, until a build fits in the memory that may
+ * be used. Returns FMO_ERR_MEMORY if one thread with one copy does not fit. */
 fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     const needs n = needs_of_own(plan, s, 1);
@@ -120,7 +120,7 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
     const size_t all_copies = plan->options.reduce == FMO_REDUCE_ATOMIC ? 1 : requested;
     const size_t all = n.all + requested * n.thread + all_copies * n.sums;
     size_t threads = requested, copies = all_copies;
-    if (plan->options.memory || all > always_there) {
+    if (plan->options.memory || all > unchecked_bytes) {
         const size_t allowed = fmo_plan_memory(plan), least = n.all + n.thread + n.sums;
         if (least > allowed)
             return fmo_error_set(
@@ -128,7 +128,7 @@ fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
                 "mode cpu needs %.3f MB of work space with 1 thread, but may use only %.3f MB; "
                 "increase options.memory, or use a GPU (mode fused)",
                 1e-6 * (double)least, 1e-6 * (double)allowed);
-        const size_t left = allowed - n.all - n.sums; /* with one set of sums */
+        const size_t left = allowed - n.all - n.sums; /* with one copy of the sums */
         if (threads > left / n.thread) threads = left / n.thread;
         const size_t fit = 1 + (left - threads * n.thread) / n.sums;
         if (copies > fit) copies = fit;
@@ -153,7 +153,7 @@ int fmo_cpu_densities(const fmo_fock_plan *plan)
     for (; densities > 1; densities--) {
         const needs n = needs_of_own(plan, s, densities);
         const size_t all = n.all + (size_t)s->threads * n.thread + (size_t)s->copies * n.sums;
-        if (!plan->options.memory && all <= always_there) break;
+        if (!plan->options.memory && all <= unchecked_bytes) break;
         if (all <= fmo_plan_memory(plan)) break;
     }
     return densities;

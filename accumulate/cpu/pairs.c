@@ -9,19 +9,19 @@
 
 #include "integrals/tables.h"
 
-/* Assigns a number set[s] to each shell; shells have the same number if their exponents are
- * equal. */
-static void exponent_sets(const fmo_basis *basis, int *set)
+/* Assigns a number exponent_set[s] to each shell; shells have the same number if their exponents
+ * are equal. */
+static void exponent_sets(const fmo_basis *basis, int *exponent_set)
 {
     for (int s = 0; s < basis->shell_num; s++) {
         const fmo_shell *a = &basis->shell[s];
-        set[s] = s;
+        exponent_set[s] = s;
         for (int t = 0; t < s; t++) {
             const fmo_shell *b = &basis->shell[t];
-            if (set[t] == t && a->prim_num == b->prim_num &&
+            if (exponent_set[t] == t && a->prim_num == b->prim_num &&
                 memcmp(basis->exponent + a->prim_begin, basis->exponent + b->prim_begin,
                        (size_t)a->prim_num * sizeof *basis->exponent) == 0) {
-                set[s] = t;
+                exponent_set[s] = t;
                 break;
             }
         }
@@ -217,21 +217,21 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
 fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err)
 {
     /* kernel_contract.inc gathers rows of 4 by the index of their first element */
-    const size_t most = INT_MAX / FMO_CPU_PRIM_FIELDS;
+    const size_t limit = INT_MAX / FMO_CPU_PRIM_FIELDS;
     const char first = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 0));
     const char second = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 1));
-    const int of_pairs = pairs > most;
-    if (!of_pairs && rows <= most) return FMO_OK;
+    const int of_pairs = pairs > limit;
+    if (!of_pairs && rows <= limit) return FMO_OK;
     return fmo_error_set(
         err, FMO_ERR_UNSUPPORTED,
         "mode cpu: %zu %s pairs of %c and %c shells are more than its limit of %zu; "
         "use a GPU (mode fused), a larger cutoff or smaller fragments",
-        of_pairs ? pairs : rows, of_pairs ? "shell" : "primitive", first, second, most);
+        of_pairs ? pairs : rows, of_pairs ? "shell" : "primitive", first, second, limit);
 }
 
 /* Makes the list of a class. Returns FMO_OK, FMO_ERR_UNSUPPORTED, or FMO_ERR_MEMORY without a
  * message. */
-static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_class,
+static fmo_status make_list(const fmo_basis *basis, const int *exponent_set, int pair_class,
                             const fmo_pair_list *from, scratch *s, fmo_cpu_pair_list *list,
                             fmo_error *err)
 {
@@ -248,13 +248,14 @@ static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_cla
     if (!good) goto done;
     for (int n = 0; n < from->num; n++) {
         int i = from->i[n], j = from->j[n];
-        if (basis->shell[i].ang_mom == 0 && set[i] < set[j]) { /* an ss pair may have either
-                                                                * order */
+        if (basis->shell[i].ang_mom == 0 &&
+            exponent_set[i] < exponent_set[j]) { /* an ss pair may have either
+                                                  * order */
             const int swap = i;
             i = j;
             j = swap;
         }
-        entries[n] = (entry){set[i], set[j], n, i, j, from->bound[n]};
+        entries[n] = (entry){exponent_set[i], exponent_set[j], n, i, j, from->bound[n]};
     }
     qsort(entries, (size_t)from->num, sizeof *entries, by_entry);
     int all = 0;
@@ -331,17 +332,17 @@ fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pai
         if ((size_t)basis->shell[i].prim_num > prim_max)
             prim_max = (size_t)basis->shell[i].prim_num;
     memset(to, 0, sizeof *to);
-    int *set = malloc((size_t)basis->shell_num * sizeof *set);
+    int *exponent_set = malloc((size_t)basis->shell_num * sizeof *exponent_set);
     scratch s = {malloc(prim_max * prim_max * sizeof *s.slots),
                  malloc(prim_max * prim_max * FMO_PAIR_FIELDS * sizeof *s.prim),
                  malloc(prim_max * prim_max)};
-    fmo_status status = set && s.slots && s.prim && s.kept ? FMO_OK : FMO_ERR_MEMORY;
-    if (status == FMO_OK) exponent_sets(basis, set);
+    fmo_status status = exponent_set && s.slots && s.prim && s.kept ? FMO_OK : FMO_ERR_MEMORY;
+    if (status == FMO_OK) exponent_sets(basis, exponent_set);
     for (int c = 0; status == FMO_OK && c < FMO_PAIR_CLASS_COUNT; c++) {
-        status = make_list(basis, set, c, &pairs->list[c], &s, &to->list[c], err);
+        status = make_list(basis, exponent_set, c, &pairs->list[c], &s, &to->list[c], err);
         to->bytes += to->list[c].bytes;
     }
-    free(set);
+    free(exponent_set);
     free(s.slots);
     free(s.prim);
     free(s.kept);

@@ -37,16 +37,17 @@ typedef struct density_args {
     float *block_max, *row_max;
     const int *ao_caller;
     const double *ao_factor;
-    int nao, caller_nao, sets, s_sets, width; /* width: functions in a set with a p shell */
-    double own, other;                        /* factors of an element and of the transposed one */
-    bool more; /* block_max is that of an earlier density, and becomes that of both */
+    int nao, caller_nao, sp_shells, single_s;
+    int width;         /* functions of an SP shell with a p shell */
+    double own, other; /* factors of an element and of the transposed one */
+    bool more;         /* block_max is that of an earlier density, and becomes that of both */
 } density_args;
 
-/* Threads for a block of two sets, which has up to 4 x 4 elements. */
+/* Threads for a block of two SP shells, which has up to 4 x 4 elements. */
 enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SET_THREADS / BLOCK_ELEMENTS };
 
 /* Converts the symmetric or antisymmetric part of the density to the kernels' order, one element
- * per thread. Computes the largest |D| of each block of sets and of each row of blocks. */
+ * per thread. Computes the largest |D| of each block of SP shells and of each row of blocks. */
 template <int N>
 __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
 {
@@ -54,13 +55,13 @@ __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args,
     const int element = threadIdx.x % BLOCK_ELEMENTS, s = blockIdx.y;
     const int t = blockIdx.x * DENSITY_BLOCKS + threadIdx.x / BLOCK_ELEMENTS;
     float largest = 0.0f;
-    if (N > 1 && s >= a.sets) return;
-    if (t < a.sets) {
+    if (N > 1 && s >= a.sp_shells) return;
+    if (t < a.sp_shells) {
         const int row = element / 4, column = element % 4;
-        const int rows = s < a.s_sets ? 1 : a.width, columns = t < a.s_sets ? 1 : a.width;
+        const int rows = s < a.single_s ? 1 : a.width, columns = t < a.single_s ? 1 : a.width;
         if (row < rows && column < columns) {
-            const int x = fmo_gpu_set_begin(s, a.s_sets, a.width) + row;
-            const int y = fmo_gpu_set_begin(t, a.s_sets, a.width) + column;
+            const int x = fmo_gpu_sp_shell_begin(s, a.single_s, a.width) + row;
+            const int y = fmo_gpu_sp_shell_begin(t, a.single_s, a.width) + column;
             const int p = a.ao_caller[x], q = a.ao_caller[y];
             double d = 0.0;
             if (p >= 0 && q >= 0)
@@ -72,9 +73,9 @@ __global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args,
         }
     }
     for (int offset = 1; offset < 32; offset *= 2) {
-        if (offset == BLOCK_ELEMENTS && element == 0 && t < a.sets)
-            a.block_max[(size_t)s * a.sets + t] =
-                a.more ? fmaxf(a.block_max[(size_t)s * a.sets + t], largest) : largest;
+        if (offset == BLOCK_ELEMENTS && element == 0 && t < a.sp_shells)
+            a.block_max[(size_t)s * a.sp_shells + t] =
+                a.more ? fmaxf(a.block_max[(size_t)s * a.sp_shells + t], largest) : largest;
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
     }
     if (threadIdx.x % 32 == 0) /* the bits of non-negative floats compare like the numbers */
@@ -95,7 +96,8 @@ __global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
         float largest = 0.0f, D = 0.0f;
         if (n < pairs.num) {
             const fmo_gpu_screen_data data = pairs.screen[n];
-            D = a.coulomb_weight * a.block_max[(size_t)data.set.x * a.sets + data.set.y];
+            D = a.coulomb_weight *
+                a.block_max[(size_t)data.sp_shell.x * a.sp_shells + data.sp_shell.y];
             if (a.with_J) largest = data.bound * (float)fmo_screen_coulomb(D, 0.0);
             pairs.screen[n].coulomb_estimate = largest;
         }
@@ -134,13 +136,13 @@ cudaError_t order_one(const fmo_gpu_group *group, int from, int to, int d)
                   f->ao_factor,
                   f->nao,
                   build->plan->basis->ao_num,
-                  f->sets,
-                  f->s_sets,
+                  f->sp_shells,
+                  f->single_s,
                   f->width,
                   fmo_gpu_own_factor(g),
                   fmo_gpu_other_factor(g, d),
                   to > 0};
-            return dim3((f->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, f->sets);
+            return dim3((f->sp_shells + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, f->sp_shells);
         });
 }
 

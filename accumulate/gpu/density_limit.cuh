@@ -9,7 +9,7 @@
 typedef struct fmo_gpu_density_limit {
     const float *row_max; /* [rows] largest |D| of each row of blocks */
     int rows;
-    float most; /* the limit, with a margin for rounding */
+    float element; /* the limit, with a margin for rounding */
 } fmo_gpu_density_limit;
 
 static inline fmo_gpu_density_limit fmo_gpu_limit_of(const fmo_fock_plan *plan,
@@ -28,7 +28,7 @@ __device__ __forceinline__ bool fmo_gpu_density_too_large(const fmo_gpu_density_
     const int threads = (int)(blockDim.x * blockDim.y);
     int larger = 0;
     for (int row = thread; row < limit.rows; row += threads)
-        larger |= limit.row_max[row] > limit.most;
+        larger |= limit.row_max[row] > limit.element;
     return __syncthreads_or(larger);
 }
 

@@ -158,7 +158,7 @@ static cudaError_t take(fmo_gpu_device *d, int pooled, void **pointer, size_t by
 }
 
 /* Frees memory. No queued work may use it any longer. */
-static cudaError_t give_back(int pooled, void *pointer)
+static cudaError_t free_memory(int pooled, void *pointer)
 {
     return pooled ? cudaFreeAsync(pointer, cudaStreamLegacy) : cudaFree(pointer);
 }
@@ -174,10 +174,10 @@ void fmo_gpu_device_close(fmo_gpu_device *d)
 {
     const fmo_gpu_inside inside(d);
     for (int p = 0; p < d->arena.num; p++)
-        if (!of_stock(d, d->arena.piece[p].at)) (void)give_back(d->pooled, d->arena.piece[p].at);
+        if (!of_stock(d, d->arena.piece[p].at)) (void)free_memory(d->pooled, d->arena.piece[p].at);
     free(d->arena.piece);
     if (d->stock && __atomic_sub_fetch(&d->stock->users, 1, __ATOMIC_ACQ_REL) == 0) {
-        (void)give_back(d->stock->pooled, d->stock->at);
+        (void)free_memory(d->stock->pooled, d->stock->at);
         free(d->stock);
     }
     if (d->placed) (void)cudaEventDestroy(d->placed);
@@ -212,7 +212,7 @@ static size_t placed_bytes(size_t bytes)
 }
 
 /* Allocates the stock and gives each device its range. Without memory the devices have no stock. */
-void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int num)
+void fmo_gpu_alloc_stock(fmo_gpu_device *const *device, const size_t *bytes, int num)
 {
     fmo_gpu_stock *const stock = (fmo_gpu_stock *)malloc(sizeof *stock);
     size_t all = 0;
@@ -240,8 +240,8 @@ void *fmo_gpu_stock_left(const fmo_gpu_device *device, size_t bytes)
 }
 
 /* Allocates memory; if that fails, sets a message with the bytes that are needed and free. */
-static fmo_status take_or_say(fmo_gpu_device *device, int pooled, const char *what, size_t bytes,
-                              void **pointer, fmo_error *err)
+static fmo_status alloc_or_explain(fmo_gpu_device *device, int pooled, const char *what,
+                                   size_t bytes, void **pointer, fmo_error *err)
 {
     size_t available = 0, total = 0;
     const cudaError_t code = take(device, pooled, pointer, bytes ? bytes : 1);
@@ -273,7 +273,8 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
     if (*pointer) {
         device->stock_at += place;
     } else {
-        const fmo_status status = take_or_say(device, device->pooled, what, bytes, pointer, err);
+        const fmo_status status =
+            alloc_or_explain(device, device->pooled, what, bytes, pointer, err);
         if (status != FMO_OK) return status;
     }
     a->piece[a->num].at = *pointer;
@@ -291,7 +292,7 @@ void fmo_gpu_free(fmo_gpu_device *device, void *pointer)
     if (p == a->num) return;
     if (!of_stock(device, pointer)) {
         if (device->pooled) fmo_gpu_device_wait(device); /* cudaFree waits by itself */
-        (void)give_back(device->pooled, pointer);
+        (void)free_memory(device->pooled, pointer);
     }
     a->bytes -= a->piece[p].bytes;
     a->piece[p] = a->piece[--a->num];
@@ -301,7 +302,7 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
                                  void **pointer, fmo_error *err)
 {
     fmo_gpu_arena *const a = &device->arena;
-    const fmo_status status = take_or_say(device, device->pools, what, bytes, pointer, err);
+    const fmo_status status = alloc_or_explain(device, device->pools, what, bytes, pointer, err);
     if (status != FMO_OK) return status;
     a->bytes += bytes;
     if (a->bytes > a->bytes_most) a->bytes_most = a->bytes;
@@ -311,20 +312,20 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
 void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes)
 {
     if (!pointer) return;
-    (void)give_back(device->pools, pointer);
+    (void)free_memory(device->pools, pointer);
     device->arena.bytes -= bytes;
 }
 
 fmo_status fmo_gpu_alloc_cached(fmo_gpu_device *device, const char *what, size_t bytes,
                                 void **pointer, fmo_error *err)
 {
-    return take_or_say(device, device->pools, what, bytes, pointer, err);
+    return alloc_or_explain(device, device->pools, what, bytes, pointer, err);
 }
 
-void fmo_gpu_let_memory_go(int device, int pools, void *pointer)
+void fmo_gpu_free_cached(int device, int pools, void *pointer)
 {
     const fmo_gpu_inside inside(device);
-    if (pointer) (void)give_back(pools, pointer);
+    if (pointer) (void)free_memory(pools, pointer);
 }
 
 size_t fmo_gpu_arrays_bytes(const fmo_gpu_array *array, int num)

@@ -92,7 +92,7 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
  * allocation replaces dozens, in each of which the driver would hold a lock that all threads need.
  * If there is not enough memory, the devices allocate for themselves later. Work on the stream of
  * device 0 is ordered after the allocation; other streams must wait for that. */
-void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int num);
+void fmo_gpu_alloc_stock(fmo_gpu_device *const *device, const size_t *bytes, int num);
 /* Returns `bytes` of the stock that the device has not used yet, for temporary data until the next
  * fmo_gpu_alloc; NULL if fewer are left. */
 void *fmo_gpu_stock_left(const fmo_gpu_device *device, size_t bytes);
@@ -108,11 +108,11 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
 void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes);
 
 /* Memory that outlives the device; work queued on the device's stream is ordered after the
- * allocation. fmo_gpu_let_memory_go frees it, given CUDA's number of the GPU and `pools` of the
+ * allocation. fmo_gpu_free_cached frees it, given CUDA's number of the GPU and `pools` of the
  * device; no queued work may use it any longer. */
 fmo_status fmo_gpu_alloc_cached(fmo_gpu_device *device, const char *what, size_t bytes,
                                 void **pointer, fmo_error *err);
-void fmo_gpu_let_memory_go(int device, int pools, void *pointer);
+void fmo_gpu_free_cached(int device, int pools, void *pointer);
 
 /* One of several arrays that share one piece of memory, which begins with the first. Arrays that
  * are also staged in host memory must come first; they are filled in there and copied together. */

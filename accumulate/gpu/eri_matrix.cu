@@ -88,11 +88,11 @@ FMO_ERI_LOW_L_TABLE(KERNEL)
 
 typedef void quartets_kernel(const fmo_eri_molecule *, const double *, double);
 
-/* Data of the launches, class by class; most: largest number of quartets of a molecule. */
+/* Data of the launches, class by class; largest: largest number of quartets of a molecule. */
 struct low_l_class {
     quartets_kernel *kernel;
     int bra, ket, order;
-    long most;
+    long largest;
 };
 #define ROW(e, name, li, lj, lk, ll, bra, ket) \
     {quartets_##name, bra, ket, (li) + (lj) + (lk) + (ll), 0},
@@ -158,7 +158,7 @@ cudaError_t launch(const gathered *host, const gathered *view, size_t count, dou
             const long bras = begin[c.bra + 1] - begin[c.bra];
             const long kets = begin[c.ket + 1] - begin[c.ket];
             const long all = c.bra == c.ket ? bras * (bras + 1) / 2 : bras * kets;
-            if (all > c.most) c.most = all;
+            if (all > c.largest) c.largest = all;
         }
     }
     const auto grid = [&](long numbers) {
@@ -174,9 +174,9 @@ cudaError_t launch(const gathered *host, const gathered *view, size_t count, dou
         FMO_GPU_TRY(cudaGetLastError());
     }
     for (const low_l_class &c : classes) {
-        if (!c.most) continue;
-        c.kernel<<<grid(c.most), THREADS, 0, stream>>>(view->molecule, boys->row[c.order][0],
-                                                       cutoff);
+        if (!c.largest) continue;
+        c.kernel<<<grid(c.largest), THREADS, 0, stream>>>(view->molecule, boys->row[c.order][0],
+                                                          cutoff);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaStreamSynchronize(stream);

@@ -124,7 +124,7 @@ static cudaError_t finish_one(const fmo_gpu_group *group, bool fixed, int d)
                   f->ao_factor,
                   n,
                   build->plan->basis->ao_num,
-                  fmo_gpu_limit_of(build->plan, x->row_max, f->sets)};
+                  fmo_gpu_limit_of(build->plan, x->row_max, f->sp_shells)};
             return dim3(tiles, tiles);
         });
 }

@@ -30,8 +30,8 @@ typedef struct bound_args {
     fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
     const float *block_max;
     const double *shell_bound;
-    const double *sums_bound; /* [sums_sets] shell_bound of the plan whose X^J is computed */
-    int sets, s_sets, width, sp, sums_sets;
+    const double *sums_bound; /* [sums_sp_shells] shell_bound of the plan whose X^J is computed */
+    int sp_shells, single_s, width, sp, sums_sp_shells;
     double *bound, *scale;
 } bound_args;
 
@@ -49,17 +49,17 @@ __global__ void __launch_bounds__(BOUND_THREADS)
         const double functions = fmo_pair_products(c, a.sp);
         for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
             const fmo_gpu_screen_data data = a.pairs[c].screen[n];
-            coulomb +=
-                functions * data.bound * a.block_max[(size_t)data.set.x * a.sets + data.set.y];
+            coulomb += functions * data.bound *
+                       a.block_max[(size_t)data.sp_shell.x * a.sp_shells + data.sp_shell.y];
         }
     }
-    for (int j = 0; j < a.sets; j++) {
-        const double m = a.shell_bound[j] * (j < a.s_sets ? 1.0 : a.width);
-        for (int l = threadIdx.x; l < a.sets; l += BOUND_THREADS)
-            exchange += m * a.shell_bound[l] * (l < a.s_sets ? 1.0 : a.width) *
-                        a.block_max[(size_t)j * a.sets + l];
+    for (int j = 0; j < a.sp_shells; j++) {
+        const double m = a.shell_bound[j] * (j < a.single_s ? 1.0 : a.width);
+        for (int l = threadIdx.x; l < a.sp_shells; l += BOUND_THREADS)
+            exchange += m * a.shell_bound[l] * (l < a.single_s ? 1.0 : a.width) *
+                        a.block_max[(size_t)j * a.sp_shells + l];
     }
-    for (int j = 0; j < a.sums_sets; j++) largest = fmo_screen_max(largest, a.sums_bound[j]);
+    for (int j = 0; j < a.sums_sp_shells; j++) largest = fmo_screen_max(largest, a.sums_bound[j]);
     coulomb = largest * block_sum(coulomb, shared);
     exchange = block_sum(exchange, shared);
     if (threadIdx.x == 0) {
@@ -81,11 +81,11 @@ static void bound_arguments(const fmo_gpu_state *g, const fmo_gpu_state *sums, b
     a->block_max = g->arrays.density_max;
     a->shell_bound = g->arrays.shell_bound;
     a->sums_bound = sums->arrays.shell_bound;
-    a->sets = g->functions.sets;
-    a->s_sets = g->functions.s_sets;
+    a->sp_shells = g->functions.sp_shells;
+    a->single_s = g->functions.single_s;
     a->width = g->functions.width;
     a->sp = g->functions.sp;
-    a->sums_sets = sums->functions.sets;
+    a->sums_sp_shells = sums->functions.sp_shells;
     a->bound = &sums->arrays.counters->fixed_bound;
     a->scale = &sums->arrays.counters->fixed_scale;
 }

@@ -309,8 +309,8 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-extern "C" void fmo_fused_give(const fmo_fock_plan *plan, int job, double *coulomb,
-                               double *exchange)
+extern "C" void fmo_fused_copy_result(const fmo_fock_plan *plan, int job, double *coulomb,
+                                      double *exchange)
 {
     const fmo_gpu_state *const g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;

@@ -38,8 +38,8 @@ static cudaError_t launch_list(const fmo_gpu_group *group, const fmo_gpu_variant
     FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, (const void *)kernel,
                                                               FMO_GPU_THREADS, 0));
     for (int k = 0; k < group->num; k++) all += candidates_of(group->build[k].plan->gpu, c);
-    const int most = fmo_gpu_many_max<fmo_gpu_quartet_args>;
-    const int launches = (group->num + most - 1) / most;
+    const int per_launch = fmo_gpu_many_max<fmo_gpu_quartet_args>;
+    const int launches = (group->num + per_launch - 1) / per_launch;
     const size_t blocks = (size_t)launches * (size_t)resident *
                           (size_t)group->build->plan->gpu->device.processors *
                           fmo_tuning_gpu_group_waves;
@@ -238,10 +238,10 @@ static size_t make_pieces(const batch_key *key, size_t count, batch_piece *piece
     size_t pieces = 0, turn = 0;
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = begin + alike(&key[begin], count - begin);
-        const size_t most = group_size(end - begin, key[begin].stream != NULL);
+        const size_t max_size = group_size(end - begin, key[begin].stream != NULL);
         if (begin > 0 && key[begin].device != key[begin - 1].device) turn = 0;
-        for (size_t k = begin; k < end; k += most)
-            piece[pieces++] = {k, end - k < most ? end - k : most, turn++};
+        for (size_t k = begin; k < end; k += max_size)
+            piece[pieces++] = {k, end - k < max_size ? end - k : max_size, turn++};
     }
     qsort(piece, pieces, sizeof *piece, by_turn);
     return pieces;

@@ -41,8 +41,8 @@ enum { FMO_GPU_ARGUMENT_BYTES = 4096 };
 /* Number of builds in a launch: as many as their arguments allow, at most FMO_GPU_GROUP_MAX. */
 constexpr int fmo_gpu_many_of(size_t bytes)
 {
-    const size_t fit = FMO_GPU_ARGUMENT_BYTES / bytes, most = FMO_GPU_GROUP_MAX;
-    return (int)(fit < most ? fit : most);
+    const size_t fit = FMO_GPU_ARGUMENT_BYTES / bytes, limit = FMO_GPU_GROUP_MAX;
+    return (int)(fit < limit ? fit : limit);
 }
 template <class Args> constexpr int fmo_gpu_many_max = fmo_gpu_many_of(sizeof(Args));
 
@@ -77,19 +77,19 @@ cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu
         return cudaGetLastError();
     }
     fmo_gpu_most<Args> args;
-    dim3 most(0, 0, 0);
+    dim3 all(0, 0, 0);
     for (int k = 0; k < group->num; k++) {
-        const dim3 grid = fill(&group->build[k], &args.of[most.z]);
+        const dim3 grid = fill(&group->build[k], &args.of[all.z]);
         if (grid.x) {
-            most.x = grid.x > most.x ? grid.x : most.x;
-            most.y = grid.y > most.y ? grid.y : most.y;
-            most.z++;
+            all.x = grid.x > all.x ? grid.x : all.x;
+            all.y = grid.y > all.y ? grid.y : all.y;
+            all.z++;
         }
-        if (!most.z || (most.z < fmo_gpu_many_max<Args> && k + 1 < group->num)) continue;
-        many<<<most, threads, shared, group->stream>>>(args);
+        if (!all.z || (all.z < fmo_gpu_many_max<Args> && k + 1 < group->num)) continue;
+        many<<<all, threads, shared, group->stream>>>(args);
         const cudaError_t code = cudaGetLastError();
         if (code != cudaSuccess) return code;
-        most = dim3(0, 0, 0);
+        all = dim3(0, 0, 0);
     }
     return cudaSuccess;
 }

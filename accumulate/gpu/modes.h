@@ -20,7 +20,7 @@ fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
                            fmo_error *err);
 fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err);
-void fmo_fused_give(const fmo_fock_plan *plan, int job, double *coulomb, double *exchange);
+void fmo_fused_copy_result(const fmo_fock_plan *plan, int job, double *coulomb, double *exchange);
 int fmo_fused_shares_pass(const fmo_fock_job *const *jobs, int num, int alone);
 fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err);
 

@@ -24,21 +24,22 @@ cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
     return cudaSuccess;
 }
 
-/* For fixed-point sums: computes the largest Schwarz bound of a pair with each set from the pairs
- * on the host, and copies these bounds to the device. */
+/* For fixed-point sums: computes the largest Schwarz bound of a pair with each SP shell from the
+ * pairs on the host, and copies these bounds to the device. */
 static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     double *bound = NULL;
-    const fmo_gpu_array array = {(size_t)g->functions.sets * sizeof *bound,
+    const fmo_gpu_array array = {(size_t)g->functions.sp_shells * sizeof *bound,
                                  (void **)&g->arrays.shell_bound, (void **)&bound};
     void *const staged = fmo_gpu_stage(&array, 1);
     if (!staged)
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", g->functions.sets);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells",
+                             g->functions.sp_shells);
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const fmo_pair_list *list = &plan->pairs.list[c];
         for (int n = 0; n < list->num; n++) {
-            double *const i = &bound[g->functions.set_of_shell[list->i[n]]];
-            double *const j = &bound[g->functions.set_of_shell[list->j[n]]];
+            double *const i = &bound[g->functions.sp_shell_of[list->i[n]]];
+            double *const j = &bound[g->functions.sp_shell_of[list->j[n]]];
             *i = fmax(*i, list->bound[n]);
             *j = fmax(*j, list->bound[n]);
         }
@@ -62,16 +63,17 @@ static matrix_arrays find_matrix_arrays(const fmo_fock_plan *plan, fmo_gpu_array
 {
     const fmo_gpu_functions *const f = &plan->gpu->functions;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
-    const size_t sets = (size_t)f->sets, inner = (size_t)f->nao * (size_t)f->nao;
+    const size_t sp_shells = (size_t)f->sp_shells, inner = (size_t)f->nao * (size_t)f->nao;
     const size_t num = (size_t)a->densities;
     const size_t zeroed = (inner + a->copies * (num * inner + a->sums_size)) * sizeof(double) +
-                          sizeof *a->counters + 2 * sets * sizeof *a->row_max;
-    const matrix_arrays arrays = {{{(2 * num - 1) * matrix, (void **)&a->density_in, NULL},
-                                   {num * inner * sizeof(double), (void **)&a->density, NULL},
-                                   {sets * sets * sizeof(float), (void **)&a->density_max, NULL},
-                                   {zeroed, (void **)&a->coulomb, NULL},
-                                   {(1 + num) * matrix, (void **)&a->out, NULL},
-                                   {sizeof *a->op, (void **)&a->op, NULL}}};
+                          sizeof *a->counters + 2 * sp_shells * sizeof *a->row_max;
+    const matrix_arrays arrays = {
+        {{(2 * num - 1) * matrix, (void **)&a->density_in, NULL},
+         {num * inner * sizeof(double), (void **)&a->density, NULL},
+         {sp_shells * sp_shells * sizeof(float), (void **)&a->density_max, NULL},
+         {zeroed, (void **)&a->coulomb, NULL},
+         {(1 + num) * matrix, (void **)&a->out, NULL},
+         {sizeof *a->op, (void **)&a->op, NULL}}};
     return arrays;
 }
 
@@ -89,7 +91,7 @@ void fmo_gpu_place_sums(fmo_gpu_state *g)
 static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_arrays *a, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    const size_t sets = (size_t)g->functions.sets;
+    const size_t sp_shells = (size_t)g->functions.sp_shells;
     const size_t inner = (size_t)g->functions.nao * (size_t)g->functions.nao;
     const unsigned copies = a->copies;
     const matrix_arrays arrays = find_matrix_arrays(plan, a);
@@ -101,7 +103,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_arrays *a, fmo_
     a->sums = a->exchange + (size_t)a->densities * copies * inner;
     a->counters = (fmo_gpu_counters *)(a->sums + copies * a->sums_size);
     a->row_max = (float *)(a->counters + 1);
-    a->no_exchange = a->row_max + sets;
+    a->no_exchange = a->row_max + sp_shells;
     return FMO_OK;
 }
 
@@ -179,7 +181,7 @@ size_t fmo_gpu_state_bytes(const fmo_fock_plan *plan)
     const bool integers = fmo_scatter_sums_integers(plan->options.scatter);
     size_t bytes = fmo_gpu_functions_bytes(g) + fmo_gpu_pairs_bytes(g) +
                    fmo_gpu_arrays_bytes(find_matrix_arrays(plan, &arrays).array, MATRIX_ARRAYS) +
-                   (integers ? ((size_t)g->functions.sets + 32) * sizeof(double) : 0);
+                   (integers ? ((size_t)g->functions.sp_shells + 32) * sizeof(double) : 0);
     /* stored integrals may need the space for the rest */
     if (plan->options.integrals != FMO_INTEGRALS_DIRECT) return bytes;
     size_t far = fmo_gpu_far_bytes(plan);
@@ -272,7 +274,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_gpu_device_close(&g->device);
     }
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) free(g->pair_ao[c]);
-    free(g->functions.set_of_shell);
+    free(g->functions.sp_shell_of);
     fmo_work_free(&g->work);
     free(g);
     plan->gpu = NULL;
@@ -288,7 +290,7 @@ extern "C" void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *me
                           (size_t)g->lists.passes * sizeof *g->lists.pass +
                           (size_t)g->work.num * sizeof *g->work.task +
                           (size_t)g->device.arena.capacity * sizeof *g->device.arena.piece +
-                          (size_t)plan->basis->shell_num * sizeof *g->functions.set_of_shell;
+                          (size_t)plan->basis->shell_num * sizeof *g->functions.sp_shell_of;
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         memory->host_bytes += (size_t)g->pairs[c].num * sizeof *g->pair_ao[c];
 }

@@ -18,22 +18,24 @@ struct fmo_pair_ao; /* cpu/kernel.h */
 
 /* ---- data of a plan ------------------------------------------------------------------------- */
 
-/* Functions in the kernels' order. The kernels number padded SP shells, called sets: one s
- * function, or a p shell with or without the s shell of the same exponents (types.cuh). */
+/* Functions in the kernels' order. The kernels number padded SP shells: one s function,
+ * or a p shell with or without the s shell of the same exponents (types.cuh). */
 typedef struct fmo_gpu_functions {
-    int sp;               /* 1 if s and p shells are joined to SP shells; 0: every shell is a set */
-    int sets, s_sets;     /* number of sets; of those with a single s function, which come first */
-    int width;            /* functions of each of the other sets */
-    int nao;              /* functions, including padding */
-    int *set_of_shell;    /* host: [shells] number of the set that contains the shell */
-    const int *ao_caller; /* [nao] the caller's function, -1 for padding */
+    int sp;           /* 1 if s and p shells are joined to SP shells; 0: every shell by itself */
+    int sp_shells;    /* number of SP shells */
+    int single_s;     /* of those with a single s function, which come first */
+    int width;        /* functions of each of the others */
+    int nao;          /* functions, including padding */
+    int *sp_shell_of; /* host: [shells] number of the SP shell that contains it */
+    const int *ao_caller;    /* [nao] the caller's function, -1 for padding */
     const double *ao_factor; /* [nao] normalisation factor of the function */
 } fmo_gpu_functions;
 
 /* Matrices on the GPU and quantities derived from them. */
 typedef struct fmo_gpu_arrays {
     double *density_in, *density; /* in the caller's order; in the kernels' order */
-    float *density_max; /* [sets][sets] largest |D| of each block, rounded up like all bounds */
+    float *density_max; /* [sp_shells][sp_shells] largest |D| of each block, rounded up like all
+                           bounds */
     /* X^J; then X^K and the pairs' sums for X^J, `copies` of each; then the counters and the row
      * maxima. All of this is one piece of memory that each build sets to zero. */
     double *coulomb, *exchange, *sums;
@@ -42,15 +44,15 @@ typedef struct fmo_gpu_arrays {
     /* 1; or 2: there are two of density and X^K, three of density_in (J's comes first) and K of the
      * second density follows in `out` */
     int densities;
-    /* [sets] zeros, read in place of every row of density_max if K is not requested */
+    /* [sp_shells] zeros, read in place of every row of density_max if K is not requested */
     float *no_exchange;
     size_t sums_size; /* doubles in one copy of the sums */
     size_t zeroed;    /* bytes to be set to zero, starting at coulomb */
     unsigned copies;
     double *out;      /* J and K in the caller's order */
     fmo_operator *op; /* for builds with an operator other than 1/r */
-    /* [sets] largest Schwarz bound of a pair that contains this set; NULL unless sums are fixed
-     * point */
+    /* [sp_shells] largest Schwarz bound of a pair that contains this SP shell; NULL unless sums are
+     * fixed point */
     double *shell_bound;
 } fmo_gpu_arrays;
 
@@ -256,7 +258,7 @@ cudaError_t fmo_gpu_boys(const fmo_boys_table **at);
 
 /* ---- pairs/ --------------------------------------------------------------------------------- */
 
-/* Numbers the sets of the basis. */
+/* Numbers the SP shells of the basis. */
 fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
 /* Makes ao_caller and ao_factor in GPU memory. */
 fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);

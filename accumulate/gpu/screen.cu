@@ -10,7 +10,7 @@
 /* Bytes of shared memory for a row of the density's block maxima. */
 static size_t rows_bytes(const fmo_gpu_state *g)
 {
-    return (size_t)g->functions.sets * sizeof(float);
+    return (size_t)g->functions.sp_shells * sizeof(float);
 }
 
 static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
@@ -60,7 +60,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
         a->blocks += (unsigned)fmo_gpu_task_bras(from) * (unsigned)to->chunks;
     }
     a->tasks = pass->num;
-    a->sets = g->functions.sets;
+    a->sp_shells = g->functions.sp_shells;
     a->coded = g->functions.sp;
     a->cutoff = fmo_gpu_screen_cutoff(plan);
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
@@ -93,7 +93,7 @@ static dim3 screen_box_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *
 cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
 {
     typedef void kernel(fmo_gpu_one<screen_args>);
-    constexpr int most = fmo_gpu_many_max<screen_args>;
+    constexpr int per_launch = fmo_gpu_many_max<screen_args>;
     const fmo_gpu_range range("screening");
     size_t rows = 0;
     const fmo_gpu_state *first = group->build->plan->gpu;
@@ -119,7 +119,8 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
             });
     return fmo_gpu_launch_group<screen_args>(
         group, kernels[small][fits][far],
-        far ? screen<SMALL_QUEUE, true, true, most> : screen<SMALL_QUEUE, true, false, most>,
+        far ? screen<SMALL_QUEUE, true, true, per_launch>
+            : screen<SMALL_QUEUE, true, false, per_launch>,
         SCREEN_THREADS, fits ? rows : 0, [&](const fmo_gpu_build *build, screen_args *a) {
             return screen_arguments(build->plan, &build->plan->gpu->lists.pass[pass], a);
         });

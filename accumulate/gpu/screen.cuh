@@ -57,7 +57,7 @@ typedef struct screen_task {
 
 typedef struct screen_args {
     screen_task task[FMO_GPU_PASS_TASKS];
-    int tasks, sets;
+    int tasks, sp_shells;
     int stride; /* as in fmo_gpu_exchange_of */
     int coded;  /* entries of the lists contain codes and the bit for K */
     int slabs;  /* slabs per block */
@@ -86,7 +86,7 @@ typedef struct screen_box_args {
 /* Rows of these arrays that belong to the bra of a block. */
 typedef struct screen_near {
     const unsigned *leaves, *tiles;
-    /* [tiles of kets] for sets i and j: largest Schwarz bound times |D| of a ket in K */
+    /* [tiles of kets] for SP shells i and j: largest Schwarz bound times |D| of a ket in K */
     const float *exchange[2];
     const int *ket_leaf;
 } screen_near;
@@ -105,8 +105,8 @@ __device__ __forceinline__ unsigned lanes_below()
     return lanes;
 }
 
-/* Screening data of a ket, read by one load, with its sets also as indices; the compiler would make
- * two loads and twice as many shifts of it. */
+/* Screening data of a ket, read by one load, with its SP shells also as indices; the compiler would
+ * make two loads and twice as many shifts of it. */
 typedef struct screen_ket {
     fmo_gpu_screen_data screen;
     unsigned i, j;
@@ -120,8 +120,8 @@ __device__ __forceinline__ screen_ket read_ket(const fmo_gpu_screen_data *at)
         : "l"(at));
     asm("prmt.b32 %0, %1, 0, 0x4410;" : "=r"(i) : "r"(z));
     asm("prmt.b32 %0, %1, 0, 0x4432;" : "=r"(j) : "r"(z));
-    const ushort2 set = {(unsigned short)i, (unsigned short)j};
-    return {{__uint_as_float(x), __uint_as_float(y), set, w}, i, j};
+    const ushort2 sp_shell = {(unsigned short)i, (unsigned short)j};
+    return {{__uint_as_float(x), __uint_as_float(y), sp_shell, w}, i, j};
 }
 
 /* Reads the errors of a ket's nodes by one load. */
@@ -156,7 +156,8 @@ __device__ unsigned warp_sum(unsigned value)
 typedef struct screen_bra {
     int pair, ket_begin, ket_end;
     fmo_gpu_screen_data screen;
-    float most;           /* most * (bound of a ket) is an upper bound on the estimate for K */
+    float
+        max_exchange; /* max_exchange * (bound of a ket) is an upper bound on the estimate for K */
     float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
     fmo_far_fit fit;
     float cancelled; /* fmo_far_cancelled of the bra */
@@ -230,8 +231,9 @@ template <int QUEUE> struct screen_shared {
 
 /* Step 1, rule: screens one slab of kets; in each of SCREEN_ROUNDS rounds every lane has one ket.
  * Screened-in quartets are appended to the queue, which has `queued` elements. rows (if ROWS):
- * [sets] max(|D_ik|, |D_jk|). Kets of tiles that are not open are read, too, and beyond the end the
- * last ket is read; the ballots leave them out. This takes fewer instructions than branches. */
+ * [sp_shells] max(|D_ik|, |D_jk|). Kets of tiles that are not open are read, too, and beyond the
+ * end the last ket is read; the ballots leave them out. This takes fewer instructions than
+ * branches. */
 template <int QUEUE, bool ROWS, bool BOXES>
 __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
                                             const screen_near &near, const screen_bra &bra,
@@ -257,11 +259,11 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
         if (ROWS) {
             in_K[r] = fmo_gpu_in_K(bra.screen, data, fmaxf(rows[read.i], rows[read.j]));
         } else {
-            in_K[r] = bra.most * data.bound;
+            in_K[r] = bra.max_exchange * data.bound;
             if (here && fmaxf(in_J[r], in_K[r]) >= a.cutoff)
                 in_K[r] = fmo_gpu_in_K(
                     bra.screen, data,
-                    fmo_gpu_exchange_of(a.block_max, a.stride, bra.screen.set, data.set));
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra.screen.sp_shell, data.sp_shell));
         }
         ballots[r] = __ballot_sync(0xffffffffu, here & (fmaxf(in_J[r], in_K[r]) >= a.cutoff));
         mine += __popc(ballots[r]);
@@ -408,8 +410,8 @@ __device__ __forceinline__ screen_near find_near(const Boxes *boxes, int n, cons
         const size_t leaf = (size_t)leaves.bra_leaf[bra.pair], tiles = (size_t)leaves.tiles;
         near.leaves = boxes->near + leaf * boxes->words;
         near.tiles = leaves.tile_near + leaf * leaves.words;
-        near.exchange[0] = leaves.tile_exchange + bra.screen.set.x * tiles;
-        near.exchange[1] = leaves.tile_exchange + bra.screen.set.y * tiles;
+        near.exchange[0] = leaves.tile_exchange + bra.screen.sp_shell.x * tiles;
+        near.exchange[1] = leaves.tile_exchange + bra.screen.sp_shell.y * tiles;
         near.ket_leaf = leaves.ket_leaf;
     }
     return near;
@@ -438,7 +440,8 @@ __device__ __forceinline__ bool open_tiles(const screen_args &a, const screen_ta
                              bra.screen.bound * task.ket.tile_coulomb_estimate[tile]) >= a.cutoff);
         } else {
             const int at = min(tile, last);
-            may &= fmaxf(fmaxf(bra.most, bra.screen.coulomb_estimate) * task.ket.tile_bound[at],
+            may &= fmaxf(fmaxf(bra.max_exchange, bra.screen.coulomb_estimate) *
+                             task.ket.tile_bound[at],
                          bra.screen.bound * task.ket.tile_coulomb_estimate[at]) >= a.cutoff;
         }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
@@ -492,8 +495,8 @@ __device__ __forceinline__ void add_counts(const screen_args &a, const screen_ta
 }
 
 /* Screens one bra pair against a.slabs slabs of ket pairs. ROWS: the density maxima of rows i and j
- * are first copied to shared memory; there must be space for all sets. FAR: there are far quartets.
- * Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
+ * are first copied to shared memory; there must be space for all SP shells. FAR: there are far
+ * quartets. Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
 template <int QUEUE, bool ROWS, bool FAR, class Boxes>
 __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
                                              screen_shared<QUEUE> &shared)
@@ -511,8 +514,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     if (bra.ket_begin >= bra.ket_end) return;
 
     bra.screen = task.bra.screen[bra.pair];
-    const ushort2 ij = bra.screen.set;
-    bra.most = bra.screen.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
+    const ushort2 ij = bra.screen.sp_shell;
+    bra.max_exchange = bra.screen.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
     const int warp = threadIdx.x / 32;
     const screen_near near = find_near(boxes, n, bra);
     const bool any = open_tiles<QUEUE, BOXES>(a, task, near, bra, shared);
@@ -523,7 +526,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         shared.counted = {0u, 0u, 0u, 0u, 0u, 0u};
     }
     if (!__syncthreads_or(any)) return;
-    for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
+    for (int k = threadIdx.x; ROWS && k < a.sp_shells; k += SCREEN_THREADS)
         rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
                         a.block_max[(size_t)ij.y * a.stride + k]);
     if (ROWS) __syncthreads();

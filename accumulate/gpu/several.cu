@@ -72,8 +72,8 @@ cudaError_t add_sums(const fmo_gpu_device *device, double *to, other_sums *from,
         from->of[k] = staged[k];
     }
     const size_t blocks = (size + ADD_THREADS - 1) / ADD_THREADS;
-    const size_t most = (size_t)ADD_BLOCKS * (size_t)device->processors;
-    add<<<(unsigned)(blocks < most ? blocks : most), ADD_THREADS, 0, device->stream>>>(
+    const size_t max_blocks = (size_t)ADD_BLOCKS * (size_t)device->processors;
+    add<<<(unsigned)(blocks < max_blocks ? blocks : max_blocks), ADD_THREADS, 0, device->stream>>>(
         to, *from, size, integers);
     return cudaGetLastError();
 }

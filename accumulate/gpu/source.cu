@@ -47,8 +47,8 @@ static fmo_gpu_state state_between(const fmo_gpu_state *g, const fmo_gpu_state *
     between.far = g->far && other->far;
     between.boxes = NULL;
     between.arrays.copies = 1;
-    if (other->functions.sets > g->functions.sets) {
-        between.functions.sets = other->functions.sets;
+    if (other->functions.sp_shells > g->functions.sp_shells) {
+        between.functions.sp_shells = other->functions.sp_shells;
         between.arrays.no_exchange = other->arrays.no_exchange;
     }
     return between;

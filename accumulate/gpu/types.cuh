@@ -1,9 +1,9 @@
 /* Data structures of the kernels: views of device memory, passed by value. kernels/quartet.cuh
  * computes the integrals, kernels/near.cuh accumulates them, and gpu/screen.cuh lists the
  * screened-in quartets. The layout of pairs is explained in docs/explanation/gpu/pairs.md.
- * The kernels number padded SP (L) shells, called sets: one s function, or four functions s x y z
+ * The kernels number padded SP (L) shells: one s function, or four functions s x y z
  * of a p shell and the s shell of the same centre and exponents. A p shell without such a partner
- * is padded to four functions. Plans without SP pairs have a set for each shell. */
+ * is padded to four functions. In plans without SP pairs every shell is numbered by itself. */
 #ifndef FMO_GPU_TYPES_CUH
 #define FMO_GPU_TYPES_CUH
 
@@ -30,24 +30,26 @@ enum {
     FMO_GPU_PAIR_TWOS = FMO_GPU_PAIR_FIELDS / 2
 };
 
-/* The number of single s functions is padded to a multiple of this, so that the four functions of a
- * set in a row of a matrix are one 32-byte sector of memory. */
+/* The number of single s functions is padded to a multiple of this, so that the four functions of
+ * an SP shell in a row of a matrix are one 32-byte sector of memory. */
 enum { FMO_GPU_ALIGN = 4 };
 static __host__ __device__ constexpr int fmo_gpu_aligned(int functions)
 {
     return (functions + FMO_GPU_ALIGN - 1) / FMO_GPU_ALIGN * FMO_GPU_ALIGN;
 }
 
-/* Number of functions of a set with a p shell; sp: with the s function of its partner. */
-static __host__ __device__ constexpr int fmo_gpu_set_width(int sp)
+/* Number of functions of an SP shell with a p shell; sp: with the s function of its partner. */
+static __host__ __device__ constexpr int fmo_gpu_sp_shell_width(int sp)
 {
     return fmo_shell_functions(1) + (sp ? fmo_shell_functions(0) : 0);
 }
 
-/* First function of a set: single s functions come first, all other sets have `width` functions. */
-static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int width)
+/* First function of an SP shell: single s functions come first, the others have `width` functions.
+ */
+static __host__ __device__ inline int fmo_gpu_sp_shell_begin(int sp_shell, int single_s, int width)
 {
-    return set < s_sets ? set : fmo_gpu_aligned(s_sets) + width * (set - s_sets);
+    return sp_shell < single_s ? sp_shell
+                               : fmo_gpu_aligned(single_s) + width * (sp_shell - single_s);
 }
 
 /* The Schwarz bound of a primitive pair, from its last two fields. */
@@ -62,8 +64,8 @@ typedef struct fmo_gpu_screen_data {
     /* bound times 4 |D| times the weight of J; estimates the effect of D of this pair on J, set in
      * every build */
     float coulomb_estimate;
-    ushort2 set;     /* sets that contain shells i and j */
-    unsigned counts; /* what the pair adds to a tally (below) */
+    ushort2 sp_shell; /* SP shells that contain shells i and j */
+    unsigned counts;  /* what the pair adds to a tally (below) */
 } fmo_gpu_screen_data;
 
 /* The estimates of a quartet for J and for K that screen.h compares with the cutoff, in floats.
@@ -94,13 +96,13 @@ static __host__ __device__ inline unsigned fmo_gpu_tally(unsigned word, int what
     return word >> what & (what == FMO_GPU_TALLY_PRIMS ? 1023u : 127u);
 }
 
-/* One class of shell pairs, or their segments. Sets of one s function come first, then those with p
- * functions; both are in descending order of the number of primitives, so that neighbouring pairs
- * have neighbouring sets. Pairs are sorted by number of primitives (descending), then bound (in
- * steps of 2^8), then i, then j. Lanes of a warp thus do equal work and add to equal rows of the
- * matrices in runs, and tiles of negligible pairs are skipped at once. The primitives of pairs of
- * equal depth are stored as [primitive][two fields][pair], so that the loads of neighbouring lanes
- * coalesce; those of one pair are in descending order of their bounds. */
+/* One class of shell pairs, or their segments. SP shells of one s function come first, then those
+ * with p functions; both are in descending order of the number of primitives, so that neighbouring
+ * pairs have neighbouring SP shells. Pairs are sorted by number of primitives (descending), then
+ * bound (in steps of 2^8), then i, then j. Lanes of a warp thus do equal work and add to equal rows
+ * of the matrices in runs, and tiles of negligible pairs are skipped at once. The primitives of
+ * pairs of equal depth are stored as [primitive][two fields][pair], so that the loads of
+ * neighbouring lanes coalesce; those of one pair are in descending order of their bounds. */
 typedef struct fmo_gpu_pairs {
     int num;
     const int4 *first; /* [num] first functions of i and j; number of primitives; stride in prim */

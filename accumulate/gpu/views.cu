@@ -28,7 +28,7 @@ fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_er
 bool fmo_gpu_is_small(const fmo_gpu_state *g)
 {
     return g->primitives < fmo_tuning_gpu_group_work &&
-           (size_t)g->functions.sets * sizeof(float) <= fmo_tuning_gpu_screen_rows_bytes;
+           (size_t)g->functions.sp_shells * sizeof(float) <= fmo_tuning_gpu_screen_rows_bytes;
 }
 
 double fmo_gpu_cutoff_share(const fmo_fock_plan *plan, double share)
@@ -69,7 +69,7 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
 fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g)
 {
     const fmo_gpu_arrays *a = &g->arrays;
-    if (g->requested & FMO_TERMS_K) return {a->density_max, a->row_max, g->functions.sets};
+    if (g->requested & FMO_TERMS_K) return {a->density_max, a->row_max, g->functions.sp_shells};
     return {a->no_exchange, a->no_exchange, 0};
 }
 

@@ -101,20 +101,20 @@ static int most_together(const fmo_fock_job *job)
  * largest density element. */
 static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
 {
-    const int most = most_together(&b->jobs[k]);
+    const int limit = most_together(&b->jobs[k]);
     int num = 0, parts = 0;
     *largest = 0.0;
-    for (size_t n = k; n < b->count && parts < most; n = b->next[n]) {
+    for (size_t n = k; n < b->count && parts < limit; n = b->next[n]) {
         fmo_fock_job *const job = &b->jobs[n];
         fmo_error err = {FMO_OK, ""};
         double own = 0.0;
         if (n != k && (b->taken[n] || job->source || !fmo_build_alike(job, &b->jobs[k]) ||
-                       parts + fmo_build_parts(job) > most))
+                       parts + fmo_build_parts(job) > limit))
             continue;
         mark_taken(b, n);
         if (fmo_build_check(job, &own, &err) != FMO_OK) {
             note(b, job, &err);
-            if (most == 1) return 0;
+            if (limit == 1) return 0;
             continue;
         }
         *largest = own > *largest ? own : *largest;
@@ -131,7 +131,7 @@ static void find_companions(batch *b, size_t k, double *largest)
     fmo_fock_plan *const plan = b->jobs[k].plan;
     const fmo_fock_job *jobs[1 + FMO_PLAN_COMPANIONS_MAX] = {&b->jobs[k]};
     size_t number[FMO_PLAN_COMPANIONS_MAX];
-    double most = *largest;
+    double maximum = *largest;
     int num = 0, shares = 0;
     plan->also_num = 0;
     if (!plan->mode->shares_pass || b->jobs[k].source) return;
@@ -148,11 +148,11 @@ static void find_companions(batch *b, size_t k, double *largest)
             note(b, &b->jobs[n], &err);
             continue;
         }
-        most = own > most ? own : most;
+        maximum = own > maximum ? own : maximum;
         number[num++] = n;
         shares = fits;
     }
-    if (shares > 1) *largest = most;
+    if (shares > 1) *largest = maximum;
     for (int m = 0; m < num && shares > 1; m++) {
         mark_taken(b, number[m]);
         plan->also[plan->also_num++] = &b->jobs[number[m]];

@@ -215,9 +215,9 @@ void fmo_build_end(const fmo_fock_job *const *jobs, int num)
         const size_t bytes = fmo_plan_matrix_bytes(plan);
         if (jobs[0]->coulomb) memcpy(jobs[0]->coulomb, plan->shared.coulomb, bytes);
         if (jobs[0]->exchange) memcpy(jobs[0]->exchange, plan->shared.exchange, bytes);
-    } else if (plan->mode->give) {
+    } else if (plan->mode->copy_result) {
         for (int d = 0; d < num; d++)
-            plan->mode->give(plan, d, jobs[d]->coulomb, jobs[d]->exchange);
+            plan->mode->copy_result(plan, d, jobs[d]->coulomb, jobs[d]->exchange);
     }
     plan->profile.seconds = fmo_now() - plan->begun;
     plan->built = 1;
@@ -263,8 +263,8 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
         status = plan->mode->start(jobs, 1, &how, &own);
         if (status == FMO_OK) status = plan->mode->finish(plan, &own);
         if (status == FMO_OK && ranks)
-            plan->mode->give(plan, 0, requested & FMO_TERMS_J ? plan->shared.coulomb : NULL,
-                             requested & FMO_TERMS_K ? plan->shared.exchange : NULL);
+            plan->mode->copy_result(plan, 0, requested & FMO_TERMS_J ? plan->shared.coulomb : NULL,
+                                    requested & FMO_TERMS_K ? plan->shared.exchange : NULL);
     }
     if (ranks) status = fmo_ranks_end_build(plan, requested, status, &own);
     if (status == FMO_OK && owner == plan && !ranks) status = measure(plan, &own);

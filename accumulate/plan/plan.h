@@ -58,7 +58,7 @@ typedef struct fmo_plan_matrices {
 /* Largest number of plans of a batch that are made together. */
 enum { FMO_PLANS_TOGETHER = fmo_tuning_plans_together };
 
-/* Functions of a mode. A mode has either `build`, or `start`, `finish` and `give`. */
+/* Functions of a mode. A mode has either `build`, or `start`, `finish` and `copy_result`. */
 typedef struct fmo_mode_implementation {
     /* Called once for a plan; may allocate plan->state. */
     fmo_status (*prepare)(fmo_fock_plan *plan, fmo_error *err);
@@ -82,7 +82,7 @@ typedef struct fmo_mode_implementation {
     fmo_status (*finish)(fmo_fock_plan *plan, fmo_error *err);
     /* Copies J and K of a job of the finished build, by its number there, to the caller, in the
      * caller's order. */
-    void (*give)(const fmo_fock_plan *plan, int job, double *coulomb, double *exchange);
+    void (*copy_result)(const fmo_fock_plan *plan, int job, double *coulomb, double *exchange);
     /* Modes with `start`: whether jobs of a plan, the first of which is started with the others in
      * plan->also, can be built in one pass: 0: no; 1: yes, but that saves nothing; 2: it saves
      * time. alone: no other plan has jobs in this call. NULL: they are built one by one. */

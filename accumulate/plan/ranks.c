@@ -27,7 +27,7 @@ fmo_status fmo_ranks_check(const char *call, const fmo_ranks *ranks, fmo_error *
     if (status != FMO_OK) return status;
     const struct {
         const char *name;
-        int64_t value, least, most;
+        int64_t value, min, max;
     } number[] = {{"size", ranks->size, 1, INT_MAX},
                   {"rank", ranks->rank, 0, (int64_t)ranks->size - 1},
                   {"node_size", ranks->node_size, 1, ranks->size},
@@ -41,14 +41,14 @@ fmo_status fmo_ranks_check(const char *call, const fmo_ranks *ranks, fmo_error *
                   {"restart", ranks->restart != NULL, 1, 1},
                   {"next", ranks->next != NULL, 1, 1}};
     for (size_t k = 0; k < sizeof number / sizeof *number; k++)
-        if (number[k].value < number[k].least || number[k].value > number[k].most)
-            return number[k].most == 1 && number[k].least == 1
+        if (number[k].value < number[k].min || number[k].value > number[k].max)
+            return number[k].max == 1 && number[k].min == 1
                        ? fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: ranks->%s is NULL", call,
                                        number[k].name)
                        : fmo_error_set(err, FMO_ERR_ARGUMENT,
                                        "%s: ranks->%s = %d: expected %d to %d", call,
-                                       number[k].name, (int)number[k].value, (int)number[k].least,
-                                       (int)number[k].most);
+                                       number[k].name, (int)number[k].value, (int)number[k].min,
+                                       (int)number[k].max);
     return FMO_OK;
 }
 
@@ -137,20 +137,20 @@ static int send(const fmo_ranks *ranks, const void *data, size_t bytes)
  * largest. */
 static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buffer, fmo_error *err)
 {
-    size_t most = 1;
+    size_t largest = 1;
     int fault = 0;
     *bytes = calloc((size_t)ranks->size, sizeof **bytes);
     for (int r = 1; r < ranks->size && !fault; r++) {
         size_t of_it = 0;
         fault = ranks->receive(ranks->user, r, &of_it, sizeof of_it);
         if (*bytes) (*bytes)[r] = of_it;
-        if (of_it > most) most = of_it;
+        if (of_it > largest) largest = of_it;
     }
     if (fault) return no_network(err);
-    *buffer = *bytes ? malloc(most) : NULL;
-    return *buffer
-               ? FMO_OK
-               : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of the others", most);
+    *buffer = *bytes ? malloc(largest) : NULL;
+    return *buffer ? FMO_OK
+                   : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of the others",
+                                   largest);
 }
 
 /* Sends the sizes, agrees on errors, then sends the data, rank by rank. */
@@ -188,10 +188,11 @@ fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const vo
 
 static int sum(const fmo_ranks *ranks, double *data, size_t count, int integers)
 {
-    const size_t most = fmo_tuning_rank_sum_elements;
+    const size_t chunk = fmo_tuning_rank_sum_elements;
     int fault = 0;
-    for (size_t at = 0; at < count && !fault; at += most)
-        fault = ranks->sum(ranks->user, data + at, count - at < most ? count - at : most, integers);
+    for (size_t at = 0; at < count && !fault; at += chunk)
+        fault =
+            ranks->sum(ranks->user, data + at, count - at < chunk ? count - at : chunk, integers);
     return fault;
 }
 

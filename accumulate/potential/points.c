@@ -53,17 +53,17 @@ static void gather(void *user, const fmo_product *z)
 /* The largest coefficient magnitude of the shells of angular momentum l that use a primitive. */
 static double largest_use(const fmo_centres *cs, int prim, int l)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int u = cs->prim[prim].use_begin; u < cs->prim[prim].use_end; u++)
-        if (cs->use[u].ang_mom == l) most = fmax(most, fabs(cs->use[u].coefficient));
-    return most;
+        if (cs->use[u].ang_mom == l) largest = fmax(largest, fabs(cs->use[u].coefficient));
+    return largest;
 }
 
 /* Upper bound of a potential's element to which a product contributes, for a density of norm 1: the
  * norm of the product of functions, by the Schwarz inequality. */
 static double bound_of(const fmo_centres *cs, const fmo_product *z)
 {
-    double norm[FMO_HERMITE_MAX], most = 0.0;
+    double norm[FMO_HERMITE_MAX], largest = 0.0;
     fmo_hermite_1d E[3];
     for (int k = 0; k < FMO_HERMITE_COUNT(z->la + z->lb); k++)
         norm[k] = fmo_point_norm(fmo_hermite_term[k][0], fmo_hermite_term[k][1],
@@ -83,10 +83,10 @@ static double bound_of(const fmo_centres *cs, const fmo_product *z)
                             sum += fabs(E[0][a[0]][b[0]][t] * E[1][a[1]][b[1]][u] *
                                         E[2][a[2]][b[2]][v]) *
                                    norm[fmo_hermite_index(t, u, v)];
-                most = fmax(most, c * sum);
+                largest = fmax(largest, c * sum);
             }
         }
-    return z->scale * most;
+    return z->scale * largest;
 }
 
 /* Numbers the points order by order and fills their positions, exponents and bounds. */

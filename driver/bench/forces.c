@@ -137,8 +137,8 @@ static void measure(forces_case *c)
 }
 
 /* Makes the data set, its density and the plan. Returns false after an error, and for a system that
- * is larger than `most` functions. */
-static bool prepare(forces_case *c, const char *geometry, const char *basis, int most)
+ * is larger than `max_functions` functions. */
+static bool prepare(forces_case *c, const char *geometry, const char *basis, int max_functions)
 {
     fmo_error err = {FMO_OK, ""};
     fmo_molecule *molecule = NULL;
@@ -153,7 +153,7 @@ static bool prepare(forces_case *c, const char *geometry, const char *basis, int
     c->nao = fmo_basis_ao_num(fmo_dataset_basis(c->dataset));
     c->nuclei = fmo_basis_nucleus_num(fmo_dataset_basis(c->dataset));
     const size_t one = (size_t)c->nao * (size_t)c->nao;
-    if (c->nao > most) return false;
+    if (c->nao > max_functions) return false;
     c->density = bench_alloc(c->run, 3 * one, sizeof *c->density, "density, J and K");
     c->gradient = bench_alloc(c->run, 3 * (size_t)c->nuclei, sizeof *c->gradient, "a gradient");
     if (!c->density || !c->gradient) return false;

@@ -154,8 +154,8 @@ static int bench_resident(bench_run *run, Kernel kernel, int threads, size_t sha
                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
     const int64_t resident = (int64_t)blocks * run->device.sms;
     const int64_t needed = (n + threads - 1) / threads;
-    const int64_t most = needed < resident ? needed : resident;
-    return most > 1 ? (int)most : 1;
+    const int64_t useful = needed < resident ? needed : resident;
+    return useful > 1 ? (int)useful : 1;
 }
 
 /* Number of blocks for n items, one thread per item; too large a grid is an error. */

@@ -93,7 +93,7 @@ void send_sum(himeno_team *t, int r, int k)
                                        sizeof(double), cudaMemcpyDeviceToHost, t->stream[r]));
     BENCH_CUDA(t->run, cudaEventRecord(t->added[k & 1][r], t->stream[r]));
 }
-void take_sum(himeno_team *t, int k)
+void read_sum(himeno_team *t, int k)
 {
     double sum = 0.0;
     if (!t->residual || k < 0) return;
@@ -131,9 +131,9 @@ double run_copies(himeno_team *t)
             inside(t, r, k);
             if (t->residual) send_sum(t, r, k);
         }
-        take_sum(t, t->late ? k - 1 : k);
+        read_sum(t, t->late ? k - 1 : k);
     }
-    if (t->late) take_sum(t, t->sweeps - 1);
+    if (t->late) read_sum(t, t->sweeps - 1);
     return finish(t, begin);
 }
 
@@ -251,9 +251,9 @@ double run_mpi(himeno_team *t)
                                                cudaMemcpyHostToDevice, t->comm[0]));
         }
         BENCH_CUDA(t->run, cudaEventRecord(t->copied[k & 1][0], t->comm[0]));
-        take_sum(t, t->late ? k - 1 : k);
+        read_sum(t, t->late ? k - 1 : k);
     }
-    if (t->late) take_sum(t, t->sweeps - 1);
+    if (t->late) read_sum(t, t->sweeps - 1);
     return finish(t, begin);
 }
 

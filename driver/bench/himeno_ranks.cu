@@ -229,9 +229,9 @@ void shape(himeno_team *t, const himeno_form *form)
     int planes = 0;
     for (int r = 0; r < t->here; r++)
         if (t->slab[r].planes > planes) planes = t->slab[r].planes;
-    const int64_t most = (int64_t)planes * t->slab[0].tiles;
+    const int64_t work_items = (int64_t)planes * t->slab[0].tiles;
     t->blocks = on_each * t->run->device.sms / (t->one_gpu ? t->here : 1);
-    if (t->blocks > most) t->blocks = (int)most;
+    if (t->blocks > work_items) t->blocks = (int)work_items;
     for (int r = 0; r < t->here; r++) {
         himeno_slab *s = &t->slab[r];
         double best = INFINITY;

@@ -167,9 +167,9 @@ static __device__ __noinline__ double himeno_sweep(const himeno_slab *slab, int 
         const int begin = layer >= 0             ? 1 + below + layer * s.length
                           : side == HIMENO_BELOW ? 1
                                                  : s.planes;
-        const int most = s.planes + 1 - above - begin;
+        const int planes_left = s.planes + 1 - above - begin;
         himeno_piece t;
-        t.planes = layer < 0 ? 1 : s.length < most ? s.length : most;
+        t.planes = layer < 0 ? 1 : s.length < planes_left ? s.length : planes_left;
         t.tile = item % s.tiles;
         t.here = s.p[turn] + begin * plane;
         t.before =

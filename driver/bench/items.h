@@ -98,11 +98,11 @@ void bench_items_fill(const bench_items *items, int64_t count, int32_t *ids, dou
 void bench_items_count(const bench_items *items, bench_input input, int64_t n, int64_t *counts);
 
 /** Returns the matrix elements to which the Fock build of a data set adds, in order (replay.c): at
- *  most `most` bin numbers, to be freed; NULL after an error.
+ *  most `max_num` bin numbers, to be freed; NULL after an error.
  *  @param[out] num   bin numbers returned
  *  @param[out] bins  2 nao^2, the elements of J and K
  *  @param[out] all   adds of the whole build */
-int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64_t *num,
+int32_t *bench_replay_read(bench_run *run, const char *path, int64_t max_num, int64_t *num,
                            int64_t *bins, int64_t *all);
 
 #ifdef __cplusplus

@@ -214,9 +214,9 @@ bool launch(world *w, int blocks, Kernel kernel, More... more)
 
 int blocks_for(const world *w, int64_t bytes)
 {
-    const int most = w->run->device.sms / (w->one_gpu ? 2 : 1);
-    const int blocks = bytes <= 16384 ? 1 : bytes <= 262144 ? 16 : most;
-    return blocks < most ? blocks : most;
+    const int max_blocks = w->run->device.sms / (w->one_gpu ? 2 : 1);
+    const int blocks = bytes <= 16384 ? 1 : bytes <= 262144 ? 16 : max_blocks;
+    return blocks < max_blocks ? blocks : max_blocks;
 }
 
 /* Measures a cell. A process whose rank is not 0 takes part and its results are not used. */
@@ -256,9 +256,9 @@ void time_calls(world *w, int first)
         }
 }
 
-/* Creates ranks for messages of up to `most` bytes, and their buffers. Returns false after an
+/* Creates ranks for messages of up to `max_bytes` bytes, and their buffers. Returns false after an
  * error, or if the transport is not available, which is reported. */
-bool open_group(world *w, int64_t most)
+bool open_group(world *w, int64_t max_bytes)
 {
     bench_run *run = w->run;
     fmo_gmpi_options options;
@@ -268,20 +268,20 @@ bool open_group(world *w, int64_t most)
     options.ranks = w->here, options.devices = w->device;
     options.concurrent = 0; /* as in the paper: one context */
     /* in, out, and channels of the largest size both ways, with two halves each */
-    options.heap_bytes = (size_t)most * 14 + ((size_t)8 << 20);
+    options.heap_bytes = (size_t)max_bytes * 14 + ((size_t)8 << 20);
     const fmo_status status = w->p->world.processes > 1 ? bench_world_group(&options, &w->g, &err)
                                                         : fmo_gmpi_create(&options, &w->g, &err);
     if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, or two processes on one GPU */
         const double none = -1.0;
-        pingpong_keep(
-            run, w->p,
-            {BENCH_ON_GPU, "one way, by bytes", fmo_gmpi_transport_name(w->transport), most, false},
-            &none, err.message);
+        pingpong_keep(run, w->p,
+                      {BENCH_ON_GPU, "one way, by bytes", fmo_gmpi_transport_name(w->transport),
+                       max_bytes, false},
+                      &none, err.message);
         return false;
     }
     size_t out = 0, in = 0;
-    if (status != FMO_OK || fmo_gmpi_alloc(w->g, (size_t)most, &out, &err) != FMO_OK ||
-        fmo_gmpi_alloc(w->g, (size_t)most, &in, &err) != FMO_OK) {
+    if (status != FMO_OK || fmo_gmpi_alloc(w->g, (size_t)max_bytes, &out, &err) != FMO_OK ||
+        fmo_gmpi_alloc(w->g, (size_t)max_bytes, &in, &err) != FMO_OK) {
         bench_fail(run, err.status, "%s", err.message);
         return false;
     }

@@ -58,7 +58,7 @@ static int quartet_adds(const int *l)
 
 typedef struct stream {
     int32_t *bin;
-    int64_t num, most;
+    int64_t num, capacity;
     int nao;
 } stream;
 
@@ -66,7 +66,7 @@ typedef struct stream {
 static void add_warp(stream *out, const int ao[4][WARP], int lanes, int row, int column, int x,
                      int y, int exchange)
 {
-    for (int lane = 0; lane < lanes && out->num < out->most; lane++) {
+    for (int lane = 0; lane < lanes && out->num < out->capacity; lane++) {
         const int r = ao[row][lane], c = ao[column][lane];
         const fmo_block_place p = fmo_digest_place((size_t)out->nao, r, c);
         const size_t at = p.base + (size_t)x * p.row_stride + (size_t)y * p.column_stride;
@@ -107,7 +107,7 @@ static void walk(const fmo_basis *basis, const pair_list *bra, const pair_list *
 }
 
 /* Reads the data set, sorts its shell pairs, counts all adds, and writes the stream. */
-int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64_t *num,
+int32_t *bench_replay_read(bench_run *run, const char *path, int64_t max_num, int64_t *num,
                            int64_t *bins, int64_t *all)
 {
     static const struct {
@@ -154,14 +154,14 @@ int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64
                    out.nao);
         goto out;
     }
-    out.most = *all < most ? *all : most;
-    out.bin = bench_alloc(run, (size_t)out.most, sizeof *out.bin, "the replayed addresses");
+    out.capacity = *all < max_num ? *all : max_num;
+    out.bin = bench_alloc(run, (size_t)out.capacity, sizeof *out.bin, "the replayed addresses");
     if (!out.bin) goto out;
-    const int64_t every = most > 0 && *all > most ? (*all + most - 1) / most : 1;
+    const int64_t every = max_num > 0 && *all > max_num ? (*all + max_num - 1) / max_num : 1;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
         walk(basis, &list[classes[c].bra], &list[classes[c].ket], classes[c].l, every, &out);
     *num = out.num;
-    if (out.num == 0 && most > 0) {
+    if (out.num == 0 && max_num > 0) {
         bench_fail(run, FMO_ERR_INPUT, "%s: no quartets to replay", path);
         free(out.bin);
         out.bin = NULL;

@@ -254,7 +254,7 @@ static bench_cell cell_of(const bench_run *run, const scf_case *c, int way)
 }
 
 /* Adds the parameters of a stored cell. */
-static void say_what(const scf_case *c, bench_cell *cell)
+static void add_parameters(const scf_case *c, bench_cell *cell)
 {
     bench_cell_text(cell, "basis", c->system->basis);
     bench_cell_number(cell, "atoms", c->molecule[0]->nucleus_num);
@@ -285,7 +285,7 @@ static void keep(bench_run *run, const scf_case *c, int way, double seconds)
         bench_check_bound(&cell.check, c->energy[k], c->alone[k],
                           way == PYSCF ? agreed_pyscf : agreed);
     bench_keep(run, &cell);
-    say_what(c, &run->cell[run->cell_num - 1]);
+    add_parameters(c, &run->cell[run->cell_num - 1]);
 }
 
 static void print_row(const bench_run *run, const scf_case *c, int way)
@@ -362,7 +362,7 @@ static void measure_plans(bench_run *run, scf_case *c, const fmo_basis_set *set)
     /* not timed: the first call starts CUDA */
     if (run->err.status == FMO_OK && make_plans(c, 1) >= 0.0) bench_measure(run, &cell, &task);
     if (run->err.status == FMO_OK) {
-        say_what(c, &run->cell[run->cell_num - 1]);
+        add_parameters(c, &run->cell[run->cell_num - 1]);
         if (!run->options->quiet) print_row(run, c, PLANS);
     }
     drop_datasets(c);

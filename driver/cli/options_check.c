@@ -185,12 +185,12 @@ static fmo_status set_gpus(driver_options *options, fmo_error *err)
  * for "1e-10". */
 static fmo_status check_cutoff(const driver_options *options, fmo_error *err)
 {
-    const double most = options->fragments ? FMO_FRAGMENT_CUTOFF_MOST : FMO_SCF_CUTOFF_MOST;
+    const double limit = options->fragments ? FMO_FRAGMENT_CUTOFF_MOST : FMO_SCF_CUTOFF_MOST;
     const double cutoff = driver_cutoff(options);
-    if (!(options->scf || options->fragments) || cutoff <= most || options->force) return FMO_OK;
+    if (!(options->scf || options->fragments) || cutoff <= limit || options->force) return FMO_OK;
     return REFUSE("--cutoff %g: too loose for %s, whose energy would be wrong: choose one of "
                   "at most %g (default %g), or add --force",
-                  cutoff, options->fragments ? "--fmo" : "--scf", most,
+                  cutoff, options->fragments ? "--fmo" : "--scf", limit,
                   options->scf_options.fock.cutoff);
 }
 

@@ -25,7 +25,7 @@ void driver_progress_init(driver_progress *progress, FILE *stream, bool requeste
     pthread_cond_init(&progress->ended, NULL);
 }
 
-void driver_progress_say(driver_progress *progress, const char *format, ...)
+void driver_progress_line(driver_progress *progress, const char *format, ...)
 {
     if (!progress->requested) return;
     driver_progress_end(progress);

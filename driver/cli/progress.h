@@ -31,7 +31,7 @@ void driver_progress_init(driver_progress *progress, FILE *stream, bool requeste
 
 /** Prints a line that is not part of the bar, also if the stream is not a terminal, unless
  *  --quiet. */
-void driver_progress_say(driver_progress *progress, const char *format, ...)
+void driver_progress_line(driver_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /** Begins a new bar with a printf-style label. */

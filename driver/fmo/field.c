@@ -88,8 +88,8 @@ static fmo_status see_all(fmo_fragments *f, fmo_error *err)
 static fmo_status see_points(fmo_fragments *f, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
-    const size_t most = (size_t)(s->atom_num + s->bond_num);
-    double *const charge = malloc(4 * most * sizeof *charge), *const coord = charge + most;
+    const size_t capacity = (size_t)(s->atom_num + s->bond_num);
+    double *const charge = malloc(4 * capacity * sizeof *charge), *const coord = charge + capacity;
     size_t num = 0;
     if (!charge) return no_memory(err);
     for (int k = 0; k < s->fragment_num; k++) {
@@ -177,9 +177,9 @@ static fmo_status make_field_job(fmo_fragments *f, fmo_subsystem *subsystem, fmo
                                  fmo_error *err)
 {
     const int n = f->system->fragment_num;
-    const size_t most = 2 * (size_t)n + 1;
-    const fmo_distribution **const source = malloc(most * sizeof(*source));
-    double *const weight = malloc(most * sizeof *weight);
+    const size_t capacity = 2 * (size_t)n + 1;
+    const fmo_distribution **const source = malloc(capacity * sizeof(*source));
+    double *const weight = malloc(capacity * sizeof *weight);
     size_t num = 0, charges = 0;
     const int all = near_are_few(f, subsystem, &charges), listed = !all && charges > 0;
     *job = (fmo_potential_job){.products = subsystem->products,

@@ -109,7 +109,7 @@ int fmo_fragment_is_first(const fmo_fragments *f); /* 1 on rank 0 or in a single
 /* Resets the counter of work items to 0: collective. */
 fmo_status fmo_fragment_restart(const fmo_fragments *f, fmo_error *err);
 /* Broadcasts bytes from rank 0: collective. */
-fmo_status fmo_fragment_tell(const fmo_fragments *f, void *data, size_t bytes, fmo_error *err);
+fmo_status fmo_fragment_broadcast(const fmo_fragments *f, void *data, size_t bytes, fmo_error *err);
 
 /* Arrays that belong to index k, of equal size on all ranks; unused entries have 0 bytes. */
 typedef struct fmo_block {

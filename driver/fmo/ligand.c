@@ -108,11 +108,11 @@ static bool same_residue(const fmo_atom_label *a, const fmo_atom_label *b)
 /* Returns the fragment with most atoms of begin .. end - 1, the first of several. */
 static int fragment_of(const fmo_fragment_system *s, int begin, int end)
 {
-    int found = s->fragment[begin], most = 0;
+    int found = s->fragment[begin], largest = 0;
     for (int a = begin; a < end; a++) {
         int count = 0;
         for (int b = begin; b < end; b++) count += s->fragment[b] == s->fragment[a];
-        if (count > most) most = count, found = s->fragment[a];
+        if (count > largest) largest = count, found = s->fragment[a];
     }
     return found;
 }

@@ -84,13 +84,13 @@ static const char *escape_of(char c)
     }
 }
 
-/* Writes a text without control characters, escaped and cut to `most` characters. */
-static void put_text(const map *m, const char *text, int most)
+/* Writes a text without control characters, escaped and cut to `max_characters` characters. */
+static void put_text(const map *m, const char *text, int max_characters)
 {
-    const bool cut = characters(text) > most;
+    const bool cut = characters(text) > max_characters;
     for (int count = 0; *text; text++) {
         count += (*text & 0xc0) != 0x80;
-        if (cut && count >= most) break;
+        if (cut && count >= max_characters) break;
         const char *escape = escape_of(*text);
         if (escape)
             fputs(escape, m->stream);
@@ -117,14 +117,14 @@ static const char *name_of(const map *m, int k, char name[FMO_FRAGMENT_NAME])
     return name;
 }
 
-/* Writes the number and the name of a fragment, at most `most` characters of the name. */
-static void put_fragment(const map *m, int k, int most)
+/* Writes the number and the name of a fragment, at most `max_characters` characters of the name. */
+static void put_fragment(const map *m, int k, int max_characters)
 {
     char name[FMO_FRAGMENT_NAME];
     fprintf(m->stream, "%d", k + 1);
     if (!*fmo_fragment_name(m->source->system, k, name)) return;
     putc(' ', m->stream);
-    put_text(m, name, most);
+    put_text(m, name, max_characters);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -336,7 +336,7 @@ static void put_bar(const map *m)
 {
     const double x = m->left + m->side + 24, top = m->top + 34;
     const double height = fmin(BAR_MOST, fmax(m->side, BAR_LEAST) - 68), end = top + height;
-    const bool above = m->scale.most > m->scale.range, below = m->scale.least < -m->scale.range;
+    const bool above = m->scale.highest > m->scale.range, below = m->scale.lowest < -m->scale.range;
     if (m->scale.strongest < 0) return;
     fputs("<linearGradient id=\"colours\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">", m->stream);
     for (int k = 0; k < FMO_MAP_COLOURS; k++) {
@@ -391,13 +391,13 @@ static void put_legend(const map *m)
                 MARGIN, y - 2.0, m->cell, SWATCH / m->cell, SWATCH / m->cell, bonded_fill(m),
                 MARGIN + SWATCH + 8, y + 11.5);
     if (m->scale.strongest >= 0 &&
-        (m->scale.most > m->scale.range || m->scale.least < -m->scale.range)) {
+        (m->scale.highest > m->scale.range || m->scale.lowest < -m->scale.range)) {
         fprintf(m->stream,
                 "<text x=\"%d\" y=\"%.1f\">Colours end at ±%g kcal/mol; energies go from ", MARGIN,
                 y + (bonded ? 33.5 : 11.5), m->scale.range);
-        put_number(m, m->scale.least, 1);
+        put_number(m, m->scale.lowest, 1);
         fputs(" to ", m->stream);
-        put_number(m, m->scale.most, 1);
+        put_number(m, m->scale.highest, 1);
         fputs(".</text>\n", m->stream);
     }
     fputs("</g>\n", m->stream);

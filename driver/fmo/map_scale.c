@@ -53,8 +53,8 @@ bool fmo_map_scale_find(const fmo_fragment_result *r, fmo_map_scale *scale)
     for (int k = 0; k < r->pair_num; k++) {
         if (!fmo_pair_is_shown(&r->pair[k])) continue;
         const double energy = fmo_pair_kcal(&r->pair[k]);
-        scale->least = fmin(scale->least, energy);
-        scale->most = fmax(scale->most, energy);
+        scale->lowest = fmin(scale->lowest, energy);
+        scale->highest = fmax(scale->highest, energy);
         if (scale->strongest < 0 || fabs(energy) > fabs(fmo_pair_kcal(&r->pair[scale->strongest])))
             scale->strongest = k;
     }

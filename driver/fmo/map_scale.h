@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 typedef struct fmo_map_scale {
-    double range;       /* colours cover -range to range, kcal/mol */
-    double least, most; /* of all coloured pairs and 0, kcal/mol */
-    int strongest;      /* index of the pair with the largest absolute energy, or -1 */
+    double range;           /* colours cover -range to range, kcal/mol */
+    double lowest, highest; /* of all coloured pairs and 0, kcal/mol */
+    int strongest;          /* index of the pair with the largest absolute energy, or -1 */
 } fmo_map_scale;
 
 /* Returns the contribution of a pair to the FMO2 energy in kcal/mol. */

@@ -117,7 +117,7 @@ static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, f
     return fmo_subsystem_begin(f, p->i, p->j, &c->subsystem[k], err);
 }
 
-static void let_pair_go(size_t k, void *user)
+static void release_pair(size_t k, void *user)
 {
     const chunk *c = user;
     fmo_subsystem_empty(&c->subsystem[k]);
@@ -163,7 +163,7 @@ static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t nu
         status = fmo_pairs_fields(f, c->subsystem, which, (int)num, fock, threads, err);
     for (size_t k = 0; k < num; k++) {
         fmo_subsystem_forget_products(&c->subsystem[which[k]]);
-        if (status != FMO_OK) let_pair_go(which[k], c);
+        if (status != FMO_OK) release_pair(which[k], c);
     }
     return status;
 }
@@ -207,7 +207,7 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
                .done = work_before,
                .all = all_work};
     const fmo_subsystem_callbacks callbacks = {prepare_pairs, pair_solved, pairs_advanced,
-                                               let_pair_go,   &c,          CHUNK_ELEMENTS};
+                                               release_pair,  &c,          CHUNK_ELEMENTS};
     fmo_status status = FMO_OK;
     if (!c.subsystem || !c.change) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
@@ -306,12 +306,12 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
 }
 
 /* Returns the number of pairs from `begin` whose matrices fit into memory together; at most
- * `most`. */
-static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int most)
+ * `max_size`. */
+static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int max_size)
 {
     double elements = 0.0;
     int size = 0;
-    while (size < most && begin + size < list->count) {
+    while (size < max_size && begin + size < list->count) {
         const double n = functions(f, &f->result->pair[list->task[begin + size].pair]);
         elements += n * n;
         if (size > 0 && elements > CHUNK_ELEMENTS) break;
@@ -324,8 +324,9 @@ static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
 {
     const int left = list->count - begin;
     if (f->ranks) { /* each rank has one piece of it in memory at a time */
-        const int most = f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
-        return most < left ? most : left;
+        const int limit =
+            f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
+        return limit < left ? limit : left;
     }
     if (f->o.scf.fock.mode == FMO_MODE_FUSED && !f->o.state)
         return left < CHUNK_FUSED ? left : CHUNK_FUSED;

@@ -240,9 +240,9 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
     if (fock->mode == FMO_MODE_FUSED && fock->threads <= 0 && f->threads > threads_beside(f))
         f->threads = threads_beside(f);
     fock->threads = f->threads_cpu;
-    if (status == FMO_OK) status = fmo_fragment_tell(f, &fock->mode, sizeof fock->mode, err);
+    if (status == FMO_OK) status = fmo_fragment_broadcast(f, &fock->mode, sizeof fock->mode, err);
     if (status == FMO_OK)
-        status = fmo_fragment_tell(f, &f->threads_first, sizeof f->threads_first, err);
+        status = fmo_fragment_broadcast(f, &f->threads_first, sizeof f->threads_first, err);
     if (status != FMO_OK) return status;
     if (f->ranks && fock->mode == FMO_MODE_CPU && fock->memory == 0) /* for the SCFs of pairs */
         fock->memory = fmo_free_memory() / 2 / (size_t)f->ranks->node_size;

@@ -95,7 +95,7 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
                                  : fmo_monomers_fields(f, f->monomer, n, &fock, f->threads, err);
     status = fmo_fragment_gather(f, status, n, fmo_subsystem_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
-    if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
+    if (status == FMO_OK) status = fmo_fragment_broadcast(f, far, sizeof *far, err);
     if (status == FMO_OK) status = fmo_fragment_spread(f, fmo_subsystem_field_blocks, err);
     return status;
 }
@@ -160,10 +160,10 @@ static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
     if (!f->o.resume) return guess(f, err);
     if (fmo_fragment_is_first(f)) status = fmo_state_read(f, &r->resumed, converged, err);
     status = fmo_fragment_agree(f, status, err);
-    if (status == FMO_OK) status = fmo_fragment_tell(f, &r->resumed, sizeof r->resumed, err);
-    if (status == FMO_OK) status = fmo_fragment_tell(f, converged, sizeof *converged, err);
-    if (status == FMO_OK) status = fmo_fragment_tell(f, f->pair_done, pairs, err);
-    if (status == FMO_OK) status = fmo_fragment_tell(f, r->pair, pairs * sizeof *r->pair, err);
+    if (status == FMO_OK) status = fmo_fragment_broadcast(f, &r->resumed, sizeof r->resumed, err);
+    if (status == FMO_OK) status = fmo_fragment_broadcast(f, converged, sizeof *converged, err);
+    if (status == FMO_OK) status = fmo_fragment_broadcast(f, f->pair_done, pairs, err);
+    if (status == FMO_OK) status = fmo_fragment_broadcast(f, r->pair, pairs * sizeof *r->pair, err);
     return status == FMO_OK ? fmo_fragment_spread(f, fmo_subsystem_blocks, err) : status;
 }
 
@@ -174,7 +174,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     fmo_fragment_result *r = f->result;
     int converged = 0, tight = 0;
     int on_gpus = !fmo_subsystems_go_to_cpu(f, f->monomer, r->fragment_num);
-    fmo_status status = fmo_fragment_tell(f, &on_gpus, sizeof on_gpus, err);
+    fmo_status status = fmo_fragment_broadcast(f, &on_gpus, sizeof on_gpus, err);
     f->shares = f->ranks && on_gpus;
     f->kept = fmo_batch_cache_create(on_gpus);
     fmo_mixer *const mixer = fmo_fragment_is_first(f) ? fmo_mixer_create(f) : NULL;

@@ -30,7 +30,7 @@ fmo_status fmo_fragment_restart(const fmo_fragments *f, fmo_error *err)
     return fmo_fragment_agree(f, fault ? fmo_fragment_no_network(err) : FMO_OK, err);
 }
 
-fmo_status fmo_fragment_tell(const fmo_fragments *f, void *data, size_t bytes, fmo_error *err)
+fmo_status fmo_fragment_broadcast(const fmo_fragments *f, void *data, size_t bytes, fmo_error *err)
 {
     return f->ranks ? fmo_ranks_broadcast(f->ranks, data, bytes, err) : FMO_OK;
 }
@@ -136,7 +136,7 @@ fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *
     for (int k = 0; k < count; k++) size += size_of(f, k, blocks, f->monomer);
     for (int k = 0; k < count && f->ranks->rank == 0; k++)
         at += copy(f, k, blocks, f->monomer, f->buffer + at, 1);
-    const fmo_status status = fmo_fragment_tell(f, f->buffer, size, err);
+    const fmo_status status = fmo_fragment_broadcast(f, f->buffer, size, err);
     for (int k = 0; k < count && f->ranks->rank > 0 && status == FMO_OK; k++)
         at += copy(f, k, blocks, f->monomer, f->buffer + at, 0);
     return status;
@@ -197,8 +197,8 @@ static int next_index(numbers *n)
 
 /* Processes indices with `threads` concurrent threads; a single one passes all threads to each
  * call. mine: marks finished indices; NULL: none. */
-static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, int all, fmo_each *what,
-                             void *user, char *mine, fmo_error *err)
+static fmo_status process_indices(fmo_fragments *f, numbers *n, int threads, int all,
+                                  fmo_each *what, void *user, char *mine, fmo_error *err)
 {
     fmo_status status = FMO_OK;
 #pragma omp parallel num_threads(threads) if (threads > 1)
@@ -238,7 +238,7 @@ fmo_status fmo_fragment_each(fmo_fragments *f, int count, int threads, fmo_each 
                              fmo_error *err)
 {
     numbers n = {.count = count};
-    return go_through(f, &n, side_by_side(count, threads), threads, what, user, NULL, err);
+    return process_indices(f, &n, side_by_side(count, threads), threads, what, user, NULL, err);
 }
 
 fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
@@ -255,6 +255,6 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
         status = fmo_fragment_restart(f, err);
         if (status != FMO_OK) return status;
     }
-    status = go_through(f, &n, threads, f->threads, what, user, f->mine, err);
+    status = process_indices(f, &n, threads, f->threads, what, user, f->mine, err);
     return n.fault ? fmo_fragment_no_network(err) : status;
 }

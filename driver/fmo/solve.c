@@ -105,17 +105,17 @@ enum {
 
 static int largest(const fmo_subsystem *subsystems, int count)
 {
-    int most = 0;
+    int largest = 0;
     for (int k = 0; k < count; k++)
-        if (subsystems[k].nao > most) most = subsystems[k].nao;
-    return most;
+        if (subsystems[k].nao > largest) largest = subsystems[k].nao;
+    return largest;
 }
 
 int fmo_subsystems_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsystems, int count)
 {
-    const int most = count < FEW * f->threads_cpu ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
+    const int limit = count < FEW * f->threads_cpu ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
     return f->o.scf.fock.mode != FMO_MODE_FUSED ||
-           (largest(subsystems, count) <= most && count >= f->threads_cpu);
+           (largest(subsystems, count) <= limit && count >= f->threads_cpu);
 }
 
 static fmo_scf_input input_of(const fmo_subsystem *subsystem)

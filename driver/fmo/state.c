@@ -216,14 +216,14 @@ static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, si
 {
     counts c = {.iteration = 0};
     /* One byte more than the largest possible file, to detect files that are too long. */
-    const size_t most = expected + pairs_size(f, f->result->pair_num) + 1;
+    const size_t capacity = expected + pairs_size(f, f->result->pair_num) + 1;
     FILE *file = fopen(f->o.state, "rb");
     if (!file)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: %s: no state to continue from; leave out --resume",
                              f->o.state, strerror(errno));
-    *bytes = malloc(most);
-    *size = *bytes ? fread(*bytes, 1, most, file) : 0;
+    *bytes = malloc(capacity);
+    *size = *bytes ? fread(*bytes, 1, capacity, file) : 0;
     fclose(file);
     if (!*bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read the state");
     if (*size < sizeof head || memcmp(*bytes, head, sizeof head) != 0)

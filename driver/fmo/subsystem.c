@@ -70,13 +70,13 @@ static fmo_status list_atoms(const fmo_fragments *f, fmo_subsystem *subsystem, f
 {
     const fmo_fragment_system *s = f->system;
     double *const charge = malloc((size_t)s->atom_num * sizeof *charge), electrons = 0.0;
-    size_t most = 0;
+    size_t capacity = 0;
     if (!charge) return no_memory(err);
     count_charges(f, subsystem, charge);
-    for (int a = 0; a < s->atom_num; a++) most += !isnan(charge[a]);
-    subsystem->atom = malloc(most * sizeof *subsystem->atom);
-    subsystem->charge = malloc(most * sizeof *subsystem->charge);
-    subsystem->coord = malloc(3 * most * sizeof *subsystem->coord);
+    for (int a = 0; a < s->atom_num; a++) capacity += !isnan(charge[a]);
+    subsystem->atom = malloc(capacity * sizeof *subsystem->atom);
+    subsystem->charge = malloc(capacity * sizeof *subsystem->charge);
+    subsystem->coord = malloc(3 * capacity * sizeof *subsystem->coord);
     if (!subsystem->atom || !subsystem->charge || !subsystem->coord) {
         free(charge);
         return no_memory(err);

@@ -167,13 +167,14 @@ static void print_phase(FILE *stream, const char *name, double seconds, double t
 /* Prints the shortest and the longest time of the GPUs that shared the build. */
 static void print_shares(const fmo_fock_profile *profile, FILE *stream)
 {
-    double least = profile->device_seconds[0], most = least;
-    if (isnan(least)) return;
+    double shortest = profile->device_seconds[0], longest = shortest;
+    if (isnan(shortest)) return;
     for (int k = 1; k < profile->devices; k++) {
-        least = fmin(least, profile->device_seconds[k]);
-        most = fmax(most, profile->device_seconds[k]);
+        shortest = fmin(shortest, profile->device_seconds[k]);
+        longest = fmax(longest, profile->device_seconds[k]);
     }
-    fprintf(stream, "  shares       %.6f to %.6f s on %d GPUs\n", least, most, profile->devices);
+    fprintf(stream, "  shares       %.6f to %.6f s on %d GPUs\n", shortest, longest,
+            profile->devices);
 }
 
 /* Prints the cost of accumulation for each class: the difference to the same kernels without their

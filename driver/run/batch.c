@@ -23,7 +23,7 @@ typedef struct call {
     fmo_fock_job *job; /* [count] */
 } call;
 
-static void leave_out(call *c, int k)
+static void remove_member(call *c, int k)
 {
     fmo_fock_plan_destroy(c->member[k].plan);
     driver_repeats_free(&c->member[k].repeats);
@@ -44,7 +44,7 @@ static void read_all(call *c)
         const fmo_status status = driver_build_begin(o, o->datasets[i], result, err);
         if (status != FMO_OK) {
             fmo_error_set(err, status, "%s", fmo_status_text(status));
-            leave_out(c, c->member_num - 1);
+            remove_member(c, c->member_num - 1);
         }
     }
 }
@@ -68,7 +68,7 @@ static fmo_status plan_all(call *c, fmo_error *err)
         c->member[k].plan = plan[k];
         if (plan[k]) continue;
         c->batch->err[c->member[k].index] = errs[k];
-        leave_out(c, k);
+        remove_member(c, k);
     }
 done:
     free(basis);
@@ -96,7 +96,7 @@ static double build_once(call *c)
     if (status == FMO_OK) return seconds;
     for (int k = c->member_num - 1; k >= 0; k--) {
         if (c->job[k].status == FMO_OK) continue;
-        leave_out(c, k);
+        remove_member(c, k);
     }
     return NAN;
 }
@@ -120,7 +120,7 @@ static void build_all(call *c, double *seconds)
             fmo_status status = driver_result_take_build(result, m->plan, err);
             if (status == FMO_OK && repeat > 1)
                 status = driver_repeats_add(&m->repeats, repeat, result, err);
-            if (status != FMO_OK) leave_out(c, k);
+            if (status != FMO_OK) remove_member(c, k);
         }
         done++;
     }
@@ -161,7 +161,7 @@ fmo_status driver_run_batch(const driver_options *options, driver_batch *batch, 
     batch->built = c.member_num;
     for (int k = 0; k < c.member_num; k++)
         driver_repeats_end(&c.member[k].repeats, &batch->result[c.member[k].index]);
-    while (c.member_num > 0) leave_out(&c, c.member_num - 1);
+    while (c.member_num > 0) remove_member(&c, c.member_num - 1);
     finish_all(&c);
 done:
     free(seconds);

@@ -139,11 +139,11 @@ static void announce(const fmo_dataset *dataset, const fmo_fock_options *options
     if (options->mode == FMO_MODE_REFERENCE) bytes += pow(n, 4.0) * sizeof(double);
     format_bytes(bytes, memory);
     format_seconds(seconds_of(fmo_dataset_basis_input(dataset), options->mode, threads), time);
-    driver_progress_say(progress,
-                        "fmo-driver: %s: no reference values in the file: --check builds once "
-                        "more, with --mode %s and cutoff 0: %s, about %s on %d thread%s\n",
-                        driver_shown(fmo_dataset_path(dataset)), fmo_mode_name(options->mode),
-                        memory, time, threads, threads == 1 ? "" : "s");
+    driver_progress_line(progress,
+                         "fmo-driver: %s: no reference values in the file: --check builds once "
+                         "more, with --mode %s and cutoff 0: %s, about %s on %d thread%s\n",
+                         driver_shown(fmo_dataset_path(dataset)), fmo_mode_name(options->mode),
+                         memory, time, threads, threads == 1 ? "" : "s");
 }
 
 /* Builds again in another mode with cutoff 0. If this fails, the check could not be made, but the

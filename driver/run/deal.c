@@ -107,7 +107,7 @@ typedef struct share {
 
 /* Runs one piece as a batch of its own. */
 static fmo_status run_piece(const driver_options *options, const fmo_ranks *ranks, const dealing *d,
-                            int piece, driver_tell *tell, share *s, fmo_error *err)
+                            int piece, driver_reporter *report, share *s, fmo_error *err)
 {
     const int begin = d->begin[piece], num = d->begin[piece + 1] - begin;
     driver_options some = *options;
@@ -121,7 +121,7 @@ static fmo_status run_piece(const driver_options *options, const fmo_ranks *rank
     for (int k = 0; k < num && status == FMO_OK; k++) {
         const int index = d->order[begin + k];
         driver_ranks_name(ranks, &batch.err[k]);
-        status = tell(options, index, &batch.result[k], &batch.err[k], &s->output[index], err);
+        status = report(options, index, &batch.result[k], &batch.err[k], &s->output[index], err);
         s->has[index] = 1;
     }
     if (status == FMO_OK && batch.built > 0) {
@@ -137,13 +137,13 @@ static fmo_status run_piece(const driver_options *options, const fmo_ranks *rank
 
 /* Runs pieces until none are left. */
 static fmo_status run_pieces(const driver_options *options, const fmo_ranks *ranks,
-                             const dealing *d, driver_tell *tell, share *s, fmo_error *err)
+                             const dealing *d, driver_reporter *report, share *s, fmo_error *err)
 {
     for (;;) {
         int64_t piece;
         if (ranks->next(ranks->user, &piece) != 0) return no_network(err);
         if (piece >= d->pieces) return FMO_OK;
-        const fmo_status status = run_piece(options, ranks, d, (int)piece, tell, s, err);
+        const fmo_status status = run_piece(options, ranks, d, (int)piece, report, s, err);
         if (status != FMO_OK) return status;
     }
 }
@@ -216,8 +216,8 @@ static fmo_status receive_all(const fmo_ranks *ranks, driver_deal *deal, fmo_err
 }
 
 /* Distributes the data sets, runs this rank's share, and collects all reports on rank 0. */
-fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks, driver_tell *tell,
-                           driver_deal *deal, fmo_error *err)
+fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks,
+                           driver_reporter *report, driver_deal *deal, fmo_error *err)
 {
     const size_t count = (size_t)options->dataset_num;
     const double begin = driver_seconds();
@@ -231,7 +231,7 @@ fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks
     if (!deal->output || !s.has) status = no_memory(err);
     CHECKGOTO(fmo_ranks_agree(ranks, status, err));
     CHECKGOTO(make_dealing(options, ranks, &d, err));
-    status = run_pieces(options, ranks, &d, tell, &s, err);
+    status = run_pieces(options, ranks, &d, report, &s, err);
     CHECKGOTO(fmo_ranks_agree(ranks, status, err));
     deal->wall_seconds = driver_seconds() - begin;
     deal->built = s.built;

@@ -18,9 +18,9 @@ typedef struct driver_output {
 enum { DRIVER_OUTPUT_OUT, DRIVER_OUTPUT_ERR, DRIVER_OUTPUT_JSON };
 
 /** Formats the report of data set `index`; a NULL text is empty. */
-typedef fmo_status driver_tell(const driver_options *options, int index,
-                               const driver_result *result, fmo_error *of_it, driver_output *output,
-                               fmo_error *err);
+typedef fmo_status driver_reporter(const driver_options *options, int index,
+                                   const driver_result *result, fmo_error *of_it,
+                                   driver_output *output, fmo_error *err);
 
 typedef struct driver_deal {
     int count;                /**< number of data sets */
@@ -36,8 +36,8 @@ typedef struct driver_deal {
  *  @param[out] deal  free with driver_deal_free, on error too
  *  @return FMO_OK; FMO_ERR_MEMORY and other errors of a rank, which all ranks return unless
  *           deal->communicator_failed; FMO_ERR_DEVICE if the communicator failed */
-fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks, driver_tell *tell,
-                           driver_deal *deal, fmo_error *err);
+fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks,
+                           driver_reporter *report, driver_deal *deal, fmo_error *err);
 void driver_deal_free(driver_deal *deal);
 
 #endif

@@ -251,10 +251,11 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
     fmo_status status = FMO_OK;
     double bytes = 0.0;
     int jobs = 0;
-    const int most = b->ranks && b->options->output && PORTION_OF_RANK * b->ranks->size < PORTION
-                         ? PORTION_OF_RANK * b->ranks->size
-                         : PORTION;
-    for (b->num = 0; b->num < most && bytes < fmo_tuning_batch_portion_bytes; b->num++) {
+    const int max_jobs =
+        b->ranks && b->options->output && PORTION_OF_RANK * b->ranks->size < PORTION
+            ? PORTION_OF_RANK * b->ranks->size
+            : PORTION;
+    for (b->num = 0; b->num < max_jobs && bytes < fmo_tuning_batch_portion_bytes; b->num++) {
         driver_scf_one *one = &b->one[b->num];
         if (!read_one(b, one)) {
             *more = 0;

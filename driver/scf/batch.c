@@ -55,7 +55,7 @@ static fmo_status normalise_jobs(batch *b, fmo_error *err)
 static const char *why_on_cpu(const batch *b, const fmo_scf_job *job, int concurrent)
 {
     if (b->all_quick) return fmo_scf_quick_on_cpu_reason;
-    return concurrent && cube(job) <= b->cpu_most
+    return concurrent && cube(job) <= b->cpu_limit
                ? "many molecules of this size are faster on the CPU"
                : NULL;
 }
@@ -171,27 +171,27 @@ static int runs_in_other_mode(const batch *b, const fmo_scf_job *job)
  * longer than the CPU takes (docs/log/scf.md, "Many molecules"). */
 enum { CPU_CUBE = fmo_tuning_scf_cpu_cube };
 
-/* Sets b->cpu_most and b->all_quick. */
+/* Sets b->cpu_limit and b->all_quick. */
 static void find_small(batch *b)
 {
     const double threads = (double)fmo_fock_threads(b->options->fock.threads);
-    const double most = CPU_CUBE * threads;
+    const double limit = CPU_CUBE * threads;
     double small = 0.0, cubes = 0.0, largest = 0.0;
     for (size_t k = 0; k < b->count; k++) {
         if (b->done[k]) continue;
         const double own = cube(&b->jobs[k]);
         cubes += own;
-        small += own <= most;
+        small += own <= limit;
         if (own > largest) largest = own;
     }
     if (!b->options->deal && fmo_scf_is_quick_on_cpu(&b->options->fock, cubes)) {
-        b->cpu_most = largest;
+        b->cpu_limit = largest;
         b->all_quick = 1;
         return;
     }
     if (b->options->fock.mode != FMO_MODE_AUTO) return;
     if (b->options->deal || fmo_gpu_available(NULL) != FMO_OK) return;
-    if (small >= 2.0 * threads) b->cpu_most = most;
+    if (small >= 2.0 * threads) b->cpu_limit = limit;
 }
 
 /* Sorts the jobs that did not run in thread blocks: those not in mode cpu first, then by size. */
@@ -209,7 +209,7 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     for (size_t k = 0; k < b->count; k++) {
         if (b->done[k]) continue;
         const int other_mode =
-            cube(&b->jobs[k]) > b->cpu_most && runs_in_other_mode(b, &b->jobs[k]);
+            cube(&b->jobs[k]) > b->cpu_limit && runs_in_other_mode(b, &b->jobs[k]);
         all[num++] = (fmo_scf_sized){other_mode, fmo_scf_job_functions(&b->jobs[k]), k};
         b->deal.other_mode += (size_t)other_mode;
     }
@@ -257,13 +257,13 @@ static void run_other_modes(batch *b, const fmo_scf_options *options)
     const size_t single_num = fmo_lockstep_single_num(b);
     run_one_by_one(b, options, single_num);
     if (b->next == b->deal.other_mode) return;
-    size_t most = 0;
+    size_t max_size = 0;
     const size_t jobs = b->deal.other_mode - single_num;
-    const int lockstep_batches = fmo_lockstep_batch_count(jobs, gpus, &most);
+    const int lockstep_batches = fmo_lockstep_batch_count(jobs, gpus, &max_size);
     const size_t first = fmo_scf_job_functions(&b->jobs[b->order[single_num]]); /* the largest */
     fmo_lockstep_batches_mix(b->order + single_num, jobs, lockstep_batches,
-                             fmo_lockstep_batch_size(b, first, most, lockstep_batches));
-    fmo_lockstep_batches_run(b, options, lockstep_batches, most);
+                             fmo_lockstep_batch_size(b, first, max_size, lockstep_batches));
+    fmo_lockstep_batches_run(b, options, lockstep_batches, max_size);
 }
 
 /* Runs all jobs of this process: those on GPUs, then large ones with all threads, then small ones
@@ -305,7 +305,7 @@ static void run(batch *b)
     while (workers > 1 && !fmo_memory_for_blas(workers)) workers /= 2;
     b->concurrent = alone;
     b->concurrent.fock.threads = 1;
-    if (b->cpu_most > 0.0)
+    if (b->cpu_limit > 0.0)
         b->concurrent.fock.mode = FMO_MODE_CPU; /* all remaining jobs are in mode cpu */
     b->concurrent.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
     b->concurrent.fock.progress = NULL; /* the callback would not know which job it is about */

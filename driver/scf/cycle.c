@@ -415,12 +415,12 @@ static void next_density(iteration *it)
  * gradient has not fallen by a tenth in many cycles, or a quarter of many cycles is left. */
 static int gives_up(const iteration *it)
 {
-    const int most = it->o->max_cycles, done = it->r->cycles;
-    if (it->r->converged || done >= most) return 0;
+    const int max_cycles = it->o->max_cycles, done = it->r->cycles;
+    if (it->r->converged || done >= max_cycles) return 0;
     if (it->s->solver == FMO_SCF_SOLVER_NEWTON)
         return it->r->gradient < FMO_SCF_EDIIS_UNTIL || done >= FMO_SCF_BEFORE_NEWTON;
     return it->idle >= FMO_SCF_STUCK_MOST ||
-           (most >= FMO_SCF_NEWTON_FROM && done >= most - most / 4);
+           (max_cycles >= FMO_SCF_NEWTON_FROM && done >= max_cycles - max_cycles / 4);
 }
 
 /* Sets the density to that of lowest energy in the history, of those that consist of occupied

@@ -60,7 +60,7 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
 {
     const struct {
         const char *name;
-        int64_t value, least, most;
+        int64_t value, min, max;
     } whole[] = {{"guess", o->guess, 0, FMO_SCF_GUESS_COUNT - 1},
                  {"solver", o->solver, 0, FMO_SCF_SOLVER_COUNT - 1},
                  {"stability", o->stability, 0, FMO_SCF_STABILITY_COUNT - 1},
@@ -85,11 +85,11 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
                 {"linear_dependence", "0 or more, and less than 1", o->linear_dependence,
                  o->linear_dependence >= 0.0 && o->linear_dependence < 1.0}};
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
-        if (whole[k].value < whole[k].least || whole[k].value > whole[k].most)
+        if (whole[k].value < whole[k].min || whole[k].value > whole[k].max)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "fmo_scf_run: %s = %lld: expected %lld to %lld", whole[k].name,
-                                 (long long)whole[k].value, (long long)whole[k].least,
-                                 (long long)whole[k].most);
+                                 (long long)whole[k].value, (long long)whole[k].min,
+                                 (long long)whole[k].max);
     for (size_t k = 0; k < sizeof real / sizeof *real; k++)
         if (!real[k].good)
             return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_run: %s = %g: expected %s",

@@ -75,7 +75,7 @@ typedef struct batch {
     fmo_scf_options concurrent; /* options of jobs that run concurrently */
     char *rerun;                /* [count] by job: 1 if it found too little memory beside others */
     int all_quick;              /* 1: all jobs finish on the CPU before a GPU would have started */
-    double cpu_most; /* molecules with a cube of their number of functions up to this stay on the
+    double cpu_limit; /* molecules with a cube of their number of functions up to this stay on the
                         CPU; 0: none */
 } batch;
 

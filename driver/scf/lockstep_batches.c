@@ -26,7 +26,7 @@ typedef struct gpu_worker {
     batch *b;
     const fmo_scf_options *options;
     int device;
-    size_t most; /* largest number of molecules at a time */
+    size_t max_size; /* largest number of molecules at a time */
     int number,
         lockstep_batches; /* number: of this worker; lockstep_batches: number of all workers */
     fmo_batch_linalg *executor;
@@ -238,13 +238,13 @@ static void run_in_lockstep(const gpu_worker *w, const size_t *number, size_t nu
     free(jobs);
 }
 
-size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockstep_batches)
+size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t max_size, int lockstep_batches)
 {
     const double bytes = fmo_scf_batch_bytes(b, n), square = (double)n * (double)n;
     double fit = fmo_tuning_lockstep_bytes / (bytes > 1.0 ? bytes : 1.0);
     if (b->callbacks && fit * square * lockstep_batches > b->callbacks->elements)
         fit = b->callbacks->elements / (square * lockstep_batches);
-    return fit < (double)most ? (size_t)fit + 1 : most;
+    return fit < (double)max_size ? (size_t)fit + 1 : max_size;
 }
 
 /* Takes the next jobs for a lockstep batch. The first, as large as any of them, determines how many
@@ -266,7 +266,7 @@ static size_t take_for_lockstep(const gpu_worker *w, const size_t **number)
     *number = &b->order[b->next];
     if (b->next < b->deal.other_mode) {
         num = fmo_lockstep_batch_size(b, fmo_scf_job_functions(&b->jobs[b->order[b->next]]),
-                                      w->most, w->lockstep_batches);
+                                      w->max_size, w->lockstep_batches);
         if (num > b->deal.other_mode - b->next) num = b->deal.other_mode - b->next;
         b->next += num;
     }
@@ -274,7 +274,7 @@ static size_t take_for_lockstep(const gpu_worker *w, const size_t **number)
     return num;
 }
 
-static void run_or_leave(const gpu_worker *w, const size_t *number, size_t num)
+static void run_or_rerun_later(const gpu_worker *w, const size_t *number, size_t num)
 {
     if (!num) return;
     if (w->executor)
@@ -293,11 +293,11 @@ static void *work_in_lockstep(void *user)
     else
         (void)fmo_batch_linalg_open_gpu(w->device, threads, &w->executor, NULL);
     if (w->own_jobs) {
-        run_or_leave(w, w->own_jobs, w->own_jobs_num);
+        run_or_rerun_later(w, w->own_jobs, w->own_jobs_num);
         return NULL;
     }
     for (size_t num = take_for_lockstep(w, &number); num; num = take_for_lockstep(w, &number))
-        run_or_leave(w, number, num);
+        run_or_rerun_later(w, number, num);
     return NULL;
 }
 
@@ -318,21 +318,21 @@ size_t fmo_lockstep_single_num(const batch *b)
 
 /* Chooses the number of lockstep batches: if there are many jobs, each GPU has LOCKSTEP_BATCHES of
  * them, with two turns each, so that plans of one are made while another computes. */
-int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *most)
+int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *max_size)
 {
     const int lockstep_batches =
         gpus * (jobs >= LOCKSTEP_BATCHES * LOCKSTEP_LEAST ? LOCKSTEP_BATCHES : 1);
     const size_t turns = jobs >= (size_t)(4 * lockstep_batches * LOCKSTEP_LEAST) ? 2 : 1;
     const size_t share =
         (jobs + turns * (size_t)lockstep_batches - 1) / (turns * (size_t)lockstep_batches);
-    *most = share > LOCKSTEP_MOST ? LOCKSTEP_MOST : share;
+    *max_size = share > LOCKSTEP_MOST ? LOCKSTEP_MOST : share;
     return lockstep_batches;
 }
 
-void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, size_t most)
+void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, size_t max_size)
 {
     const size_t num = (size_t)lockstep_batches;
-    if (lockstep_batches < 2 || num * most < jobs) return;
+    if (lockstep_batches < 2 || num * max_size < jobs) return;
     size_t *const mixed = malloc(jobs * sizeof *mixed);
     size_t to = 0;
     if (!mixed) return; /* the order stays as it is */
@@ -358,15 +358,15 @@ static double cached_bytes(const batch *b)
 
 /* Returns 1 if plans and states of these jobs can be cached: all jobs run at once, none runs alone,
  * and enough memory is left. Empties the cache if it belongs to other jobs. */
-static int can_cache_all(const batch *b, int lockstep_batches, size_t most)
+static int can_cache_all(const batch *b, int lockstep_batches, size_t max_size)
 {
     fmo_batch_cache *const cache = b->cache;
     const size_t jobs = b->deal.other_mode - b->next;
     if (cache) cache->reused = 0;
     if (!cache || b->deal.lockstep_batch || b->next || !jobs) return 0;
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
-    const int fit = most * (size_t)lockstep_batches >= jobs &&
-                    fmo_lockstep_batch_size(b, largest, most, lockstep_batches) >= most &&
+    const int fit = max_size * (size_t)lockstep_batches >= jobs &&
+                    fmo_lockstep_batch_size(b, largest, max_size, lockstep_batches) >= max_size &&
                     cached_bytes(b) <= fmo_tuning_lockstep_bytes;
     if (cache->count != b->count || cache->lockstep_batches != lockstep_batches || !fit)
         forget(cache);
@@ -396,7 +396,7 @@ static void assign_share(gpu_worker *w)
     batch *const b = w->b;
     const size_t left = b->deal.other_mode - b->next;
     w->own_jobs = &b->order[b->next];
-    w->own_jobs_num = left < w->most ? left : w->most;
+    w->own_jobs_num = left < w->max_size ? left : w->max_size;
     w->executor = b->cache->executor[w->number];
     b->next += w->own_jobs_num;
 }
@@ -407,13 +407,13 @@ static void assign_share(gpu_worker *w)
  * together use no more threads than there are processors: waiting OpenMP threads spin unless their
  * own process has too many (docs/log/several.md). */
 void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *options_of_batch,
-                              int lockstep_batches, size_t most)
+                              int lockstep_batches, size_t max_size)
 {
     const fmo_ranks *const ranks = b->options->deal;
     fmo_scf_options own = *options_of_batch;
     const fmo_scf_options *const options = &own;
     const int threads = fmo_fock_threads(options->fock.threads);
-    const int caches = can_cache_all(b, lockstep_batches, most);
+    const int caches = can_cache_all(b, lockstep_batches, max_size);
     if (b->callbacks || caches || (ranks && ranks->node_size > 1))
         own.fock.threads = threads > lockstep_batches ? threads / lockstep_batches : 1;
     const fmo_fock_options *const fock = &options->fock;
@@ -425,7 +425,7 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *options_of_batch,
         worker[c] = (gpu_worker){.b = b,
                                  .options = options,
                                  .device = device,
-                                 .most = most,
+                                 .max_size = max_size,
                                  .number = c,
                                  .lockstep_batches = lockstep_batches};
         if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];

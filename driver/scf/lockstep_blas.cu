@@ -177,13 +177,13 @@ cudaError_t purify_steps(fmo_gpu_batch_linalg *g, purifying *p, size_t num, int 
     const double **const pointers = (const double **)p->sent;
     fmo_gpu_sp2_args *const args = (fmo_gpu_sp2_args *)(p->sent + 3 * num * sizeof *pointers);
     size_t group_num = 0;
-    int most = 0;
+    int largest = 0;
     for (size_t k = 0; k < num; k++) {
         const fmo_request *const q = p->left[k];
         pointers[k] = pointers[num + k] = q->C;
         pointers[2 * num + k] = q->D;
         args[k] = {q->C, q->D, q->n, (int)p->place[k]};
-        if (q->n > most) most = q->n;
+        if (q->n > largest) largest = q->n;
         if (!k || q->n != p->left[k - 1]->n) {
             fmo_request square = *q;
             square.op_a = square.op_b = 'N';
@@ -202,7 +202,7 @@ cudaError_t purify_steps(fmo_gpu_batch_linalg *g, purifying *p, size_t num, int 
     for (int step = 0; step < steps && code == cudaSuccess; step++) {
         *status = multiply_groups(g, p->groups, group_num, (const double **)sent, num);
         if (*status != CUBLAS_STATUS_SUCCESS) return cudaSuccess;
-        code = fmo_gpu_batch_linalg_sp2(g, at, num, most, p->before, p->after);
+        code = fmo_gpu_batch_linalg_sp2(g, at, num, largest, p->before, p->after);
         fmo_gpu_sp2 *const swap = p->before;
         p->before = p->after;
         p->after = swap;

@@ -20,7 +20,7 @@ static void host_close(fmo_batch_linalg *executor)
 }
 
 /* Moves an error of a backend of the executor to the SCF that made the request. */
-static void hand_over(fmo_linalg *la, fmo_error *err)
+static void move_error(fmo_linalg *la, fmo_error *err)
 {
     if (la->error.status == FMO_OK) return;
     *err = la->error;
@@ -31,7 +31,7 @@ static double *host_allocate(fmo_batch_linalg *executor, size_t count, fmo_error
 {
     const host_executor *const h = (const host_executor *)executor;
     double *const array = h->la[0]->ops->allocate(h->la[0], count);
-    hand_over(h->la[0], err);
+    move_error(h->la[0], err);
     return array;
 }
 
@@ -108,7 +108,7 @@ void fmo_batch_linalg_on_host(fmo_linalg *const *la, int threads, const fmo_requ
     for (size_t k = 0; k < num; k++) {
         fmo_linalg *const own = la[omp_get_thread_num()];
         do_one(own, request[k]);
-        hand_over(own, &request[k]->la->error);
+        move_error(own, &request[k]->la->error);
     }
 }
 

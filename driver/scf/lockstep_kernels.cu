@@ -179,19 +179,19 @@ void launch(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t n
 {
     Args *const args = (Args *)malloc(num * sizeof *args);
     const void *at = NULL;
-    size_t most = 0;
+    size_t largest = 0;
     if (!args) {
         fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         return;
     }
     for (size_t k = 0; k < num; k++) {
         const size_t count = fill(request[k], &args[k]);
-        if (count > most) most = count;
+        if (count > largest) largest = count;
     }
-    if (most && fmo_gpu_batch_linalg_ok(request, num,
-                                        fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at),
-                                        what)) {
-        kernel<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at);
+    if (largest &&
+        fmo_gpu_batch_linalg_ok(
+            request, num, fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at), what)) {
+        kernel<<<dim3(blocks_for(largest), (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at);
         (void)fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what);
     }
     free(args);
@@ -199,8 +199,8 @@ void launch(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t n
 
 /* Copies `total` numbers of a launch to host memory, which is valid until the next call; NULL after
  * an error. */
-const double *bring(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
-                    size_t total, const char *what)
+const double *copy_to_host(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
+                           size_t total, const char *what)
 {
     cudaError_t code = fmo_gpu_batch_linalg_grow_pinned(g, total);
     if (code == cudaSuccess)
@@ -214,15 +214,15 @@ const double *bring(fmo_gpu_batch_linalg *g, const fmo_request *const *request, 
  * first, args) returns, and copies the results to the host: `each` numbers per blockIdx.x, those of
  * a request consecutively from index `first`. NULL if there are none, or after an error. */
 template <class Args, class Fill>
-const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
-                   const char *what, size_t each, void (*kernel)(const Args *, double *),
-                   const Fill &fill)
+const double *launch_and_copy(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                              size_t num, const char *what, size_t each,
+                              void (*kernel)(const Args *, double *), const Fill &fill)
 {
     Args *const args = (Args *)malloc(num * sizeof *args);
     const void *at = NULL;
     const double *found = NULL;
     size_t total = 0;
-    int most = 0;
+    int largest = 0;
     if (!args) {
         fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         return NULL;
@@ -230,16 +230,16 @@ const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, s
     for (size_t k = 0; k < num; k++) {
         const int count = fill(request[k], (int)total, &args[k]);
         total += each * (size_t)count;
-        if (count > most) most = count;
+        if (count > largest) largest = count;
     }
-    if (most &&
+    if (largest &&
         fmo_gpu_batch_linalg_ok(request, num, fmo_gpu_batch_linalg_grow_results(g, total), what) &&
         fmo_gpu_batch_linalg_ok(
             request, num, fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at), what)) {
-        kernel<<<dim3((unsigned)most, (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at,
-                                                                             g->results);
+        kernel<<<dim3((unsigned)largest, (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at,
+                                                                                g->results);
         if (fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what))
-            found = bring(g, request, num, total, what);
+            found = copy_to_host(g, request, num, total, what);
     }
     free(args);
     return found;
@@ -283,7 +283,7 @@ void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *cons
                                 size_t num)
 {
     static const char what[] = "scaling";
-    size_t factors = 0, most = 0, used = 0;
+    size_t factors = 0, largest = 0, used = 0;
     for (size_t k = 0; k < num; k++) factors += (size_t)request[k]->n;
     const size_t args_bytes = num * sizeof(scale_args);
     scale_args *const args = (scale_args *)malloc(args_bytes + factors * sizeof(double));
@@ -301,13 +301,13 @@ void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *cons
         args[k].A = q->C;
         memcpy(all + used, q->in, args[k].columns * sizeof *all);
         used += args[k].columns;
-        if (args[k].rows * args[k].columns > most) most = args[k].rows * args[k].columns;
+        if (args[k].rows * args[k].columns > largest) largest = args[k].rows * args[k].columns;
     }
-    if (most &&
+    if (largest &&
         fmo_gpu_batch_linalg_ok(
             request, num, fmo_gpu_batch_linalg_send(g, args, args_bytes + used * sizeof *all, &at),
             what)) {
-        scale_columns<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>(
+        scale_columns<<<dim3(blocks_for(largest), (unsigned)num), BLOCK, 0, g->stream>>>(
             (const scale_args *)at, (const double *)((const char *)at + args_bytes));
         (void)fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what);
     }
@@ -317,11 +317,11 @@ void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *cons
 void fmo_gpu_batch_linalg_dots(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                size_t num)
 {
-    const double *sums = find(g, request, num, "dot products", 1, dots,
-                              [](const fmo_request *q, int first, dots_args *a) {
-                                  *a = {q->count, q->m, first, q->A, q->B};
-                                  return q->m;
-                              });
+    const double *sums = launch_and_copy(g, request, num, "dot products", 1, dots,
+                                         [](const fmo_request *q, int first, dots_args *a) {
+                                             *a = {q->count, q->m, first, q->A, q->B};
+                                             return q->m;
+                                         });
     for (size_t k = 0; k < num && sums; sums += request[k]->m, k++)
         memcpy(request[k]->out, sums, (size_t)request[k]->m * sizeof *sums);
 }
@@ -358,11 +358,11 @@ void fmo_gpu_batch_linalg_combine(fmo_gpu_batch_linalg *g, const fmo_request *co
 void fmo_gpu_batch_linalg_bounds(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                  size_t num)
 {
-    const double *own = find(g, request, num, "bounds of the eigenvalues", 2, bounds,
-                             [](const fmo_request *q, int first, bounds_args *a) {
-                                 *a = {q->n, first, q->A};
-                                 return q->n;
-                             });
+    const double *own = launch_and_copy(g, request, num, "bounds of the eigenvalues", 2, bounds,
+                                        [](const fmo_request *q, int first, bounds_args *a) {
+                                            *a = {q->n, first, q->A};
+                                            return q->n;
+                                        });
     for (size_t k = 0; k < num && own; own += 2 * request[k]->n, k++) {
         double low = NAN, high = NAN, trace = 0.0;
         for (int i = 0; i < request[k]->n; i++) {

@@ -231,14 +231,15 @@ static int find_step(descent *d, const double *direction)
     fmo_scf_state *const s = d->s;
     const fmo_linalg_ops *op = s->la->ops;
     const double threshold = 0.5 * d->o->gradient_convergence * sqrt((double)s->channels);
-    const double most =
+    const double max_residual =
         fmin(residual_share * d->norm, fmax(d->norm * d->norm, residual_share * threshold));
     double x[SUBSPACE], square;
     int found = 0;
     d->h.num = 0;
     if (d->o->fock.cutoff > 0.0) /* an error of a product is that of the residual over |X| */
-        s->cutoff = fmax(d->o->fock.cutoff,
-                         fmo_scf_loose_cutoff(s, most / fmin(d->radius, d->norm / least_gap)));
+        s->cutoff =
+            fmax(d->o->fock.cutoff,
+                 fmo_scf_loose_cutoff(s, max_residual / fmin(d->radius, d->norm / least_gap)));
     op->add(s->la, d->h.size, 1.0, d->gradient, 0.0, d->h.residual);
     precondition(d, 0.0, d->h.residual);
     int more = extend(d, d->h.residual);
@@ -254,7 +255,7 @@ static int find_step(descent *d, const double *direction)
         op->add(s->la, d->h.size, d->shift, d->step, 1.0, d->h.residual);
         op->add(s->la, d->h.size, 1.0, d->gradient, 1.0, d->h.residual);
         op->dots(s->la, d->h.size, 1, d->h.residual, d->h.residual, &square);
-        if (!(square > most * most)) break;
+        if (!(square > max_residual * max_residual)) break;
         precondition(d, d->shift, d->h.residual);
         more = extend(d, d->h.residual);
     }

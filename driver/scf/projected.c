@@ -70,14 +70,14 @@ typedef struct projector_work {
 static double residual_of(const projector_work *w)
 {
     const size_t n = (size_t)w->n;
-    double most = 0.0;
+    double largest = 0.0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++) {
             double sum = 0.5 * (w->P[i * n + j] + w->P[j * n + i]);
             for (size_t c = 0; c < (size_t)w->k; c++) sum -= w->L[n * c + i] * w->L[n * c + j];
-            if (!(fabs(sum) <= most)) most = fabs(sum);
+            if (!(fabs(sum) <= largest)) largest = fabs(sum);
         }
-    return most;
+    return largest;
 }
 
 /* Factorises P = L L^T by pivoted Cholesky decomposition. k = 0 if more than PROJECTED_MOST columns
@@ -209,15 +209,15 @@ static void rotate_functions(fmo_scf_state *s, projector_work *w)
 /* Factorises the projector and, if it has a few orbitals, rotates X. */
 fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err)
 {
-    const size_t n = (size_t)s->n, most = PROJECTED_MOST;
+    const size_t n = (size_t)s->n, columns = PROJECTED_MOST;
     if (!in->projector) return FMO_OK;
     projector_work w = {.P = in->projector, .n = s->n, .m = s->m};
-    double *const work = malloc(4 * n * most * sizeof *work);
+    double *const work = malloc(4 * n * columns * sizeof *work);
     if (!work) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector");
     w.L = work;
-    w.V = w.L + n * most;
-    w.Y = w.V + n * most;
-    w.W = w.Y + n * most;
+    w.V = w.L + n * columns;
+    w.Y = w.V + n * columns;
+    w.W = w.Y + n * columns;
     s->la->ops->on_host(s->la, factorise, &w);
     fmo_status status =
         w.failed ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector") : FMO_OK;

@@ -118,8 +118,9 @@ fmo_status fmo_abinitmp_keys(fmo_abinitmp *a, const char *group)
         if (keys < KEYS) memcpy(seen[keys++], key, sizeof key);
         status = fmo_keys_find(a->text, table, group, key, &row);
         if (status == FMO_OK)
-            status = row->fate == FMO_KEY_TAKEN ? take_row(a, row, key, word)
-                                                : fmo_keys_allow(a->text, table, row, key, word);
+            status = row->treatment == FMO_KEY_READ
+                         ? take_row(a, row, key, word)
+                         : fmo_keys_allow(a->text, table, row, key, word);
         if (status != FMO_OK) return status;
     }
     return FMO_OK;

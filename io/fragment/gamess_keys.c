@@ -119,12 +119,12 @@ static fmo_status take_row(fmo_gamess *g, const at *a, fmo_word word)
 
 static bool is_taken_as(const at *a, fmo_gamess_kind kind)
 {
-    return a->row->fate == FMO_KEY_TAKEN && a->row->kind == (int)kind;
+    return a->row->treatment == FMO_KEY_READ && a->row->kind == (int)kind;
 }
 
 static fmo_status take_value(fmo_gamess *g, at *a, fmo_word word)
 {
-    const bool taken = a->row->fate == FMO_KEY_TAKEN;
+    const bool taken = a->row->treatment == FMO_KEY_READ;
     const bool many = !taken || is_taken_as(a, FMO_GAMESS_LIST) || is_taken_as(a, FMO_GAMESS_NAMES);
     if (a->values++ && !many) return INPUT(g, "%s: %s has two values; keep one", a->group, a->key);
     return taken ? take_row(g, a, word)
@@ -148,10 +148,10 @@ static fmo_status begin_key(const fmo_gamess *g, at *a, fmo_word word)
         status = fmo_keys_find(g->text, &fmo_gamess_keys_table, a->group, a->key, &a->row);
     if (status != FMO_OK) return status;
     const fmo_gamess_list *const list = (const void *)((const char *)g + a->row->at);
-    const long next = is_taken_as(a, FMO_GAMESS_LIST)    ? list->num + 1
-                      : is_taken_as(a, FMO_GAMESS_NAMES) ? g->name_num + 1
-                      : a->row->fate == FMO_KEY_TAKEN    ? 1
-                                                         : from;
+    const long next = is_taken_as(a, FMO_GAMESS_LIST)     ? list->num + 1
+                      : is_taken_as(a, FMO_GAMESS_NAMES)  ? g->name_num + 1
+                      : a->row->treatment == FMO_KEY_READ ? 1
+                                                          : from;
     if (from >= 1 && from == next) return FMO_OK;
     return INPUT(g, "%s: %s goes on at element %ld; expected %ld", a->group,
                  fmo_text_quote(word, quote), from, from < 1 ? 1 : next);

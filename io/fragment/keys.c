@@ -91,7 +91,7 @@ fmo_status fmo_keys_allow(const fmo_text *text, const fmo_key_table *table, cons
                           const char *key, fmo_word value)
 {
     char quote[FMO_QUOTE_SIZE], allowed[64] = "";
-    if (row->fate != FMO_KEY_MUST || allows(text, row->values, value)) return FMO_OK;
+    if (row->treatment != FMO_KEY_CHECKED || allows(text, row->values, value)) return FMO_OK;
     const char *list = row->values, *const q = table->quote;
     for (fmo_word word; next_of(&list, &word);) {
         const size_t used = strlen(allowed);

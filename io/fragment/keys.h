@@ -6,34 +6,34 @@
 
 #include "io/fragment/reader.h"
 
-typedef enum fmo_key_fate {
-    FMO_KEY_PASSED, /* any value is accepted, since none changes an energy computed here */
-    FMO_KEY_MUST,   /* must have one of `values`, since others request another energy */
-    FMO_KEY_TAKEN   /* the reader uses the value according to `kind` */
-} fmo_key_fate;
+typedef enum fmo_key_treatment {
+    FMO_KEY_IGNORED, /* any value is accepted, since none changes an energy computed here */
+    FMO_KEY_CHECKED, /* must have one of `values`, since others request another energy */
+    FMO_KEY_READ     /* the reader uses the value according to `kind` */
+} fmo_key_treatment;
 
 typedef struct fmo_key_row {
     const char *group;
     const char *keys; /* separated by blanks; "*": all other keys; "": the group has none */
-    fmo_key_fate fate;
-    const char *values; /* for MUST: separated by blanks; "": an empty text */
-    const char *cure;   /* for MUST; NULL: the general one */
-    int kind;           /* for TAKEN: a kind of this reader */
+    fmo_key_treatment treatment;
+    const char *values; /* for CHECKED: separated by blanks; "": an empty text */
+    const char *cure;   /* for CHECKED; NULL: the general one */
+    int kind;           /* for READ: a kind of this reader */
     size_t at;          /* for some kinds: offset in the struct of the reader */
 } fmo_key_row;
 
-/* Rows of a table. FMO_ONLY is FMO_MUST with a specific cure. */
-#define FMO_PASSED(group, keys)                       \
-    {                                                 \
-        group, keys, FMO_KEY_PASSED, NULL, NULL, 0, 0 \
+/* Rows of a table. FMO_CHECKED_CURE is FMO_CHECKED with a specific cure. */
+#define FMO_IGNORED(group, keys)                       \
+    {                                                  \
+        group, keys, FMO_KEY_IGNORED, NULL, NULL, 0, 0 \
     }
-#define FMO_MUST(group, keys, values)                 \
-    {                                                 \
-        group, keys, FMO_KEY_MUST, values, NULL, 0, 0 \
+#define FMO_CHECKED(group, keys, values)                 \
+    {                                                    \
+        group, keys, FMO_KEY_CHECKED, values, NULL, 0, 0 \
     }
-#define FMO_ONLY(group, key, value, cure)           \
-    {                                               \
-        group, key, FMO_KEY_MUST, value, cure, 0, 0 \
+#define FMO_CHECKED_CURE(group, key, value, cure)      \
+    {                                                  \
+        group, key, FMO_KEY_CHECKED, value, cure, 0, 0 \
     }
 
 typedef struct fmo_key_table {

@@ -61,7 +61,7 @@ typedef struct tree2 {
      * and that below it (`total` bytes). */
     unsigned pointer[DEPTH_MOST + 1]; /* bytes */
     unsigned number, total[DEPTH_MOST + 1];
-    uint64_t most[DEPTH_MOST + 1]; /* maximum number of records of a node */
+    uint64_t max_records[DEPTH_MOST + 1]; /* maximum number of records of a node */
     fmo_h5_visit_record visit;
     void *data;
 } tree2;
@@ -73,15 +73,16 @@ static bool size_nodes(tree2 *t, unsigned depth)
     if (!t->record || t->record > 256 || t->node_size > NODE_MOST ||
         t->node_size < LEAF_EXTRA + t->record || depth > DEPTH_MOST)
         return false;
-    uint64_t below = t->most[0] = (t->node_size - LEAF_EXTRA) / t->record;
-    t->number = fmo_bytes_width(t->most[0]);
+    uint64_t below = t->max_records[0] = (t->node_size - LEAF_EXTRA) / t->record;
+    t->number = fmo_bytes_width(t->max_records[0]);
     t->total[0] = 0;
     for (unsigned d = 1; d <= depth; d++) {
         t->pointer[d] = 8 + t->number + t->total[d - 1];
         if (t->node_size < LEAF_EXTRA + t->record + 2 * t->pointer[d]) return false;
-        t->most[d] = (t->node_size - LEAF_EXTRA - t->pointer[d]) / (t->record + t->pointer[d]);
-        if (below > UINT64_MAX / 1024 / t->most[d]) return false;
-        below = (t->most[d] + 1) * below + t->most[d];
+        t->max_records[d] =
+            (t->node_size - LEAF_EXTRA - t->pointer[d]) / (t->record + t->pointer[d]);
+        if (below > UINT64_MAX / 1024 / t->max_records[d]) return false;
+        below = (t->max_records[d] + 1) * below + t->max_records[d];
         t->total[d] = fmo_bytes_width(below);
     }
     return true;
@@ -94,7 +95,7 @@ static fmo_h5_code walk2(fmo_h5_file *file, const tree2 *t, uint64_t address, ui
     unsigned char *node = NULL;
     const char *signature = depth ? "BTIN" : "BTLF";
     fmo_h5_code code;
-    if (records > t->most[depth]) return FMO_H5_BAD(file, "a B-tree is inconsistent");
+    if (records > t->max_records[depth]) return FMO_H5_BAD(file, "a B-tree is inconsistent");
     FMO_H5_TRY(fmo_h5_load(file, address, t->node_size, "a node of a B-tree", &node));
     size_t used =
         6 + (size_t)(records * t->record) + (depth ? (size_t)(records + 1) : 0) * t->pointer[depth];

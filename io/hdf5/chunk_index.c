@@ -23,9 +23,9 @@ typedef struct array {
 
 /* Returns the number of chunks along dimension i in the maximum shape of the dataset; 0: no
  * limit. */
-static uint64_t most_chunks(const fmo_h5_dataset *d, unsigned i)
+static uint64_t max_chunks(const fmo_h5_dataset *d, unsigned i)
 {
-    return d->space.most[i] == UINT64_MAX ? 0 : (d->space.most[i] - 1) / d->chunk_dim[i] + 1;
+    return d->space.max_dim[i] == UINT64_MAX ? 0 : (d->space.max_dim[i] - 1) / d->chunk_dim[i] + 1;
 }
 
 /* Computes the coordinates of chunk `index` of an array, which is row-major in the maximum shape
@@ -35,10 +35,10 @@ static bool place(const array *a, uint64_t index, uint64_t *scaled)
     const fmo_h5_dataset *d = a->d;
     for (unsigned i = d->space.rank; i-- > 0;) {
         if (i == a->slow) continue;
-        uint64_t most = most_chunks(d, i);
-        if (!most) return false;
-        scaled[i] = index % most;
-        index /= most;
+        uint64_t chunks = max_chunks(d, i);
+        if (!chunks) return false;
+        scaled[i] = index % chunks;
+        index /= chunks;
     }
     if (a->slow >= FMO_H5_RANK_MOST) return !index;
     scaled[a->slow] = index;
@@ -248,7 +248,7 @@ static fmo_h5_code list_extensible(fmo_h5_file *file, fmo_h5_dataset *d)
     unsigned char *bytes = NULL;
     array a = {.d = d, .header = d->address, .slow = FMO_H5_RANK_MOST};
     for (unsigned i = 0; i < d->space.rank; i++)
-        if (!most_chunks(d, i)) a.slow = i;
+        if (!max_chunks(d, i)) a.slow = i;
     fmo_h5_code code = fmo_h5_load_checked(file, d->address, HEADER, "EAHD", &bytes);
     if (code != FMO_H5_OK) return code;
     fmo_bytes b = fmo_bytes_of(bytes, HEADER);
@@ -299,9 +299,9 @@ static fmo_h5_code list_implicit(fmo_h5_file *file, fmo_h5_dataset *d)
         for (unsigned i = d->space.rank; i-- > 0; rest /= d->grid[i]) scaled[i] = rest % d->grid[i];
         bool fits = !d->filtered;
         for (unsigned i = 0; fits && i < d->space.rank; i++) {
-            const uint64_t most = most_chunks(d, i), last = file->end / d->chunk_bytes;
-            fits = most && (!index || most <= last / index);
-            index = index * most + scaled[i];
+            const uint64_t chunks = max_chunks(d, i), last = file->end / d->chunk_bytes;
+            fits = chunks && (!index || chunks <= last / index);
+            index = index * chunks + scaled[i];
         }
         if (!fits) return FMO_H5_BAD(file, "its chunk index is inconsistent");
         const fmo_h5_chunk chunk = {.address = d->address + index * d->chunk_bytes,

@@ -29,12 +29,12 @@ static void note_odd_filter(fmo_h5_dataset *d, unsigned id, const fmo_bytes *nam
 {
     static const char *const own[] = {"none", "deflate", "shuffle",    "fletcher32",
                                       "szip", "nbit",    "scaleoffset"};
-    size_t size = fmo_bytes_left(name), most = sizeof d->odd_filter_name - 1;
+    size_t size = fmo_bytes_left(name), longest = sizeof d->odd_filter_name - 1;
     d->odd_filter = (int)id;
     if (id < sizeof own / sizeof *own)
         strcpy(d->odd_filter_name, own[id]);
     else
-        for (size_t k = 0; k < most && k < size && name->at[k]; k++)
+        for (size_t k = 0; k < longest && k < size && name->at[k]; k++)
             d->odd_filter_name[k] =
                 name->at[k] < ' ' || name->at[k] > '~' ? '?' : (char)name->at[k];
 }
@@ -112,7 +112,7 @@ static fmo_h5_code find_chunks(fmo_h5_file *file, fmo_h5_dataset *d)
 /* --- layouts (IV.A.2.i) ------------------------------------------------------------------------*/
 
 /* Records an unsupported feature, which is an error only if the dataset is used. */
-static fmo_h5_code leave(fmo_h5_dataset *d, const char *why)
+static fmo_h5_code mark_unsupported(fmo_h5_dataset *d, const char *why)
 {
     if (d->code == FMO_H5_OK) snprintf(d->why, sizeof d->why, "%s", why);
     d->code = FMO_H5_UNSUPPORTED;
@@ -160,7 +160,8 @@ static fmo_h5_code read_chunked_4(fmo_h5_file *file, fmo_h5_dataset *d, fmo_byte
     d->address = fmo_bytes_take(&b, 8);
     if (b.bad) return FMO_H5_BAD(file, "unknown storage layout");
     if (flags & UNFILTERED_EDGES)
-        return leave(d, "chunks at its edge are stored in another way than the others" CURE);
+        return mark_unsupported(
+            d, "chunks at its edge are stored in another way than the others" CURE);
     return find_chunks(file, d);
 }
 
@@ -202,9 +203,9 @@ static fmo_h5_code read_layout(fmo_h5_file *file, const fmo_h5_message *message,
     if (d->space.values > (uint64_t)INT64_MAX / d->type.size)
         return FMO_H5_BAD(file, "its shape is invalid");
     if (version < 3 || version > 5)
-        return leave(d, version < 3 ? "a storage layout of before HDF5 1.6.3" CURE
-                                      ", if it is not damaged"
-                                    : "a storage layout of a newer HDF5" CURE);
+        return mark_unsupported(d, version < 3 ? "a storage layout of before HDF5 1.6.3" CURE
+                                                 ", if it is not damaged"
+                                               : "a storage layout of a newer HDF5" CURE);
     switch (class) {
     case COMPACT:
         return read_compact(file, d, b, bytes);
@@ -229,7 +230,7 @@ fmo_h5_code fmo_h5_dataset_of(fmo_h5_file *file, const fmo_h5_object *object, fm
     if (code == FMO_H5_OK)
         code = fmo_h5_type_of(file, fmo_h5_object_find(object, FMO_H5_TYPE), &d->type);
     if (code == FMO_H5_UNSUPPORTED) {
-        leave(d, file->why);
+        mark_unsupported(d, file->why);
         file->why[0] = '\0';
         return FMO_H5_OK;
     }

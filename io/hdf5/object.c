@@ -278,14 +278,14 @@ fmo_h5_code fmo_h5_space_of(fmo_h5_file *file, const fmo_h5_message *message, fm
         return FMO_H5_BAD(file, "its shape is invalid");
     space->null = version == 2 && kind == 2;
     for (unsigned d = 0; d < space->rank; d++) {
-        space->most[d] = space->dim[d] = fmo_bytes_take(&b, 8);
+        space->max_dim[d] = space->dim[d] = fmo_bytes_take(&b, 8);
         if (space->dim[d] && space->values > (uint64_t)INT64_MAX / space->dim[d])
             return FMO_H5_BAD(file, "its shape is invalid");
         space->values *= space->dim[d];
     }
     for (unsigned d = 0; d < space->rank && flags & 1; d++) {
-        space->most[d] = fmo_bytes_take(&b, 8);
-        if (space->most[d] < space->dim[d]) return FMO_H5_BAD(file, "its shape is invalid");
+        space->max_dim[d] = fmo_bytes_take(&b, 8);
+        if (space->max_dim[d] < space->dim[d]) return FMO_H5_BAD(file, "its shape is invalid");
     }
     if (b.bad) return FMO_H5_BAD(file, "its shape is invalid");
     if (space->null) space->values = 0;

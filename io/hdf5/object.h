@@ -72,10 +72,10 @@ typedef struct fmo_h5_type {
 enum { FMO_H5_RANK_MOST = 32 };
 
 typedef struct fmo_h5_space {
-    bool null;                                              /* there are no values */
-    unsigned rank;                                          /* 0: a scalar */
-    uint64_t dim[FMO_H5_RANK_MOST], most[FMO_H5_RANK_MOST]; /* most: UINT64_MAX: no limit */
-    uint64_t values;                                        /* product of the extents, below 2^63 */
+    bool null;                                                 /* there are no values */
+    unsigned rank;                                             /* 0: a scalar */
+    uint64_t dim[FMO_H5_RANK_MOST], max_dim[FMO_H5_RANK_MOST]; /* max_dim: UINT64_MAX: no limit */
+    uint64_t values; /* product of the extents, below 2^63 */
 } fmo_h5_space;
 
 /* Decode messages. Return FMO_H5_OK, or FMO_H5_DAMAGED or FMO_H5_UNSUPPORTED with a reason. */

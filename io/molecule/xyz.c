@@ -182,12 +182,12 @@ typedef struct place {
     int line;
 } place;
 
-static place here(const fmo_text *text)
+static place position_of(const fmo_text *text)
 {
     return (place){text->next, text->line};
 }
 
-static void go_to(fmo_text *text, place there)
+static void return_to(fmo_text *text, place there)
 {
     text->next = there.next;
     text->line = there.line;
@@ -197,12 +197,12 @@ static void go_to(fmo_text *text, place there)
 static bool look_ahead(fmo_text *text, fmo_word *line)
 {
     for (;;) {
-        const place before = here(text);
+        const place before = position_of(text);
         fmo_word rest, word;
         if (!fmo_text_line(text, line)) return false;
         rest = *line;
         if (!fmo_text_word(&rest, &word)) continue;
-        go_to(text, before);
+        return_to(text, before);
         return true;
     }
 }
@@ -212,7 +212,7 @@ static bool look_ahead(fmo_text *text, fmo_word *line)
 static void skip_qm9(fmo_text *text, const char *comment)
 {
     static const char inchi[] = "InChI=";
-    const place before = here(text);
+    const place before = position_of(text);
     fmo_word line, word;
     double frequency;
     if (strncmp(comment, "gdb", 3) != 0 || !isspace((unsigned char)comment[3])) return;
@@ -221,7 +221,7 @@ static void skip_qm9(fmo_text *text, const char *comment)
     fits = fits && fmo_text_line(text, &line) && fmo_text_line(text, &line) &&
            fmo_text_word(&line, &word) && word.size > sizeof inchi &&
            strncmp(word.at, inchi, sizeof inchi - 1) == 0;
-    if (!fits) go_to(text, before);
+    if (!fits) return_to(text, before);
 }
 
 static fmo_status refuse_more(const fmo_text *text, int first, const fmo_molecule *molecule)
@@ -272,7 +272,7 @@ typedef enum trust {
 /* Skips a frame that begins here; consumes nothing and returns false if there is none. */
 static bool skip_frame(fmo_text *text, trust by)
 {
-    const place begin = here(text);
+    const place begin = position_of(text);
     fmo_word line;
     long count, other;
     bool there = fmo_text_line(text, &line) && is_count(line, &count) &&
@@ -281,7 +281,7 @@ static bool skip_frame(fmo_text *text, trust by)
         there = fmo_text_line(text, &line) &&
                 (by == BY_COUNT ? !is_count(line, &other) : is_atom(text, line));
     if (there && count && (!look_ahead(text, &line) || is_count(line, &other))) return true;
-    go_to(text, begin);
+    return_to(text, begin);
     return false;
 }
 
@@ -289,14 +289,14 @@ static bool skip_frame(fmo_text *text, trust by)
  * atom come next. Consumes nothing. */
 static bool looks_like_frame(fmo_text *text)
 {
-    const place begin = here(text);
+    const place begin = position_of(text);
     fmo_word line;
     long count;
     const bool looks =
         skip_frame(text, BY_COUNT) ||
         (fmo_text_line(text, &line) && is_count(line, &count) && count &&
          fmo_text_line(text, &line) && fmo_text_line(text, &line) && is_atom(text, line));
-    go_to(text, begin);
+    return_to(text, begin);
     return looks;
 }
 
@@ -306,12 +306,12 @@ static bool looks_like_frame(fmo_text *text)
 static bool find_again(fmo_text *text, place first)
 {
     fmo_word line;
-    go_to(text, first);
+    return_to(text, first);
     if (skip_frame(text, BY_COUNT)) return look_ahead(text, &line);
     if (!fmo_text_line(text, &line)) return false;
-    const place comment = here(text);
+    const place comment = position_of(text);
     if (skip_frame(text, BY_ATOMS)) {
-        go_to(text, comment);
+        return_to(text, comment);
         return true;
     }
     while (fmo_text_line(text, &line))

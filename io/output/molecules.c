@@ -203,17 +203,17 @@ enum { FUNCTIONS_MOST = 1 << 20 }; /* limit for a molecule without a data set */
 static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_result *m,
                                fmo_error *err)
 {
-    const int most = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MOST;
-    const int least = m->density || m->spin_density || m->coefficient || m->coefficient_beta;
+    const int max = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MOST;
+    const int min = m->density || m->spin_density || m->coefficient || m->coefficient_beta;
     const int orbitals =
         m->orbital_energy || m->orbital_energy_beta || m->coefficient || m->coefficient_beta;
     const int nuclei = dataset ? fmo_basis_nucleus_num(fmo_dataset_basis(dataset)) : 0;
     const struct {
         const char *name;
-        int value, least, most;
+        int value, min, max;
     } count[] = {{"frame", m->frame, 0, INT_MAX},
                  {"cycles", m->cycles, 0, INT_MAX},
-                 {"nao", m->nao, least, most},
+                 {"nao", m->nao, min, max},
                  {"mo_num", m->mo_num, orbitals, m->nao},
                  {"occupied_num", m->occupied_num, 0, m->mo_num},
                  {"occupied_beta_num", m->occupied_beta_num, 0, m->mo_num},
@@ -221,10 +221,10 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
                  {"nucleus_num", m->nucleus_num, m->gradient ? nuclei : 0, nuclei}};
 
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
-        if (count[k].value < count[k].least || count[k].value > count[k].most)
+        if (count[k].value < count[k].min || count[k].value > count[k].max)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "fmo_molecules_file_add: %s = %d: expected %d to %d",
-                                 count[k].name, count[k].value, count[k].least, count[k].most);
+                                 count[k].name, count[k].value, count[k].min, count[k].max);
     return FMO_OK;
 }
 

@@ -83,7 +83,7 @@ static fmo_status multiply_factors(fmo_reader *r, basis_arrays *b)
 }
 
 /* Passes the arrays of the basis input to the data set, which owns them from here on. */
-static void hand_over(fmo_reader *r, basis_arrays *b)
+static void pass_to_dataset(fmo_reader *r, basis_arrays *b)
 {
     r->d->input = (fmo_basis_input){.nucleus_num = r->d->nucleus_num,
                                     .nucleus_charge = b->charge,
@@ -160,7 +160,7 @@ fmo_status fmo_trexio_read_basis(fmo_reader *r)
         status = fmo_trexio_no_memory(r, "basis", (nao + shells) * sizeof(int));
     if (status == FMO_OK) status = find_components(r, &b);
     if (status == FMO_OK) status = multiply_factors(r, &b);
-    hand_over(r, &b);
+    pass_to_dataset(r, &b);
     if (status == FMO_OK) status = create_basis(r);
     free(b.shell_factor);
     free(b.prim_factor);

@@ -63,10 +63,10 @@ static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list
               at[n].y == fmo_gpu_first_function(f, b, j) && at[n].z == prims && at[n].w == stride,
           "segment %d: functions %d %d, %d primitives, stride %d", n, at[n].x, at[n].y, at[n].z,
           at[n].w);
-    CHECK(data[n].set.x == segment->rank.i && data[n].set.y == segment->rank.j &&
+    CHECK(data[n].sp_shell.x == segment->rank.i && data[n].sp_shell.y == segment->rank.j &&
               data[n].counts == counts,
-          "segment %d: sets %d %d, counts %x, expected %d %d %x", n, data[n].set.x, data[n].set.y,
-          data[n].counts, segment->rank.i, segment->rank.j, counts);
+          "segment %d: SP shells %d %d, counts %x, expected %d %d %x", n, data[n].sp_shell.x,
+          data[n].sp_shell.y, data[n].counts, segment->rank.i, segment->rank.j, counts);
     CHECK((double)data[n].bound >= segment->bound * (1.0 - 1e-13) &&
               fabsf(data[n].bound - bound) <= 1.3e-7f * bound,
           "segment %d: bound %.9g, expected %.9g", n, data[n].bound, bound);
@@ -113,8 +113,8 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
     for (int p = 0; p < list->num; p++) {
         const int prims = (int)(list->begin[p + 1] - list->begin[p]);
         const int segments = (prims + depth - 1) / depth;
-        const int i = g->functions.set_of_shell[list->i[p]];
-        const int j = g->functions.set_of_shell[list->j[p]];
+        const int i = g->functions.sp_shell_of[list->i[p]];
+        const int j = g->functions.sp_shell_of[list->j[p]];
         shell_bound[i] = fmax(shell_bound[i], list->bound[p]);
         shell_bound[j] = fmax(shell_bound[j], list->bound[p]);
         for (int k = 0, begin = 0; k < segments; k++) {
@@ -169,11 +169,11 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
 static void compare(const char *name, const fmo_fock_plan *plan)
 {
     const fmo_gpu_state *const g = plan->gpu;
-    const size_t sets = (size_t)g->functions.sets;
+    const size_t sp_shells = (size_t)g->functions.sp_shells;
     fmo_shell_pairs pairs;
     fmo_error err = {FMO_OK, ""};
     size_t other_bits = 0;
-    double *const want = (double *)calloc(sets, sizeof *want);
+    double *const want = (double *)calloc(sp_shells, sizeof *want);
     CHECK(fmo_sp_pairs_make(plan->basis, plan->pairs.prune, 1, &pairs, &err) == FMO_OK, "%s",
           err.message);
     CHECK(pairs.scale == plan->pairs.scale, "%s: scale %.17g, expected %.17g", name,
@@ -183,8 +183,8 @@ static void compare(const char *name, const fmo_fock_plan *plan)
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         compare_list(plan, &pairs.list[c], c, want, &other_bits);
     if (g->arrays.shell_bound) {
-        double *const got = down(g->arrays.shell_bound, sets);
-        check_close("bounds of sets", got, want, sets, sets, 0.0, 1e-13);
+        double *const got = down(g->arrays.shell_bound, sp_shells);
+        check_close("bounds of SP shells", got, want, sp_shells, sp_shells, 0.0, 1e-13);
         free(got);
     }
     printf("%-22s %6d %6d %6d segments, %lld primitives, %zu with other bits\n", name,

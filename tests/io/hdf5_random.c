@@ -59,7 +59,7 @@ static void compare_spaces(const reading *r, const fmo_h5_space *ours, hid_t spa
     SAME(r, ours->null == (H5Sget_simple_extent_type(space) == H5S_NULL));
     SAME(r, (int)ours->rank == rank);
     for (int d = 0; d < rank && (int)ours->rank == rank; d++)
-        SAME(r, ours->dim[d] == dims[d] && ours->most[d] == most[d]);
+        SAME(r, ours->dim[d] == dims[d] && ours->max_dim[d] == most[d]);
     SAME(r, ours->values == (uint64_t)H5Sget_simple_extent_npoints(space));
 }
 
@@ -181,7 +181,7 @@ static void compare_chunks(const reading *r, const fmo_h5_dataset *d, hid_t set,
     SAME(r, d->chunks_there == n);
     /* HDF5 1.10 gives chunks of extensible arrays wrong places unless the first dimension grows */
     if (d->chunk_num > 60 || /* libhdf5 goes through all of them for each */
-        (d->index == FMO_H5_INDEX_EXTENSIBLE && d->space.most[0] != UINT64_MAX))
+        (d->index == FMO_H5_INDEX_EXTENSIBLE && d->space.max_dim[0] != UINT64_MAX))
         return;
     for (uint64_t at = 0; at < d->chunk_num; at++) compare_chunk(r, d, set, at, &next);
     SAME(r, next == d->chunks_there);

@@ -123,7 +123,7 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         fmo_gpu_box_pairs *const box_pairs = &v->of[c];
         add_array<unsigned>(a, leaves * (size_t)box_pairs->words, &box_pairs->tile_near, NULL);
-        add_array<float>(a, (size_t)g->functions.sets * (size_t)box_pairs->tiles,
+        add_array<float>(a, (size_t)g->functions.sp_shells * (size_t)box_pairs->tiles,
                          &box_pairs->tile_exchange, NULL);
     }
 }
@@ -314,15 +314,16 @@ cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t strea
     const fmo_gpu_range range("boxes");
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_box_view *v = &g->boxes->view;
-    const size_t leaves = (size_t)v->leaves, sets = (size_t)g->functions.sets;
+    const size_t leaves = (size_t)v->leaves, sp_shells = (size_t)g->functions.sp_shells;
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const fmo_gpu_box_pairs *box_pairs = &v->of[c];
         if (g->requested & FMO_TERMS_K)
             FMO_GPU_TRY(fmo_gpu_box_exchange(box_pairs, &g->pairs[c], g->arrays.density_max,
-                                             g->functions.sets, stream));
+                                             g->functions.sp_shells, stream));
         else if (box_pairs->tiles)
             FMO_GPU_TRY(cudaMemsetAsync(box_pairs->tile_exchange, 0,
-                                        sets * (size_t)box_pairs->tiles * sizeof(float), stream));
+                                        sp_shells * (size_t)box_pairs->tiles * sizeof(float),
+                                        stream));
     }
     if (g->requested & FMO_TERMS_J) {
         const fmo_gpu_box_leaves_args args = leaves_args(plan, false);

@@ -23,15 +23,16 @@ enum {
 enum { FMO_GPU_BOX_CHUNK = fmo_tuning_gpu_box_chunk };
 static_assert((int)FMO_GPU_BOX_ORDER <= (int)FMO_BOX_ORDER_MAX, "order of expansions");
 
-/* Additional screening data of a class of pairs. Bit sets are stored in 32-bit words. A "set" is a
- * padded SP shell (types.cuh). */
+/* Additional screening data of a class of pairs. Bit sets are stored in 32-bit words. SP shells:
+ * types.cuh. */
 typedef struct fmo_gpu_box_pairs {
     const int *leaf; /* [num] number of the leaf that holds the pair */
     /* [FMO_GPU_TILE_PAIRS][tiles] the same for the pairs of each tile, -1 beyond the last pair */
     const int *tile_leaf;
     int tiles, words;
     unsigned *tile_near; /* [leaf][words] bits: 1 if a pair of the tile is near to the leaf */
-    /* [sets][tiles] the largest Schwarz bound of a pair kl of the tile times max(|D_ik|, |D_il|) */
+    /* [sp_shells][tiles] the largest Schwarz bound of a pair kl of the tile times max(|D_ik|,
+     * |D_il|) */
     float *tile_exchange;
 } fmo_gpu_box_pairs;
 

@@ -19,7 +19,7 @@ enum {
 /* Computes the multipoles of a cell of one level from those of its two children, shifted to its
  * centre. One block for each cell, one thread for each term. */
 __global__ void __launch_bounds__(SHIFT_THREADS)
-    go_up(const __grid_constant__ fmo_gpu_box_view v, int begin)
+    shift_to_parent(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
     __shared__ double2 M[TERMS], R[TERMS];
     __shared__ double inverse[FMO_GPU_BOX_INVERSES];
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
 /* Adds the potential of the parent cell, expanded about the cell's own centre, to that of each cell
  * of a level. One block for each cell, one thread for each term. */
 __global__ void __launch_bounds__(SHIFT_THREADS)
-    go_down(const __grid_constant__ fmo_gpu_box_view v, int begin)
+    shift_to_children(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
     __shared__ double2 L[TERMS], R[TERMS];
     __shared__ double inverse[FMO_GPU_BOX_INVERSES];
@@ -306,7 +306,7 @@ cudaError_t fmo_gpu_box_up(const fmo_gpu_box_view *v, const fmo_boxes *tree, cud
 {
     for (int level = tree->level_num - 2; level >= 0; level--) {
         const int begin = tree->level[level], num = tree->level[level + 1] - begin;
-        go_up<<<num, SHIFT_THREADS, 0, stream>>>(*v, begin);
+        shift_to_parent<<<num, SHIFT_THREADS, 0, stream>>>(*v, begin);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;
@@ -326,7 +326,7 @@ cudaError_t fmo_gpu_box_down(const fmo_gpu_box_view *v, const fmo_boxes *tree, c
 {
     for (int level = 1; level < tree->level_num; level++) {
         const int begin = tree->level[level], num = tree->level[level + 1] - begin;
-        go_down<<<num, SHIFT_THREADS, 0, stream>>>(*v, begin);
+        shift_to_children<<<num, SHIFT_THREADS, 0, stream>>>(*v, begin);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;

@@ -14,9 +14,9 @@ cudaError_t fmo_gpu_box_up(const fmo_gpu_box_view *view, const fmo_boxes *tree,
 cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *view, const fmo_boxes *tree,
                              cudaStream_t stream);
 /* Computes the exchange bounds of the tiles of a class of pairs, fmo_gpu_box_pairs.tile_exchange.
- * block_max: [sets][sets] the largest |D| of each shell block. */
+ * block_max: [sp_shells][sp_shells] the largest |D| of each shell block. */
 cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *box_pairs, const fmo_gpu_pairs *pairs,
-                                 const float *block_max, int sets, cudaStream_t stream);
+                                 const float *block_max, int sp_shells, cudaStream_t stream);
 /* fmo_gpu_box_interact computes the potential in each cell of the cells that it interacts with;
  * fmo_gpu_box_down then adds to it, level by level, the potential of the parent cell. */
 cudaError_t fmo_gpu_box_interact(const fmo_gpu_box_view *view, int boxes, cudaStream_t stream);

@@ -356,9 +356,9 @@ __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_b
     for (int m = 0; m < num; m++) {
         const double all = weight[m][0] + (L > 0 ? weight[m][1] / d : 0.0) +
                            (L > 1 ? 2.0 * weight[m][2] / (d * d) : 0.0);
-        const double most = fmax(all, weight[m][3]); /* or of the partner's products (SP) */
-        sum += most;
-        powers += most * pow(fabs(place[m] - middle) * sqrt(length), (double)FMO_BOX_POWER);
+        const double larger = fmax(all, weight[m][3]); /* or of the partner's products (SP) */
+        sum += larger;
+        powers += larger * pow(fabs(place[m] - middle) * sqrt(length), (double)FMO_BOX_POWER);
     }
     for (int x = 0; x < 3; x++)
         item->centre[x] = pairs.centre[(size_t)x * pairs.num + n] + middle * AB[x];

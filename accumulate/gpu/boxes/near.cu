@@ -102,8 +102,8 @@ __global__ void __launch_bounds__(THREADS)
 typedef struct exchange_args {
     fmo_gpu_box_pairs box_pairs;
     const fmo_gpu_screen_data *screen;
-    const float *block_max; /* [sets][sets] largest |D| */
-    int num, sets;
+    const float *block_max; /* [sp_shells][sp_shells] largest |D| */
+    int num, sp_shells;
 } exchange_args;
 
 /* Computes the exchange bound of a tile (one block) with each padded SP shell s (one thread): the
@@ -115,15 +115,15 @@ __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__
     const int num = min((int)FMO_GPU_TILE_PAIRS, a.num - begin);
     if ((int)threadIdx.x < num) data[threadIdx.x] = a.screen[begin + threadIdx.x];
     __syncthreads();
-    for (int s = threadIdx.x; s < a.sets; s += THREADS) {
-        float most = 0.0f;
+    for (int s = threadIdx.x; s < a.sp_shells; s += THREADS) {
+        float largest = 0.0f;
         for (int k = 0; k < num; k++) {
-            const float x = a.block_max[(size_t)data[k].set.x * a.sets + s];
-            const float y = a.block_max[(size_t)data[k].set.y * a.sets + s];
-            most = fmaxf(most, data[k].bound * fmaxf(x, y));
+            const float x = a.block_max[(size_t)data[k].sp_shell.x * a.sp_shells + s];
+            const float y = a.block_max[(size_t)data[k].sp_shell.y * a.sp_shells + s];
+            largest = fmaxf(largest, data[k].bound * fmaxf(x, y));
         }
         a.box_pairs.tile_exchange[(size_t)s * a.box_pairs.tiles + tile] =
-            most * (1.0f + 5e-7f); /* rounded up */
+            largest * (1.0f + 5e-7f); /* rounded up */
     }
 }
 
@@ -148,9 +148,9 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *v, const fmo_boxes *tree, c
 }
 
 cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *box_pairs, const fmo_gpu_pairs *pairs,
-                                 const float *block_max, int sets, cudaStream_t stream)
+                                 const float *block_max, int sp_shells, cudaStream_t stream)
 {
-    const exchange_args args = {*box_pairs, pairs->screen, block_max, pairs->num, sets};
+    const exchange_args args = {*box_pairs, pairs->screen, block_max, pairs->num, sp_shells};
     if (!pairs->num) return cudaSuccess;
     find_exchange<<<box_pairs->tiles, THREADS, 0, stream>>>(args);
     return cudaGetLastError();

@@ -47,7 +47,7 @@ static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu
 template <int N>
 static __device__ __forceinline__ void fmo_gpu_load_row(const double *from, double *to)
 {
-    static_assert(N == 1 || N == 3 || N == 4, "functions of a shell or set");
+    static_assert(N == 1 || N == 3 || N == 4, "functions of a shell or SP shell");
     constexpr int single = N % 2;
     if (single) to[0] = __ldg(from);
     FMO_UNROLL

@@ -77,8 +77,8 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
         bra = view.bra.screen[quartet.x];
         ket = view.ket.screen[quartet.y];
         const float in_J = fmo_gpu_in_J(bra, ket);
-        const float in_K =
-            fmo_gpu_in_K(bra, ket, fmo_gpu_exchange_of(a.block_max, a.stride, bra.set, ket.set));
+        const float in_K = fmo_gpu_in_K(
+            bra, ket, fmo_gpu_exchange_of(a.block_max, a.stride, bra.sp_shell, ket.sp_shell));
         exchanges = !(in_K < a.cutoff);
         stays = exchanges || !(in_J < a.cutoff);
     }

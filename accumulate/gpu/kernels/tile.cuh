@@ -172,7 +172,7 @@ typedef struct fmo_gpu_tile_bra {
     int number;
     int4 first;
     fmo_gpu_screen_data data;
-    double most;
+    double max_density;
 } fmo_gpu_tile_bra;
 
 /* What a lane has counted for the profile. */
@@ -187,10 +187,11 @@ fmo_gpu_tile_screen(const fmo_gpu_class_view &view, const fmo_gpu_tile_args &a,
                     const fmo_gpu_tile_bra &bra, int ket, fmo_gpu_tile_counts *counts)
 {
     const fmo_gpu_screen_data ket_data = view.ket.screen[ket];
-    if (!(bra.data.bound * ket_data.bound * bra.most >= a.cutoff)) return false;
+    if (!(bra.data.bound * ket_data.bound * bra.max_density >= a.cutoff)) return false;
     const float in_J = fmo_gpu_in_J(bra.data, ket_data);
     const float in_K = fmo_gpu_in_K(
-        bra.data, ket_data, fmo_gpu_exchange_of(a.block_max, a.stride, bra.data.set, ket_data.set));
+        bra.data, ket_data,
+        fmo_gpu_exchange_of(a.block_max, a.stride, bra.data.sp_shell, ket_data.sp_shell));
     if (!(fmaxf(in_J, in_K) >= a.cutoff)) return false;
     counts->prims += (unsigned long long)(bra.first.z * view.ket.first[ket].z);
     if (fmo_gpu_tally(bra.data.counts & ket_data.counts, FMO_GPU_TALLY_PAIRS)) {
@@ -242,9 +243,9 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     const int number = a.bra_begin + a.bra_step * (int)(blockIdx.x / a.chunks);
     const fmo_gpu_screen_data data = view.bra.screen[number];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
-    const fmo_gpu_tile_bra bra = {
-        number, view.bra.first[number], data,
-        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[data.set.x], a.row_max[data.set.y]))};
+    const fmo_gpu_tile_bra bra = {number, view.bra.first[number], data,
+                                  fmo_screen_max(4.0 * largest, fmaxf(a.row_max[data.sp_shell.x],
+                                                                      a.row_max[data.sp_shell.y]))};
     const int kets = view.same ? number + 1 : view.ket.num;
     const int share = (kets + 32 * a.chunks - 1) / (32 * a.chunks) * 32;
     const int ket_begin = chunk * share;

@@ -193,14 +193,14 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
         group, one, many, FMO_GPU_PAIR_THREADS, 0,
         [&](const fmo_gpu_build *build, fmo_gpu_pairs_args *a) {
             const fmo_gpu_state *g = build->plan->gpu;
-            int most = 1;
+            int largest = 1;
             for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
                 a->pairs[c] = g->pairs[c];
-                if (g->pairs[c].num > most) most = g->pairs[c].num;
+                if (g->pairs[c].num > largest) largest = g->pairs[c].num;
             }
             a->block_max = g->arrays.density_max;
             a->density = g->arrays.density;
-            a->sets = g->functions.sets;
+            a->sp_shells = g->functions.sp_shells;
             a->nao = g->functions.nao;
             a->sp = g->functions.sp;
             a->coulomb_weight = (float)build->plan->coulomb_weight;
@@ -210,7 +210,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             a->copies = g->arrays.copies;
             a->fixed = fixed;
             a->with_J = (g->requested & FMO_TERMS_J) != 0;
-            return dim3((most + FMO_GPU_PAIR_THREADS - 1) / FMO_GPU_PAIR_THREADS,
+            return dim3((largest + FMO_GPU_PAIR_THREADS - 1) / FMO_GPU_PAIR_THREADS,
                         FMO_PAIR_LOW_L_COUNT * FMO_GPU_PAIR_PRODUCTS);
         });
 }

@@ -1,22 +1,24 @@
 /* The kernels' order of functions (docs/explanation/gpu/pairs.md, "Order of functions"): padded SP
- * shells, called sets in names (types.cuh). */
+ * shells (types.cuh). */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include <stdlib.h>
 
-/* fmo_gpu_set_width has one width for all sets except single s shells, and fmo_gpu_first_function
- * puts a shell at the end of its set. */
-static_assert(FMO_SHELL_LOW_L_COUNT == 2, "sets of the GPU hold s, or s and p: types.cuh, here, "
-                                          "density.cu and near.cuh");
+/* fmo_gpu_sp_shell_width has one width for all SP shells except single s shells, and
+ * fmo_gpu_first_function puts a shell at the end of its SP shell. */
+static_assert(FMO_SHELL_LOW_L_COUNT == 2,
+              "SP shells of the GPU hold s, or s and p: types.cuh, here, "
+              "density.cu and near.cuh");
 
 int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell)
 {
-    const int set = f->set_of_shell[shell], l = basis->shell[shell].ang_mom;
-    const int begin = fmo_gpu_set_begin(set, f->s_sets, f->width);
+    const int sp_shell = f->sp_shell_of[shell], l = basis->shell[shell].ang_mom;
+    const int begin = fmo_gpu_sp_shell_begin(sp_shell, f->single_s, f->width);
     return l ? begin + f->width - fmo_shell_functions(l) : begin;
 }
 
-/* Number of s and p shells, which belong to sets; shells of other kinds follow them (hermite/). */
+/* Number of s and p shells, which belong to SP shells; shells of other kinds follow them
+ * (hermite/). */
 static int known_shells(const fmo_basis *b)
 {
     int num = 0;
@@ -24,29 +26,29 @@ static int known_shells(const fmo_basis *b)
     return num;
 }
 
-/* Numbers the sets by descending number of primitives, in which pairs are sorted, too: neighbouring
- * lanes then access neighbouring elements of the matrices. */
-static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
+/* Numbers the SP shells by descending number of primitives, in which pairs are sorted, too:
+ * neighbouring lanes then access neighbouring elements of the matrices. */
+static void number_sp_shells(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
 {
     const int s_shells = b->shell_num_l[0];
     int most_prims = 0;
     for (int s = 0; s < known_shells(b); s++)
         if (b->shell[s].prim_num > most_prims) most_prims = b->shell[s].prim_num;
-    f->s_sets = 0;
+    f->single_s = 0;
     for (int prims = most_prims; prims > 0; prims--)
         for (int s = 0; s < s_shells; s++)
-            if (partner[s] < 0 && b->shell[s].prim_num == prims) f->set_of_shell[s] = f->s_sets++;
-    f->sets = f->s_sets;
+            if (partner[s] < 0 && b->shell[s].prim_num == prims) f->sp_shell_of[s] = f->single_s++;
+    f->sp_shells = f->single_s;
     for (int prims = most_prims; prims > 0; prims--) {
         for (int p = s_shells; p < known_shells(b); p++) {
             if (b->shell[p].prim_num != prims) continue;
-            f->set_of_shell[p] = f->sets++;
-            if (partner[p] >= 0) f->set_of_shell[partner[p]] = f->set_of_shell[p];
+            f->sp_shell_of[p] = f->sp_shells++;
+            if (partner[p] >= 0) f->sp_shell_of[partner[p]] = f->sp_shell_of[p];
         }
     }
 }
 
-/* Without SP pairs each shell is a set by itself. */
+/* Without SP pairs each shell is numbered by itself. */
 fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
@@ -54,16 +56,16 @@ fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g,
     const size_t shells = (size_t)b->shell_num;
     int *const partner = (int *)malloc(shells * sizeof *partner);
     f->sp = plan->pairs.sp;
-    f->width = fmo_gpu_set_width(f->sp);
-    f->set_of_shell = (int *)malloc(shells * sizeof *f->set_of_shell);
-    if (!partner || !f->set_of_shell) {
+    f->width = fmo_gpu_sp_shell_width(f->sp);
+    f->sp_shell_of = (int *)malloc(shells * sizeof *f->sp_shell_of);
+    if (!partner || !f->sp_shell_of) {
         free(partner);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", b->shell_num);
     }
     fmo_sp_partners(b, partner);
     for (int s = 0; s < b->shell_num && !f->sp; s++) partner[s] = -1;
-    number_sets(b, partner, f);
-    f->nao = fmo_gpu_aligned(fmo_gpu_set_begin(f->sets, f->s_sets, f->width));
+    number_sp_shells(b, partner, f);
+    f->nao = fmo_gpu_aligned(fmo_gpu_sp_shell_begin(f->sp_shells, f->single_s, f->width));
     free(partner);
     return FMO_OK;
 }

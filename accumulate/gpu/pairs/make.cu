@@ -1,7 +1,7 @@
 /* Makes the SP shell pairs of one plan, or of several together, on the GPU
  * (docs/explanation/gpu/plans.md). Shells are copied to the GPU and sizes back; the lists stay in
  * the layout of types.cuh. This is the host's part, the kernels are in make.cuh. Segments are found
- * in the order of sets, so that a stable sort by length and bound completes the order
+ * in the order of SP shells, so that a stable sort by length and bound completes the order
  * (rules/pair_order.h). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/pairs/make.cuh"
@@ -27,7 +27,7 @@ typedef struct making {
     row *rows;
     int row_num;
     int *depth;
-    const int *order[FMO_PLANS_TOGETHER]; /* shells of each plan by sets: s, then p */
+    const int *order[FMO_PLANS_TOGETHER]; /* shells of each plan by SP shells: s, then p */
     target *to;
     row_size *sizes; /* host */
     arguments args;
@@ -55,7 +55,7 @@ int low_l_shells(const fmo_basis *b)
 int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int side)
 {
     return fmo_pair_carrier(pair_class) != FMO_PAIR_NONE
-               ? g->functions.s_sets
+               ? g->functions.single_s
                : b->shell_num_l[fmo_pair_ang_mom(pair_class, side)];
 }
 
@@ -63,8 +63,8 @@ int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int si
  * `prims` primitives has at most ROW_PIECES rows. */
 int piece_of(int shells, int prims)
 {
-    const int pairs = 32 / row_width(prims), most = pairs * ROW_PIECES;
-    return pairs * ((shells + most - 1) / most);
+    const int pairs = 32 / row_width(prims), row_pairs = pairs * ROW_PIECES;
+    return pairs * ((shells + row_pairs - 1) / row_pairs);
 }
 
 /* Upper limit of the number of rows of a class. */
@@ -73,7 +73,7 @@ size_t most_rows(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
     return shells_of(g, b, pair_class, 1) ? (size_t)shells_of(g, b, pair_class, 0) * ROW_PIECES : 0;
 }
 
-/* Fills in the shells of plan k, their primitives and their order by sets (padded SP shells).
+/* Fills in the shells of plan k, their primitives and their order by SP shells.
  * partner: work space, [shells]. */
 void put_molecule(making *m, int k, int *partner)
 {
@@ -107,14 +107,14 @@ void put_molecule(making *m, int k, int *partner)
         to->prim_begin = from->prim_begin;
         to->prim_num = from->prim_num;
         to->partner = partner[i];
-        to->set = f->set_of_shell[i];
+        to->sp_shell = f->sp_shell_of[i];
         to->first = fmo_gpu_first_function(f, b, i);
         if (i >= s_num)
-            p_order[to->set - f->s_sets] = i;
+            p_order[to->sp_shell - f->single_s] = i;
         else if (to->partner < 0)
-            order[to->set] = i;
+            order[to->sp_shell] = i;
     }
-    for (int p = 0, s = f->s_sets; p < shells - s_num; p++)
+    for (int p = 0, s = f->single_s; p < shells - s_num; p++)
         if (partner[p_order[p]] >= 0) order[s++] = partner[p_order[p]];
     mol->shell = shell_at;
     mol->exponent = exponent_at;
@@ -202,7 +202,7 @@ fmo_status count_pairs(making *m, fmo_error *err)
     free(partner);
     if (status != FMO_OK || !m->row_num) return status;
     FMO_GPU_CHECK(fmo_gpu_send(m->up_at, m->up, m->used, stream), "copying shells", err);
-    walk_rows<false><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(m->args);
+    process_rows<false><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(m->args);
     FMO_GPU_CHECK(cudaGetLastError(), "counting shell pairs", err);
     FMO_GPU_CHECK(
         fmo_gpu_bring(m->sizes, m->args.sizes, (size_t)m->row_num * sizeof *m->sizes, stream),
@@ -278,7 +278,7 @@ fmo_status place_list(fmo_gpu_state *g, int pair_class, target *to, fmo_error *e
 fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    const size_t bytes = (size_t)g->functions.sets * sizeof *g->arrays.shell_bound;
+    const size_t bytes = (size_t)g->functions.sp_shells * sizeof *g->arrays.shell_bound;
     fmo_status status = FMO_OK;
     if (fmo_scatter_sums_integers(plan->options.scatter))
         status = fmo_gpu_alloc(&g->device, "Schwarz bounds", bytes, (void **)&g->arrays.shell_bound,
@@ -293,9 +293,9 @@ fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to
     return FMO_OK;
 }
 
-/* Runs the second pass, bounds, sorting and layout. records, segments: those of all plans; most:
+/* Runs the second pass, bounds, sorting and layout. records, segments: those of all plans; largest:
  * the largest number of segments of a class. */
-fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error *err)
+fmo_status fill(making *m, size_t records, size_t segments, int largest, fmo_error *err)
 {
     arguments *const a = &m->args;
     const cudaStream_t stream = m->device->stream;
@@ -336,9 +336,9 @@ fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error 
     FMO_GPU_CHECK(cudaMemsetAsync(a->count, 0, counts * sizeof *a->count, stream),
                   "making shell pairs", err);
     if (m->row_num)
-        walk_rows<true><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(*a);
+        process_rows<true><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "making shell pairs", err);
-    const dim3 bounds(blocks_for(most, SEGMENT_THREADS), m->num * CLASSES);
+    const dim3 bounds(blocks_for(largest, SEGMENT_THREADS), m->num * CLASSES);
     bound_segments<<<bounds, SEGMENT_THREADS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "bounds of shell pairs", err);
     FMO_GPU_CHECK(cub::DeviceRadixSort::SortPairs(temporary, temporary_bytes, a->key, key_out,
@@ -346,7 +346,7 @@ fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error 
                                                   stream),
                   "sorting shell pairs", err);
     a->order = order_out;
-    const dim3 lists(blocks_for(most + FMO_GPU_TILE_PAIRS, LAY_THREADS), m->num * CLASSES);
+    const dim3 lists(blocks_for(largest + FMO_GPU_TILE_PAIRS, LAY_THREADS), m->num * CLASSES);
     lay_out<<<lists, LAY_THREADS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "laying out shell pairs", err);
     return FMO_OK;
@@ -360,7 +360,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
     fmo_gpu_device *stocked[FMO_PLANS_TOGETHER];
     size_t bytes[FMO_PLANS_TOGETHER], records = 0, segments = 0;
     size_t left = m->plan[0]->gpu->available; /* free bytes of the GPU's memory */
-    int end[FMO_PLANS_TOGETHER], choice[FMO_PLANS_TOGETHER], most = 1, kept_rows = 0, good = 0;
+    int end[FMO_PLANS_TOGETHER], choice[FMO_PLANS_TOGETHER], largest = 1, kept_rows = 0, good = 0;
     for (int k = 0, begin = 0; k < m->num; begin = end[k++]) {
         for (end[k] = begin; end[k] < m->row_num && m->rows[end[k]].molecule == k;) end[k]++;
         const int num = end[k] - begin;
@@ -373,7 +373,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
         left = left > bytes[good] ? left - bytes[good] : 1;
         stocked[good++] = &m->plan[k]->gpu->device;
     }
-    if (good) fmo_gpu_stock_up(stocked, bytes, good);
+    if (good) fmo_gpu_alloc_stock(stocked, bytes, good);
     for (int k = 0; k < m->num; k++) {
         target *const to = &m->to[(size_t)k * CLASSES];
         if (!m->plan[k]->gpu->device.stock) m->plan[k]->gpu->available = 0; /* queried again */
@@ -395,7 +395,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
             kept_rows++;
         }
         for (int c = 0; c < CLASSES; c++)
-            if (to[c].num > most) most = to[c].num;
+            if (to[c].num > largest) largest = to[c].num;
     }
     m->row_num = m->args.row_num = kept_rows;
     if (records > UINT32_MAX || segments > INT_MAX)
@@ -403,7 +403,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
                              "%zu pairs of shells, %zu of primitives are more than the GPU's "
                              "indices hold",
                              segments, records);
-    return fill(m, records, segments, most, err);
+    return fill(m, records, segments, largest, err);
 }
 
 } // namespace

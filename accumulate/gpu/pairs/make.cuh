@@ -1,8 +1,8 @@
 /* Kernels that make shell pairs (make.cu, docs/explanation/gpu/plans.md), and their data.
  *
  * Pairs are found row by row: a row is shell i with some of the shells j that it may precede, in
- * the order of sets, and is processed by one warp. The first pass counts; the host then knows where
- * the pairs of each row begin, and allocates memory. The second pass makes primitives, sorted
+ * the order of SP shells, and is processed by one warp. The first pass counts; the host then knows
+ * where the pairs of each row begin, and allocates memory. The second pass makes primitives, sorted
  * within their pair, and segments. Then follow bounds of segments, which determine their order, and
  * the layout of the lists.
  *
@@ -48,7 +48,7 @@ typedef struct gpu_shell {
     double smallest, largest; /* exponents */
     int prim_begin, prim_num;
     int partner; /* -1: none */
-    int set, first;
+    int sp_shell, first;
     int pad;
 } gpu_shell;
 
@@ -61,7 +61,7 @@ __host__ __device__ int row_width(int prims)
 typedef struct molecule {
     const gpu_shell *shell;
     const double *exponent, *coefficient;
-    const int *order[FMO_SHELL_LOW_L_COUNT]; /* shells of an angular momentum by their sets */
+    const int *order[FMO_SHELL_LOW_L_COUNT]; /* shells of an angular momentum by their SP shells */
     double threshold;
 } molecule;
 
@@ -89,7 +89,7 @@ typedef struct segment {
 typedef struct target {
     unsigned segment; /* the first one of the class */
     int num, tiles;
-    int shift; /* functions of a set before those of its p shell */
+    int shift; /* functions of an SP shell before those of its p shell */
     size_t records;
     int4 *first;
     fmo_gpu_screen_data *screen;
@@ -97,7 +97,7 @@ typedef struct target {
     float *tile_bound;
     double *centre;
     double2 *prim, *record;
-    unsigned long long *shell_bound; /* largest Schwarz bound by set; NULL: not needed */
+    unsigned long long *shell_bound; /* largest Schwarz bound by SP shell; NULL: not needed */
 } target;
 
 typedef struct arguments {
@@ -359,7 +359,7 @@ __device__ void fill_row(const arguments &a, const molecule &mol, const row &row
 
 /* Processes the rows, one warp for each; counts, or fills. */
 template <bool fill>
-__global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constant__ arguments a)
+__global__ void __launch_bounds__(32 * ROW_WARPS) process_rows(const __grid_constant__ arguments a)
 {
     const int n = blockIdx.x * ROW_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (n >= a.row_num) return;
@@ -487,8 +487,8 @@ template <int pair_class> __device__ void bound_segment(const arguments &a, int 
     if (!shell_bound || own.begin) return;
     const double whole =
         own.prims == own.whole ? bound : bound_of<pair_class>(a, AB, record, own.whole);
-    atomicMax(&shell_bound[A.set], (unsigned long long)__double_as_longlong(whole));
-    atomicMax(&shell_bound[B.set], (unsigned long long)__double_as_longlong(whole));
+    atomicMax(&shell_bound[A.sp_shell], (unsigned long long)__double_as_longlong(whole));
+    atomicMax(&shell_bound[B.sp_shell], (unsigned long long)__double_as_longlong(whole));
 }
 
 /* Computes bounds and keys of the segments of a class of a plan (blockIdx.y), and counts the
@@ -546,7 +546,7 @@ __device__ float lay_out_segment(const arguments &a, const target &to, const uns
     fmo_gpu_screen_data data;
     data.bound = bound;
     data.coulomb_estimate = 0.0f;
-    data.set = make_ushort2((unsigned short)A.set, (unsigned short)B.set);
+    data.sp_shell = make_ushort2((unsigned short)A.sp_shell, (unsigned short)B.sp_shell);
     data.counts = counts;
     to.screen[n] = data;
     for (int x = 0; x < 3; x++) {
@@ -554,8 +554,9 @@ __device__ float lay_out_segment(const arguments &a, const target &to, const uns
         to.centre[(size_t)(3 + x) * to.num + n] = A.centre[x] - B.centre[x];
     }
     /* The products of a pair of a shell with itself contain both orders of its functions and count
-     * half; in a ps pair of one set this holds for the ss product alone. */
-    const double of_prefactor = own.i == own.j ? 0.5 : 1.0, of_ratio = A.set == B.set ? 0.5 : 1.0;
+     * half; in a ps pair of one SP shell this holds for the ss product alone. */
+    const double of_prefactor = own.i == own.j ? 0.5 : 1.0,
+                 of_ratio = A.sp_shell == B.sp_shell ? 0.5 : 1.0;
     for (int m = 0; m < own.prims; m++)
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++) {
             double2 two = from[m * FMO_GPU_PAIR_TWOS + t];

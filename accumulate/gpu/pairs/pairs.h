@@ -26,7 +26,7 @@ typedef struct fmo_gpu_pairs_args {
     fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
     const float *block_max;
     const double *density;
-    int sets, nao, sp;
+    int sp_shells, nao, sp;
     float coulomb_weight; /* weight of |D| in J's screening (rules/weight.h) */
     unsigned long long
         *largest;    /* largest |D| of all pairs times J's weight, as bits of a double */

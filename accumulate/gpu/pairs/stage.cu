@@ -12,7 +12,7 @@
 #include "accumulate/rules/pair_order.h"
 
 /* A segment of a shell pair: rank.prims primitives, from rank.begin on, of pair `index`. rank.i and
- * rank.j are numbers of sets. */
+ * rank.j are numbers of SP shells. */
 typedef struct pair_segment {
     fmo_pair_rank rank;
     int index;
@@ -43,15 +43,15 @@ typedef struct staged_pairs {
 } staged_pairs;
 
 /* Writes the data of primitive n of a list in the kernels' layout. The products of a pair of a
- * shell with itself contain both orders of its functions and count half; in a ps pair of one set
- * this holds for the ss product alone. */
-static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell, bool one_set,
+ * shell with itself contain both orders of its functions and count half; in a ps pair of one SP
+ * shell this holds for the ss product alone. */
+static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell, bool one_sp_shell,
                             double *to)
 {
     const float bound = (float)list->prim_bound[n];
     memcpy(to, list->prim + n * FMO_PAIR_FIELDS, FMO_PAIR_FIELDS * sizeof *to);
     if (one_shell) to[FMO_PAIR_K] *= 0.5;
-    to[FMO_GPU_PAIR_RATIO] = (one_set ? 0.5 : 1.0) * list->ratio[n];
+    to[FMO_GPU_PAIR_RATIO] = (one_sp_shell ? 0.5 : 1.0) * list->ratio[n];
     to[FMO_GPU_PAIR_BOUND] = 0.0;
     memcpy(to + FMO_GPU_PAIR_BOUND, &bound, sizeof bound); /* low half: little-endian hosts */
 }
@@ -62,7 +62,7 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
                         const fmo_pair_list *list, const pair_segment *key, size_t n,
                         const staged_pairs *to)
 {
-    /* in a pair with a partner, the p shell stands for the whole set */
+    /* in a pair with a partner, the p shell stands for the whole SP shell */
     const int shift =
         fmo_pair_functions(pair_class, 0, f->sp) - fmo_pair_functions(pair_class, 0, 0);
     size_t records = 0;
@@ -130,8 +130,8 @@ static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
             const double bound = segments == 1 ? list->bound[p]
                                                : fmo_shell_pair_segment_bound(basis, pair_class,
                                                                               list, p, begin, some);
-            key[n].rank = {some, fmo_pair_octet(bound), f->set_of_shell[list->i[p]],
-                           f->set_of_shell[list->j[p]], begin};
+            key[n].rank = {some, fmo_pair_octet(bound), f->sp_shell_of[list->i[p]],
+                           f->sp_shell_of[list->j[p]], begin};
             key[n].index = p;
             key[n++].bound = bound;
             begin += some;

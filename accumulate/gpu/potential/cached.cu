@@ -19,7 +19,7 @@ void fmo_gpu_release_cache(struct fmo_gpu_cache *kept)
         struct fmo_gpu_cache *const next = kept->next;
         fmo_gpu_cached_memory *const memory = kept->memory;
         if (__atomic_sub_fetch(&memory->users, 1, __ATOMIC_ACQ_REL) == 0) {
-            fmo_gpu_let_memory_go(memory->device, memory->pools, memory->at);
+            fmo_gpu_free_cached(memory->device, memory->pools, memory->at);
             free(memory);
         }
         free(kept->host);
@@ -29,9 +29,9 @@ void fmo_gpu_release_cache(struct fmo_gpu_cache *kept)
 }
 
 /* Allocates the entries first, then the GPU memory that they share. */
-fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
-                        size_t host_bytes, fmo_gpu_cached_memory **memory,
-                        struct fmo_gpu_cache **entry, fmo_error *err)
+fmo_status fmo_gpu_cache_objects(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
+                                 size_t host_bytes, fmo_gpu_cached_memory **memory,
+                                 struct fmo_gpu_cache **entry, fmo_error *err)
 {
     fmo_gpu_cached_memory *const m = (fmo_gpu_cached_memory *)calloc(1, sizeof *m);
     bool good = m != NULL;
@@ -219,8 +219,8 @@ fmo_status fmo_gpu_keep_products(const fmo_products *const *of, size_t num, fmo_
     }
     if (status == FMO_OK) {
         staged = (char *)malloc(begin[num] + 1);
-        status = staged ? fmo_gpu_keep(device, "products", begin[num], num,
-                                       sizeof(fmo_gpu_products), &memory, entry, err)
+        status = staged ? fmo_gpu_cache_objects(device, "products", begin[num], num,
+                                                sizeof(fmo_gpu_products), &memory, entry, err)
                         : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products");
     }
     if (status == FMO_OK) {

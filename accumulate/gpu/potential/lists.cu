@@ -351,8 +351,9 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
     if (status == FMO_OK)
         status = fmo_gpu_place_arrays(device, "distributions", arrays, ARRAYS, err);
     if (status == FMO_OK)
-        status = fmo_gpu_keep(device, "charge distributions", header + all.lists * sizeof(double),
-                              num, 0, &memory, entry, err);
+        status =
+            fmo_gpu_cache_objects(device, "charge distributions",
+                                  header + all.lists * sizeof(double), num, 0, &memory, entry, err);
     if (status == FMO_OK) {
         fmo_gpu_points *const to = (fmo_gpu_points *)memory->at;
         double *const list_memory = (double *)((char *)memory->at + header);
@@ -409,7 +410,7 @@ bool has_capacity(const fmo_products *p)
 }
 
 /* Caches those products that the GPU lacks; overwrites the list. */
-fmo_status keep_lacking(const void **of, size_t num, fmo_gpu_device *device, fmo_error *err)
+fmo_status cache_missing(const void **of, size_t num, fmo_gpu_device *device, fmo_error *err)
 {
     size_t without = 0;
     for (size_t k = 0; k < num; k++) {
@@ -443,7 +444,7 @@ fmo_status fmo_gpu_products_need(const fmo_products **of, size_t num, fmo_gpu_de
 {
     pthread_mutex_t *const mine = &making[device->number % makers];
     (void)pthread_mutex_lock(mine);
-    const fmo_status status = keep_lacking((const void **)of, num, device, err);
+    const fmo_status status = cache_missing((const void **)of, num, device, err);
     (void)pthread_mutex_unlock(mine);
     return status;
 }
@@ -480,7 +481,7 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
         lack[lacking++] = of[k];
         products[product_num++] = p;
     }
-    fmo_status status = keep_lacking(products, product_num, device, err);
+    fmo_status status = cache_missing(products, product_num, device, err);
     if (status == FMO_OK)
         status = make_all((const fmo_distribution *const *)lack, lacking, device, err);
     (void)pthread_mutex_unlock(mine);

@@ -91,9 +91,9 @@ struct fmo_gpu_cache {
 /* Allocates `bytes` of GPU memory for `num` objects, and a list entry for each with host_bytes of
  * host memory. The entries are not in their lists yet. entry: [num], zeroed by the caller. On an
  * error nothing is allocated. */
-fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
-                        size_t host_bytes, fmo_gpu_cached_memory **memory,
-                        struct fmo_gpu_cache **entry, fmo_error *err);
+fmo_status fmo_gpu_cache_objects(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
+                                 size_t host_bytes, fmo_gpu_cached_memory **memory,
+                                 struct fmo_gpu_cache **entry, fmo_error *err);
 /* Inserts the entry into the list `of` an object if `good`; otherwise releases it. */
 void fmo_gpu_settle(struct fmo_gpu_cache *entry, struct fmo_gpu_cache *const *of, int good);
 /* Copies products to the GPU, where they are kept until they are destroyed; none may be there yet,

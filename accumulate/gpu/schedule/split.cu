@@ -127,16 +127,16 @@ size_t batch_size(const split_state *s, int c)
 /* Bytes of the largest possible batch, which contains all candidates of one task. */
 size_t most_bytes(const fmo_gpu_state *g)
 {
-    size_t most = least_bytes;
+    size_t largest = least_bytes;
     for (int p = 0; p < g->lists.passes; p++) {
         for (int n = 0; n < g->lists.pass[p].num; n++) {
             const fmo_gpu_task *task = &g->lists.pass[p].task[n];
             const size_t size = classes[task->task.eri_class].size;
             const size_t bytes = task->candidates * (size * sizeof(double) + 2 * sizeof(int));
-            if (bytes > most) most = bytes;
+            if (bytes > largest) largest = bytes;
         }
     }
-    return most;
+    return largest;
 }
 
 /* Creates stream and events and allocates the memory of a buffer. */
@@ -155,10 +155,10 @@ cudaError_t make_buffer(const split_state *s, size_t quartets, buffer *f)
 /* Largest number of quartets in a buffer, over all classes. */
 size_t most_quartets(const split_state *s)
 {
-    size_t most = 0;
+    size_t largest = 0;
     for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++)
-        if (batch_size(s, c) > most) most = batch_size(s, c);
-    return most;
+        if (batch_size(s, c) > largest) largest = batch_size(s, c);
+    return largest;
 }
 
 /* Determines the size of the buffers from the available memory, and makes them. */

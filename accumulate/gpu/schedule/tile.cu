@@ -46,9 +46,9 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
     const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, c);
     /* Enough warps to keep the GPU busy to the end, but not too few kets for each. */
     int chunks = (fmo_tuning_gpu_tile_warps * g->device.processors + bras - 1) / bras;
-    const int most =
+    const int max_chunks =
         (view.ket.num + fmo_tuning_gpu_tile_kets_least - 1) / fmo_tuning_gpu_tile_kets_least;
-    if (chunks > most) chunks = most;
+    if (chunks > max_chunks) chunks = max_chunks;
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
     const fmo_gpu_tile_args args = {
         exchange.block,      exchange.row, exchange.stride, task->task.bra_begin,
@@ -77,10 +77,10 @@ fmo_status fmo_gpu_tile_check(const fmo_gpu_device *device, size_t nao, fmo_erro
         rows = fmo_gpu_tile_rows<fmo_sp_class_##name>();
     FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
-    const size_t most = (device->shared_bytes - STATIC_SHARED) / (rows * sizeof(double));
-    if (nao <= most) return FMO_OK;
+    const size_t max_functions = (device->shared_bytes - STATIC_SHARED) / (rows * sizeof(double));
+    if (nao <= max_functions) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "scatter = tile keeps rows in shared memory, here up to %zu functions; "
                          "this basis has %zu: use segmented",
-                         most, nao);
+                         max_functions, nao);
 }

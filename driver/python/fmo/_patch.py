@@ -102,7 +102,7 @@ class _PatchedSCF(Front, _Behind):
     _fmo_warned: set[tuple[str, str]]
     _fmo_pair: tuple[Any, Any]
 
-    def _fmo_say(self, reason: str, what: str = "J and K") -> None:
+    def _fmo_warn(self, reason: str, what: str = "J and K") -> None:
         """Warn once that the class behind computes something."""
         _warn_once(self._fmo_warned, reason, who(type(self)), what)
 
@@ -133,7 +133,7 @@ class _PatchedSCF(Front, _Behind):
                 return _plan_for(mol, options).get_jk(dm, with_j, with_k, hermi, omega)
             except DensityError as refused:
                 reason = refused.reason
-        self._fmo_say(reason)
+        self._fmo_warn(reason)
         return None
 
     def _fmo_given(self, mol: Any, dm: Any) -> tuple[Any, Any]:
@@ -156,7 +156,7 @@ class _PatchedSCF(Front, _Behind):
         """As get_jk of the SCF class, by libfmo where that can."""
         behind = super().get_jk
         if _foreign(behind):
-            self._fmo_say(f"{type(self).__name__} has J and K of its own")
+            self._fmo_warn(f"{type(self).__name__} has J and K of its own")
             return behind(*arguments, **named)
         return self._fmo_get_jk(behind, *arguments, **named)
 
@@ -188,7 +188,7 @@ class _PatchedSCF(Front, _Behind):
                 return _plan_for(mol, {**options, "mode": mode}).gradient(terms)
             except UnsupportedError as refused:
                 message = refused.message
-        self._fmo_say(reason or message, "two-electron gradients")
+        self._fmo_warn(reason or message, "two-electron gradients")
         return None
 
     def _transfer_attrs_(self, dst: Any) -> Any:
@@ -251,7 +251,7 @@ class _PatchedGpuSCF(_PatchedSCF):
             return kept
         made = None
         if factor is None:
-            self._fmo_say("omega is given, libfmo does the full Coulomb operator")
+            self._fmo_warn("omega is given, libfmo does the full Coulomb operator")
         elif not _foreign(behind):
             made = self._fmo_build(mol, dm, hermi, False, True, 0.0)
         if made is not None:

@@ -96,7 +96,7 @@ class _PatchedGradients(Front, _Behind):
         reason = self._fmo_replaced()
         exchange = None if reason else self._fmo_exchange()
         if exchange is None:
-            base._fmo_say(reason or "mol.omega is set, and the functional has a range of its own",
+            base._fmo_warn(reason or "mol.omega is set, and the functional has a range of its own",
                           "two-electron gradients")
             return None
         return base._fmo_gradient(mol, _terms(np.asarray(dm), 1.0, exchange[0], _operator(mol.omega), exchange[1]))
@@ -171,7 +171,7 @@ def patched_gradients(mf: Any, gradients: Any) -> Any:
     on_gpu = of_gpu4pyscf(type(gradients))
     for name, modules in (_OWN_GPU if on_gpu else _OWN).items():
         if from_elsewhere(getattr(type(gradients), name, None), modules):
-            mf._fmo_say(f"{type(gradients).__name__} has {name} of its own", "two-electron gradients")
+            mf._fmo_warn(f"{type(gradients).__name__} has {name} of its own", "two-electron gradients")
             return gradients
     gradients.__class__ = put_in_front(_PatchedGpuGradients if on_gpu else _PatchedGradients, type(gradients))
     return gradients

@@ -49,12 +49,12 @@ static int options_allow(const batch *b)
 /* Returns the largest number of functions that all requested GPUs support. */
 static int functions_allowed(const fmo_fock_options *f)
 {
-    int most = fmo_block_workspace_functions(f->device_num > 0 ? f->devices[0] : f->device);
+    int functions = fmo_block_workspace_functions(f->device_num > 0 ? f->devices[0] : f->device);
     for (int k = 1; k < f->device_num; k++) {
         const int own = fmo_block_workspace_functions(f->devices[k]);
-        if (own < most) most = own;
+        if (own < functions) functions = own;
     }
-    return most;
+    return functions;
 }
 
 /* Lists the jobs that run in thread blocks, the largest first, in order[count]; returns their
@@ -65,11 +65,11 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
     double seconds = 0.0;
     size_t num = 0;
     if (!options_allow(b)) return 0;
-    const size_t most = (size_t)functions_allowed(&b->options->fock);
+    const size_t max_functions = (size_t)functions_allowed(&b->options->fock);
     for (size_t k = 0; k < b->count; k++) {
         const fmo_scf_input *const in = &b->jobs[k].input;
         const size_t n = fmo_scf_job_functions(&b->jobs[k]);
-        if (!n || n > most || fmo_scf_channels(in, b->options) > 1 || in->projector ||
+        if (!n || n > max_functions || fmo_scf_channels(in, b->options) > 1 || in->projector ||
             in->charge_num || in->core_hamiltonian || !fmo_eri_matrix_can(in->basis))
             continue;
         order[num++] = (fmo_scf_sized){0, n, k};
@@ -197,9 +197,11 @@ static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **numbe
     size_t num = 0, sum = 0;
     pthread_mutex_lock(&w->b->lock);
     const size_t left = w->num - w->next, share = w->num / (2 * (size_t)w->workers) + 1;
-    const size_t most = share < CHUNK_LEAST ? CHUNK_LEAST : share > CHUNK_MOST ? CHUNK_MOST : share;
+    const size_t max_chunk = share < CHUNK_LEAST  ? CHUNK_LEAST
+                             : share > CHUNK_MOST ? CHUNK_MOST
+                                                  : share;
     *number = w->order + w->next;
-    while (num < left && num < most) {
+    while (num < left && num < max_chunk) {
         sum += fmo_block_task_bytes((int)(*number)[num].functions, w->settings.diis_size);
         if (num && sum > bytes) break;
         num++;

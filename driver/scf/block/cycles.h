@@ -357,7 +357,8 @@ FMO_HD int fmo_block_is_lowest(const fmo_block *b)
 FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings *o, void *shared)
 {
     fmo_block b = fmo_block_make(m, o->diis_size, shared);
-    const int most = o->max_cycles < FMO_BLOCK_CYCLES_MAX ? o->max_cycles : FMO_BLOCK_CYCLES_MAX;
+    const int max_cycles =
+        o->max_cycles < FMO_BLOCK_CYCLES_MAX ? o->max_cycles : FMO_BLOCK_CYCLES_MAX;
     fmo_scf_error_ratio error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence);
     fmo_block_outcome out = {0, 0, 0.0, NAN, 0.0, NAN, 0.0, 0.0};
     double lowest = INFINITY, before = INFINITY;
@@ -383,7 +384,7 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
         const int rises =
             energy > lowest + FMO_SCF_ENERGY_RISE && out.gradient > FMO_SCF_EDIIS_UNTIL;
         if (out.cycles > 1) lowest = fmin(lowest, energy);
-        goes_on = isfinite(energy) && isfinite(out.gradient) && !rises && out.cycles < most;
+        goes_on = isfinite(energy) && isfinite(out.gradient) && !rises && out.cycles < max_cycles;
         if (out.converged || !goes_on) break;
         fmo_block_extrapolate(&b, o->diis_size);
         fmo_block_diagonalise(&b, b.A);

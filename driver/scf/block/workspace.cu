@@ -27,7 +27,7 @@ struct fmo_block_workspace {
     int number, before; /* its GPU; the GPU that was current in the thread */
     cudaStream_t stream;
     char device[96];
-    size_t most;
+    size_t max_bytes;
     char *memory; /* GPU memory */
     size_t bytes;
     double *pinned; /* pinned host memory */
@@ -252,8 +252,8 @@ fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **workspace,
         fmo_block_workspace_close(r);
         return workspace_error(code, err);
     }
-    const double most = memory_share * (double)free_bytes;
-    r->most = (size_t)(most < workspace_most ? most : workspace_most);
+    const double share = memory_share * (double)free_bytes;
+    r->max_bytes = (size_t)(share < workspace_most ? share : workspace_most);
     snprintf(r->device, sizeof r->device, "%.90s", properties.name);
     *workspace = r;
     return FMO_OK;
@@ -276,7 +276,7 @@ const char *fmo_block_workspace_device(const fmo_block_workspace *r)
 
 size_t fmo_block_workspace_bytes(const fmo_block_workspace *r)
 {
-    return r->most;
+    return r->max_bytes;
 }
 
 size_t fmo_block_task_bytes(int n, int diis_size)
