@@ -245,6 +245,8 @@ class MoleculeFiles(Case):
                   "fmo.Molecule.all_from_xyz"),
                  (lambda: fmo.Molecule.all_from_xyz("1\n\nHe 0 0 0\n1\n\nH 0 0 0\n"), fmo.InputError,
                   "^text: molecule 2: .*odd number"),
+                 (lambda: fmo.Molecule.all_from_xyz("1\n\nHe 0 0 0\n1\ncharge=x\nHe 0 0 0\n"), fmo.InputError,
+                  "^text: frame 2: line 5: charge= 'x': expected a whole"),
                  (lambda: fmo.Molecule.from_xyz("2\n\nHe 0 0 0\nGh(He) 0 0 2\n"), fmo.UnsupportedError,
                   "^text: .*no ghost atoms"),
                  (lambda: fmo.Molecule(["He"], [[0, 0, 0]]).to_xyz("a\nb"), fmo.InputError, "several lines"))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _numeric, _properties
-from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of
+from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of, named
 from ._gradients import Gradients, Scanner
 from ._molecule import Molecule
 from ._optional import optional
@@ -29,6 +29,7 @@ def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
     return np.ctypeslib.as_array(pointer, shape).copy()
 
 
+@named
 class RHF(Strict):
     """Closed-shell SCF by libfmo_scf, with PySCF's names: RHF(mol).kernel().
 
