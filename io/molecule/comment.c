@@ -161,9 +161,22 @@ static int whole_number(const char *value, fmo_word *word, double *number)
     return 1;
 }
 
-/* Reads the number that any of the keys gives, at any place in the comment. A value that is not a
- * number is part of a title and is skipped, and so is one after a colon that is not a whole
- * number. */
+/* Returns true if a key has no value: nothing, the next key, or a word that programs write for a
+ * missing value. */
+static bool is_missing(fmo_word word, const char *value)
+{
+    static const char *const missing[] = {"none", "null", "nan", "na", "n/a"};
+    const bool blank = value[-1] == ' ' || value[-1] == '\t';
+    if (!word.size || (blank && word.at == value && value[strcspn(value, "=: \t")] == '='))
+        return true;
+    for (size_t k = 0; k < sizeof missing / sizeof *missing; k++)
+        if (strlen(missing[k]) == word.size && strncasecmp(missing[k], word.at, word.size) == 0)
+            return true;
+    return false;
+}
+
+/* Reads the number that any of the keys gives, at any place in the comment. After a colon a value
+ * that is not a whole number is part of a title and is skipped; after '=' only a missing one is. */
 static fmo_status read_number(const fmo_text *text, int line, const char *comment,
                               const char *const *keys, int least, int *number)
 {
@@ -177,8 +190,8 @@ static fmo_status read_number(const fmo_text *text, int line, const char *commen
             while (*sign == ' ' || *sign == '\t') sign--;
             const bool colon = *sign == ':';
             const int whole = whole_number(at, &word, &is);
-            if (whole == 0 || (whole < 0 && colon)) continue;
-            if (whole < 0 || !(is >= least && is <= CHARGE_MOST))
+            if (whole <= 0 && (colon || is_missing(word, at))) continue;
+            if (whole <= 0 || !(is >= least && is <= CHARGE_MOST))
                 return INPUT(text, line,
                              "%s= '%s': expected a whole number from %d to %d; correct the comment",
                              keys[k], fmo_text_quote(word, quote), least, CHARGE_MOST);

@@ -119,6 +119,14 @@ static const text_case bad_xyz[] = {
     {"list", "1\ncharge=[2, -2]\nHe 0 0 0\n", "line 2: charge= '[2': expected"},
     {"list in quotes", "1\ncharge=\"2 0 0\"\nHe 0 0 0\n", "line 2: charge= '2 0 0'"},
     {"comma", "1\ncharge=2,5\nHe 0 0 0\n", "line 2: charge= '2'"},
+    {"word", "1\ncharge=x\nHe 0 0 0\n",
+     "line 2: charge= 'x': expected a whole number from -100000 to 100000; correct the comment"},
+    {"word in quotes", "1\nE=-2 'total_charge' = \"plus two\"\nHe 0 0 0\n",
+     "line 2: total_charge= 'plus two': expected"},
+    {"word and number", "1\ncharge=none charge=x2 charge=1\nHe 0 0 0\n", "line 2: charge= 'x2'"},
+    {"word and key", "1\ncharge=x=2\nHe 0 0 0\n", "line 2: charge= 'x=2'"},
+    {"word of a multiplicity", "1\nmultiplicity=triplet\nHe 0 0 0\n",
+     "line 2: multiplicity= 'triplet': expected a whole number from 1 to 100000"},
     {"minus sign", "1\ncharge=\xE2\x88\x92 2\nHe 0 0 0\n", "line 2: charge= "},
     {"unit", "1\ncharge=-2e\nHe 0 0 0\n", "line 2: charge= '-2e'"},
     {"twice a charge", "1\ncharge=0 total_charge=2\nHe 0 0 0\n", "line 2: charge= is 0 and 2"},
@@ -187,6 +195,12 @@ static void check_states(void)
                {"Mulliken charge: 0.31", 0, 0},
                {"Charge: -1, multiplicity: 1; charge=-1", -1, 1},
                {"charge= charge='1'", 1, 0},
+               {"charge=nan multiplicity=None total_charge=\"\" spin_multiplicity= null", 0, 0},
+               {"charge=NaN total_charge='N/A' energy=-2.8 total_charge= charge=2", 2, 0},
+               {"charge= energy=-2.8 multiplicity=", 0, 0},
+               {"charge: x, total_charge: 'high', Multiplicity: Singlet", 0, 0},
+               {"charge=0 charge_a=x charges=\"0.1 x\" formal-charge=y charge_state=z", 0, 0},
+               {"Properties=species:S:1:pos:R:3:charge:R:1 net charge", 0, 0},
                {"a charged thing", 0, 0}};
     for (size_t k = 0; k < sizeof say / sizeof say[0]; k++) {
         char text[256];

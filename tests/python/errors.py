@@ -136,6 +136,31 @@ class Errors(Case):
         with self.assertRaisesRegex(TypeError, "fmo.RHF: max_cycle is an attribute, set before kernel"):
             fmo.RHF(mol, max_cycle=2)
 
+    def test_unknown_arguments(self):
+        """A slip in a keyword of a class, method or function without options is named, with what may be meant."""
+        mol, he = molecule("hydrogen"), (["He"], [[0, 0, 0]])
+        mf = fmo.RHF(mol)
+        for call, keywords, words in (
+                (lambda **slip: fmo.Molecule(*he, **slip), {"multiplicty": 2},
+                 "fmo.Molecule: unknown argument 'multiplicty'; did you mean multiplicity?"),
+                (lambda **slip: fmo.Molecule(*he, **slip), {"xyzzy": 2},
+                 "fmo.Molecule: unknown argument 'xyzzy': expected one of numbers, positions, charge, .*, functions "),
+                (fmo.Molecule.from_xyz, {"text": "x"}, "fmo.Molecule.from_xyz: unknown argument 'text': expected one of source, "),
+                (fmo.Molecule.all_from_xyz, {"error": "skip"}, "fmo.Molecule.all_from_xyz: .* did you mean errors?"),
+                (fmo.Molecule(*he).with_positions, {"units": "bohr"}, "fmo.Molecule.with_positions: .* did you mean unit?"),
+                (mf.kernel, {"dm": None}, "fmo.RHF.kernel: unknown argument 'dm'; did you mean dm0?"),
+                (fmo.UHF(mol).dip_moment, {"units": "AU"}, "fmo.RHF.dip_moment: .* did you mean unit?"),
+                (mf.mulliken_charges, {"unit": 1}, "fmo.RHF.mulliken_charges: unknown argument 'unit' .FMO"),
+                (mf.nuc_grad_method().kernel, {"atmlist": [0]}, "fmo.Gradients.kernel: .* did you mean atmlst?"),
+                (fmo.Plan(mol).get_jk, {"dm": np.eye(2), "with_k_": 0}, "fmo.Plan.get_jk: .* did you mean with_k?"),
+                (fmo.GradientTerm, {"density": 0, "exchnge": 0}, "fmo.GradientTerm: .* did you mean exchange?"),
+                (fmo.qcschema.run, {"raise_errors": True}, "fmo.qcschema.run: .* did you mean raise_error?")):
+            with self.subTest(words), self.assertRaisesRegex(fmo.InputTypeError, "^" + words):
+                call(**keywords)
+        with self.assertRaisesRegex(TypeError, "missing 1 required positional argument: 'positions'"):
+            fmo.Molecule(["He"])
+        self.assertEqual(list(inspect.signature(fmo.Molecule).parameters)[:3], ["numbers", "positions", "charge"])
+
 
 # A process that interrupts itself soon after the call has begun.
 INTERRUPTED = """

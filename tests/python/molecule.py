@@ -245,6 +245,8 @@ class MoleculeFiles(Case):
                   "fmo.Molecule.all_from_xyz"),
                  (lambda: fmo.Molecule.all_from_xyz("1\n\nHe 0 0 0\n1\n\nH 0 0 0\n"), fmo.InputError,
                   "^text: molecule 2: .*odd number"),
+                 (lambda: fmo.Molecule.all_from_xyz("1\n\nHe 0 0 0\n1\ncharge=x\nHe 0 0 0\n"), fmo.InputError,
+                  "^text: frame 2: line 5: charge= 'x': expected a whole"),
                  (lambda: fmo.Molecule.from_xyz("2\n\nHe 0 0 0\nGh(He) 0 0 2\n"), fmo.UnsupportedError,
                   "^text: .*no ghost atoms"),
                  (lambda: fmo.Molecule(["He"], [[0, 0, 0]]).to_xyz("a\nb"), fmo.InputError, "several lines"))
@@ -351,9 +353,38 @@ class Properties(Case):
             mf.dip_moment("D")
         with self.assertRaisesRegex(fmo.InputError, "origin: expected 3 coordinates"):
             mf.dip_moment(origin=[1])
-        for method in ("dip_moment", "mulliken_charges"):
+        for method in ("dip_moment", "mulliken_charges", "loewdin_charges"):
             with self.assertRaisesRegex(fmo.InputError, "no result yet"):
                 getattr(fmo.RHF(mol), method)()
+
+    def test_loewdin(self):
+        """Charges and spins against S^1/2 P S^1/2 by scipy and against PySCF, for functions of all forms."""
+        from pyscf import lo
+        from scipy.linalg import sqrtm
+        water = ([8, 1, 1], [[0, 0, 0.1], [0, 0.76, -0.5], [0.1, -0.76, -0.5]])
+        for kind, multiplicity, charge in ((fmo.RHF, 1, 0), (fmo.UHF, 2, 1), (fmo.ROHF, 2, -1)):
+            for functions in ("cartesian", "spherical"):
+                mol = fmo.Molecule(*water, charge, multiplicity, "6-31g*", functions=functions)
+                mf = kind(mol).run()
+                alpha, beta = mf.make_rdm1() if kind is not fmo.RHF else (0.5 * mf.make_rdm1(),) * 2
+                root, theirs = sqrtm(mf.get_ovlp()), mol.to_pyscf()
+                starts = theirs.aoslice_by_atom()[:, 2]
+
+                def populations(density):
+                    return np.add.reduceat(np.diag(root @ density @ root), starts)
+                with self.subTest(mf):
+                    self.assert_close(mf.loewdin_charges(), [8, 1, 1] - populations(alpha + beta), 1e-10)
+                    self.assertAlmostEqual(mf.loewdin_charges().sum(), charge, delta=1e-8)
+                    self.assertGreater(np.abs(mf.loewdin_charges() - mf.mulliken_charges()).max(), 0.05)
+                    orbitals = np.linalg.inv(lo.orth.lowdin(theirs.intor("int1e_ovlp")))  # S^1/2
+                    want = scf.hf.mulliken_pop(theirs, orbitals @ (alpha + beta) @ orbitals, np.eye(mol.nao), verbose=0)[1]
+                    self.assert_close(mf.loewdin_charges(), want, 1e-10)
+                    self.assert_close(kind(theirs).run().loewdin_charges(), want, 1e-5)
+                    if kind is not fmo.RHF:
+                        self.assert_close(mf.loewdin_spins(), populations(alpha - beta), 1e-10)
+                        self.assertAlmostEqual(mf.loewdin_spins().sum(), 1.0, delta=1e-8)
+        with self.assertRaisesRegex(fmo.InputError, "no result yet"):
+            fmo.UHF(mol).loewdin_spins()
 
     def test_gradient(self):
         """Against PySCF's analytic one."""

@@ -1,13 +1,21 @@
 """The Python module under other programs: ASE, QCElemental and QCEngine, and as a program. Started as module.py is.
 """
 
+import contextlib
 import copy
 import csv
+import fcntl
 import json
 import os
+import pty
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import time
+from unittest import mock
 
 # first: it may start another Python
 from helpers import SOURCE, Case, main, needs
@@ -15,6 +23,7 @@ from helpers import SOURCE, Case, main, needs
 import numpy as np
 
 import fmo
+from fmo import _driver
 
 XYZ = os.path.join(SOURCE, "datasets", "xyz")
 WATER_BOHR = [0, 0, 0.2, 0, 1.43, -0.886, 0, -1.43, -0.886]
@@ -234,14 +243,17 @@ class Program(Case):
             path, output = os.path.join(folder, "all.xyz"), os.path.join(folder, "all.csv")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("2\n\nH 0 0 0\nH 0 0 0.7\n1\n\nH 0 0 0\n1\n\nXx 0 0 0\n1\ncharge=-1\nF 0 0 0\n")
-            done = program("batch", path, os.path.join(XYZ, "n2.xyz"), "--basis", "sto-3g", "-o", output)
+            done = program("batch", path, "/no/such.xyz", os.path.join(XYZ, "n2.xyz"), "--basis", "sto-3g", "-o", output)
             self.assertEqual((done.returncode, done.stdout), (3, ""))
-            self.assertRegex(done.stderr, r"^python -m fmo: 2 of 5 molecules failed, the first: .*\n$")
+            lines = done.stderr.splitlines()
+            for line, words in zip(lines, ("all.xyz: molecule 2: .*odd number", "all.xyz: frame 3: line 10: 'Xx'", "/no/such.xyz: ca")):
+                self.assertRegex(line, f"^python -m fmo: .*{words}")
+            self.assertEqual(len(lines), 3)
             with open(output, encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
             self.assertEqual([(row["molecule"], row["formula"], row["converged"], bool(row["error"])) for row in rows],
                              [("1", "H2", "1", False), ("2", "", "0", True), ("3", "", "0", True), ("4", "F", "1", False),
-                              ("1", "N2", "1", False)])
+                              ("0", "", "0", True), ("1", "N2", "1", False)])
             h2 = fmo.Molecule(["H", "H"], [[0, 0, 0], [0, 0, 0.7]], basis="sto-3g")
             self.assertAlmostEqual(float(rows[0]["energy_hartree"]), fmo.RHF(h2).kernel(), delta=1e-8)
             before = os.stat(output).st_mtime_ns
@@ -252,6 +264,87 @@ class Program(Case):
             program("batch", path, "-o", output, "--force", "--basis", "6-31g")
             self.assertNotEqual(os.stat(output).st_mtime_ns, before)
             self.assertEqual(sorted(os.listdir(folder)), ["all.csv", "all.xyz"])
+            failed = program("batch", path, "--basis", "sto-3g", "--max-cycle", "2")
+            self.assertEqual(failed.returncode, 3)
+            self.assertRegex(failed.stderr, "python -m fmo: .*all.xyz: molecule 1: .*not converged in 2 cycles")
+
+    def test_batch_with_forces(self):
+        """Files of fmo-driver have energies and forces of all molecules but the bad ones; options arrive there."""
+        with tempfile.TemporaryDirectory() as folder:
+            path, output = os.path.join(folder, "all.xyz"), os.path.join(folder, "train.extxyz")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("2\n\nH 0 0 0\nH 0 0 0.7\n1\ncharge=x\nHe 0 0 0\n2\n\nO 0 0 0\nH 0 0 1\n")
+            given = ("batch", path, "/no/such.xyz", "--basis", "sto-3g", "--charge", "-1", "--conv-tol", "1e-10", "--forces")
+            done = program(*given, "--output", output)
+            self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+            for words in ("all.xyz: frame 1: .*odd number", "frame 2: line 6: charge= 'x'", "/no/such.xyz: cannot open it"):
+                self.assertRegex(done.stderr, f"(?m)^fmo-driver: .*{words}")
+            with open(output, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            mf = fmo.RHF(fmo.Molecule(["O", "H"], [[0, 0, 0], [0, 0, 1]], -1, basis="sto-3g")).run(with_forces=True)
+            self.assertEqual((len(lines), lines[0]), (4, "2"))
+            self.assertAlmostEqual(float(lines[1].partition(" energy=")[2].split()[0]) / 27.211386024367243, mf.e_tot, delta=1e-8)
+            self.assert_close([float(line.split()[6]) / 51.422067 for line in lines[2:]], mf.forces()[:, 2], 1e-6)
+            with open(output, "w", encoding="utf-8") as file:
+                file.write("mine")
+            refused = program(*given, "-o", output)
+            self.assertEqual(refused.returncode, 3, refused.stderr)
+            self.assertIn("--force", refused.stderr)
+            self.assertEqual(program(*given, "-o", output, "--force").returncode, 3)
+
+    def test_no_driver(self):
+        with mock.patch("fmo._driver.library_path", lambda: "/no/lib/libfmo.so"), mock.patch.dict(os.environ, PATH="/no"):
+            self.assertRaisesRegex(fmo.Error, "fmo-driver was not found beside /no/lib/libfmo.so or in PATH", _driver.driver)
+
+    @needs("h5py")
+    def test_batch_resume(self):
+        """What an interrupted batch has computed is kept, and --resume computes the rest."""
+        import h5py
+        with tempfile.TemporaryDirectory() as folder:
+            path, output = os.path.join(folder, "all.xyz"), os.path.join(folder, "all.h5")
+            with open(os.path.join(XYZ, "water008.xyz"), encoding="utf-8") as file:
+                text = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("2\n\nH 0 0 0\nH 0 0 0.7\n" + text * 60)
+            given = ("batch", path, "--basis", "sto-3g", "-o", output)
+            with subprocess.Popen([sys.executable, "-m", "fmo", *given], env=os.environ, stderr=subprocess.PIPE, text=True) as one:
+                end = time.monotonic() + 60
+                while not os.path.exists(output + ".checkpoint") or os.path.getsize(output + ".checkpoint") < 1000:
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.01)
+                one.send_signal(signal.SIGINT)
+                said = one.stderr.read()
+                self.assertEqual(one.wait(60), 130, said)
+            self.assertRegex(said, r"^fmo-driver: interrupted: the results so far are in .*: add --resume to continue\n$")
+            self.assertEqual(sorted(os.listdir(folder)), ["all.h5.checkpoint", "all.xyz"])
+            done = program(*given, "--resume")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+            with h5py.File(output) as file:
+                energies = file["summary/energy"][:]
+            self.assert_close(energies, [energies[0]] + [energies[1]] * 60, 1e-7)
+
+    @needs("tqdm")
+    def test_batch_bar(self):
+        """A bar counts molecules on a terminal; messages stand on lines of their own."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "all.xyz")
+            with open(os.path.join(XYZ, "water008.xyz"), encoding="utf-8") as file:
+                text = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("1\n\nXx 0 0 0\n" + text * 15)
+            ours, theirs = pty.openpty()
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+            with subprocess.Popen([sys.executable, "-m", "fmo", "batch", path, "--basis", "6-31g", "--threads", "1", "-o",
+                                   os.path.join(folder, "all.extxyz")], env=os.environ, stderr=theirs) as one:
+                os.close(theirs)
+                said = b""
+                with contextlib.suppress(OSError):  # at its end
+                    while more := os.read(ours, 4096):
+                        said += more
+                os.close(ours)
+                self.assertEqual(one.wait(60), 3, said)
+            self.assertRegex(said.decode(), r"(^|\r)fmo-driver: .*frame 1: line 3: 'Xx': not an element.*\r\n")
+            self.assertRegex(said.decode(), r"\r *\d+molecule \[")
 
     def optimise(self, by):
         with tempfile.TemporaryDirectory() as folder:
@@ -310,8 +403,11 @@ class Program(Case):
                 (["energy", os.path.join(SOURCE, "datasets", "fmo2", "gly4.pdb")], 2, "names no basis set"),
                 (["energy", "x.json", "--charge", "1"], 2, "--charge has no effect on FMO2"),
                 (["batch", path, "-o", "/nowhere/x.csv"], 2, "/nowhere/x.csv: there is no such folder"),
-                (["batch", path, "-o", "train.npz"], 2, "train.npz: batch writes no .npz: choose a name that ends in .csv (fmo-"),
-                (["batch", path, "-o", "train.H5"], 2, "(fmo-driver --scf --batch writes .h5 and .extxyz)"),
+                (["batch", path, "-o", "train.npz"], 2, "train.npz: fmo writes no .npz: choose a name that ends in .h5, .xyz"),
+                (["batch", path, "--forces"], 2, "--forces needs --output with a name that ends in .extxyz, .xyz or .h5"),
+                (["batch", path, "-o", "x.csv", "--resume"], 2, "--resume needs --output with a name that ends in .extxyz"),
+                (["batch", path, "--basis", "sto-3gg"], 3, "basis set 'sto-3gg' is not known"),
+                (["batch", path, "--mode", "gpu"], 2, "mode = 'gpu'"),
                 (["optimize", path, "--steps", "0"], 2, "--steps = 0: expected 1 or more"),
                 (["optimize", path, "-o", "x.pdb"], 2, "x.pdb: optimize writes no .pdb: choose a name that ends in .xyz\n")):
             with self.subTest(arguments):

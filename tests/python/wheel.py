@@ -115,6 +115,15 @@ class Wheel(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(os.path.dirname(done.stdout.strip()), str(self.site / "fmo" / "lib"))
 
+    def test_batch(self):
+        """The module finds the fmo-driver that is in the wheel."""
+        water, output = self.site / "fmo" / "share" / "fmo" / "xyz" / "water001.xyz", self.folder / "train.extxyz"
+        done = self.run_alone(sys.executable, "-m", "fmo", "batch", water, "--basis", "6-31g", "--forces", "-o", output)
+        if "No module named 'numpy'" in done.stderr:
+            self.skipTest("no numpy")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertIn(" energy=-2067.6", output.read_text(encoding="utf-8"))
+
 
 class Configure(unittest.TestCase):
     def test_architectures(self):

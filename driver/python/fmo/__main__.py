@@ -8,12 +8,14 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from . import _optimize
+from ._driver import run_batch
 from ._errors import STATUS, Error, bad_value
 from ._fragments import FMO2
+from ._io import basis_set
 from ._library import LIBRARY, VERSION
 from ._molecule import BASIS, FORMS, Molecule, read_xyz
 from ._rhf import RHF
@@ -21,7 +23,10 @@ from ._uhf import hf, scf_batch
 from ._values import INT_MOST, whole_number
 
 _USAGE = 2  # exit code of wrong arguments, FMO_ERR_ARGUMENT's
-_ENDS = {"optimize": ".xyz", "batch": ".csv"}  # of the files that commands write
+# Options of batch, and what fmo-driver calls them.
+_OF_DRIVER = {"basis": "basis", "functions": "functions", "charge": "charge", "threads": "threads", "mode": "mode",
+              "conv_tol": "convergence", "max_cycle": "max-cycles", "output": "output"}
+_FLAGS = ("forces", "resume", "force")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -53,10 +58,13 @@ def _parser() -> argparse.ArgumentParser:
     optimize.add_argument("--force", action="store_true", help="replace an output file that exists")
     optimize.add_argument("--steps", type=int, default=200, help="most steps (default 200)")
     optimize.add_argument("--by", choices=tuple(_optimize.OPTIMIZERS), help="default: the first that is installed")
-    batch = commands.add_parser("batch", parents=[common], help="energies of all molecules of .xyz files",
-                                description="RHF or UHF of all molecules in one call; one that fails leaves the others alone.")
+    batch = commands.add_parser("batch", parents=[common], help="energies and forces of all molecules of .xyz files",
+                                description="RHF or UHF of all molecules in one call; one that fails leaves the others alone. "
+                                "Other files than tables are written by fmo-driver --scf --batch.")
     batch.add_argument("file", nargs="+", help=".xyz with one molecule or several")
-    batch.add_argument("-o", "--output", help="a table, .csv (default: standard output)")
+    batch.add_argument("-o", "--output", help="a table, .csv (default: standard output), or .extxyz, .xyz or .h5")
+    batch.add_argument("--forces", action="store_true", help="forces, too (.extxyz, .xyz, .h5)")
+    batch.add_argument("--resume", action="store_true", help="compute what --output lacks (.extxyz, .xyz, .h5)")
     batch.add_argument("--force", action="store_true", help="replace an output file that exists")
     return parser
 
@@ -126,7 +134,7 @@ def _run_optimize(arguments: argparse.Namespace) -> int:
     """The geometry that is reached is written in any case: one that has not converged says so in its comment."""
     by = _optimize.optimizer(arguments.by)
     whole_number("--steps", arguments.steps, 1, INT_MOST)
-    _check_output(arguments)
+    _check_output(arguments, ".xyz")
     mols = _molecules(arguments, arguments.file)
     if len(mols) != 1:
         raise bad_value(f"{arguments.file}: {len(mols)} molecules: expected one")
@@ -149,15 +157,39 @@ def _run_optimize(arguments: argparse.Namespace) -> int:
 
 
 def _run_batch(arguments: argparse.Namespace) -> int:
-    """Write a line for each molecule of all files; after that, an error if any of them failed."""
-    _check_output(arguments)
-    found: list[tuple[str, int, Molecule | Error]] = []
-    for path in arguments.file:
-        frames = read_xyz(path, arguments.charge, None, arguments.basis or BASIS, arguments.functions or "set")
-        found += [(path, number, one) for number, one in enumerate(frames, 1)]
+    """A table, or a file of fmo-driver's."""
+    if os.path.splitext(arguments.output or "")[1].lower() in ("", ".csv"):
+        return _table(arguments)
+    given = vars(arguments)
+    given["basis"] = arguments.basis or BASIS
+    return run_batch([*(f"--{name}={given[mine]}" for mine, name in _OF_DRIVER.items() if given[mine] is not None),
+                      *(f"--{name}" for name in _FLAGS if given[name]), *arguments.file])
+
+
+def _read(arguments: argparse.Namespace, path: str) -> Iterator[tuple[str, int, Molecule | Error]]:
+    """The molecules of a file with their numbers; the error of a file as a whole is number 0."""
+    number = 0
+    try:
+        for one in read_xyz(path, arguments.charge, None, arguments.basis or BASIS, arguments.functions or "set"):
+            number += 1
+            yield path, number, one
+    except Error as reason:
+        if reason.status != "FMO_ERR_INPUT":
+            raise
+        yield path, 0, reason
+
+
+def _table(arguments: argparse.Namespace) -> int:
+    """Write a line for each molecule of all files, and the errors to standard error; returns the worst exit code."""
+    for name in ("forces", "resume"):
+        if getattr(arguments, name):
+            raise bad_value(f"--{name} needs --output with a name that ends in .extxyz, .xyz or .h5")
+    _check_output(arguments, ".csv")
+    basis_set(arguments.basis or BASIS)  # its error is one of all files
+    found = [one for path in arguments.file for one in _read(arguments, path)]
     mols = [one for _, _, one in found if isinstance(one, Molecule)]
     done = iter(scf_batch(mols, conv_tol=arguments.conv_tol, max_cycle=arguments.max_cycle, **_options(arguments)))
-    table, errors = io.StringIO(), []
+    table, codes = io.StringIO(), [0]
     lines = csv.writer(table, lineterminator="\n")
     lines.writerow(("file", "molecule", "formula", "energy_hartree", "converged", "cycles", "error"))
     for path, number, one in found:
@@ -168,23 +200,25 @@ def _run_batch(arguments: argparse.Namespace) -> int:
             row, error = ("", "nan", 0, 0), one
         lines.writerow((path, number, *row, "" if error is None else error.message))
         if error is not None:
-            errors.append(error)
+            place = "" if path in error.message else f"{path}: molecule {number}: "
+            print(f"python -m fmo: {place}{error.message}", file=sys.stderr)
+            codes.append(_exit_code(error.status))
     _write(arguments.output, table.getvalue())
-    if errors:
-        raise type(errors[0])(errors[0].status, f"{len(errors)} of {len(found)} molecules failed, the first: "
-                              f"{errors[0].message}")
-    return 0
+    return max(codes)
 
 
-def _check_output(arguments: argparse.Namespace) -> None:
+def _exit_code(status: str) -> int:
+    return int(LIBRARY.fmo_status_exit_code(STATUS.index(status)))
+
+
+def _check_output(arguments: argparse.Namespace, mine: str) -> None:
     """InputError, before anything is computed, for a file that could not be written or would be lost."""
     path = arguments.output
     if path is None:
         return
-    end, mine = os.path.splitext(path)[1], _ENDS[arguments.command]
+    end = os.path.splitext(path)[1]
     if end.lower() not in ("", mine):
-        other = " (fmo-driver --scf --batch writes .h5 and .extxyz)" if arguments.command == "batch" else ""
-        raise bad_value(f"{path}: {arguments.command} writes no {end}: choose a name that ends in {mine}{other}")
+        raise bad_value(f"{path}: {arguments.command} writes no {end}: choose a name that ends in {mine}")
     if os.path.lexists(path) and not arguments.force:
         raise bad_value(f"{path}: it exists; --force replaces it")
     if not os.path.isdir(os.path.dirname(path) or "."):
@@ -210,10 +244,10 @@ def main(given: Sequence[str] | None = None) -> int:
         return run(arguments)
     except Error as reason:
         print(f"python -m fmo: {reason.message}", file=sys.stderr)
-        return int(LIBRARY.fmo_status_exit_code(STATUS.index(reason.status)))
+        return _exit_code(reason.status)
     except OSError as reason:
         print(f"python -m fmo: {reason.filename or ''}: {reason.strerror}", file=sys.stderr)
-        return int(LIBRARY.fmo_status_exit_code(STATUS.index("FMO_ERR_OUTPUT")))
+        return _exit_code("FMO_ERR_OUTPUT")
     except KeyboardInterrupt:
         print("python -m fmo: interrupted", file=sys.stderr, flush=True)
         os._exit(130)  # a thread of the library may still compute, which the interpreter's end would crash

@@ -7,8 +7,10 @@ Every kind is also the built-in exception that says the same, so that both `exce
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 STATUS = ("FMO_OK", "FMO_ERR_CHECK", "FMO_ERR_ARGUMENT", "FMO_ERR_UNSUPPORTED", "FMO_ERR_INPUT",
           "FMO_ERR_OUTPUT", "FMO_ERR_NO_DEVICE", "FMO_ERR_DEVICE", "FMO_ERR_MEMORY")
@@ -95,6 +97,42 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """"; did you mean NAME?", or nothing where no name is near."""
     close = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+_Named = TypeVar("_Named", bound=Callable[..., Any])
+
+
+def named(one: _Named) -> _Named:
+    """Decorator of a function, or of a class and its public methods: InputTypeError for keywords that they do not take."""
+    path = f"{one.__module__.partition('._')[0]}.{one.__name__}"  # without modules that are not public
+    if not isinstance(one, type):
+        return cast(_Named, _checked(one, path))
+    for name, method in list(vars(one).items()):
+        if name.startswith("_") and name != "__init__":
+            continue
+        call = path if name == "__init__" else f"{path}.{name}"
+        if isinstance(method, classmethod):
+            setattr(one, name, classmethod(_checked(method.__func__, call)))
+        elif inspect.isfunction(method):
+            setattr(one, name, _checked(method, call))
+    return one
+
+
+def _checked(function: Any, call: str) -> Any:
+    """A function that checks the names of its keywords; one that takes any name checks them itself."""
+    parameters = inspect.signature(function).parameters
+    known = [name for name in parameters if name not in ("self", "cls")]
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return function
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in known:
+                cure = nearest(name, known) or f": expected one of {', '.join(known)}" * bool(known)
+                raise bad_type(f"{call}: unknown argument '{name}'{cure}")
+        return function(*arguments, **keywords)
+    return checked
 
 
 class Strict:

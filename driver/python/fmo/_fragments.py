@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cupy, _numeric
-from ._errors import bad_type, bad_value, Error, Strict, UnsupportedError
+from ._errors import bad_type, bad_value, Error, Strict, UnsupportedError, named
 from ._io import BOHR, BasisSet, FragmentSystem, io_library
 from ._library import ErrorStruct, Functions, checked, names_of, sibling
 from ._molecule import FORMS, Molecule
@@ -112,6 +112,7 @@ def _read(path: str) -> Any:
     return system
 
 
+@named
 class FMO2(Strict):
     """Energy of a protein or cluster by the fragment molecular orbital method with pairs, FMO2-RHF.
 
@@ -283,7 +284,7 @@ class FMO2(Strict):
             _library().fmo_fragment_result_destroy(result)
         log.info("%r", self)
         if self.notice is not None:
-            warnings.warn(f"fmo: {self.notice}", CutoffWarning, stacklevel=2)
+            warnings.warn(f"fmo: {self.notice}", CutoffWarning, stacklevel=3)
         return self.e_tot
 
     def _take(self, r: Any) -> None:

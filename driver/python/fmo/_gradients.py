@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _scf
-from ._errors import Strict, bad_value
+from ._errors import Strict, bad_value, named
 from ._molecule import Molecule
 from ._optional import is_installed, optional
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._rhf import RHF
 
 
+@named
 class Gradients(Strict):
     """The derivative of an energy by the positions of the nuclei, with PySCF's names: Gradients(mf).kernel().
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import Error, InputError, UnknownAttributeError, UnsupportedError, bad_type, bad_value, nearest
+from ._errors import Error, InputError, UnknownAttributeError, UnsupportedError, bad_type, bad_value, named, nearest
 from ._io import BOHR, BasisSet, MoleculeStruct, basis_set, element_numbers, io_library
 from ._library import checked, zeroed
 from ._optional import optional
@@ -83,6 +83,7 @@ class InputWarning(UserWarning):
     """Something in a file was passed over, or may be meant otherwise."""
 
 
+@named
 class Molecule:
     """A molecule with a basis set that libfmo ships or reads from a file. It needs no other package than numpy.
 
@@ -391,7 +392,7 @@ def _read_all(source: str | os.PathLike[str], charge: int | None, multiplicity: 
             found.append(one)
     if failed and errors == "skip":
         warnings.warn(f"fmo: {_shown(source)}: {len(failed)} of {len(found) + len(failed)} molecules skipped, the first: "
-                      f"{failed[0].message}", InputWarning, stacklevel=3)
+                      f"{failed[0].message}", InputWarning, stacklevel=4)
     return found
 
 
@@ -433,7 +434,7 @@ def _frames(path: str, shown: str, charge: int | None, multiplicity: int | None,
                                            "may have them")
                 if one.notice:
                     warnings.warn(f"fmo: {shown}: {one.notice.decode(errors='replace')}", InputWarning,
-                                  stacklevel=5)  # who calls from_xyz or all_from_xyz
+                                  stacklevel=6)  # who calls from_xyz or all_from_xyz
                 yield Molecule(np.ctypeslib.as_array(one.number, (one.nucleus_num,)),
                                np.ctypeslib.as_array(one.coord, (one.nucleus_num, 3)),
                                one.charge if charge is None else charge,

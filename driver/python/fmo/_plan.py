@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cupy
-from ._errors import Error, InputError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
+from ._errors import Error, InputError, OutOfMemoryError, Strict, bad_type, bad_value, named, nearest
 from ._library import LIBRARY, BasisInput, GradientTermStruct, Job, Operator, Options, checked, names_of
 from ._molecule import COMPONENTS, Molecule
 from ._optional import optional
@@ -198,6 +198,7 @@ class Request:
             raise DensityError(f"dm is not {kind} (by {asymmetry:.3g})", "hermi=0 is for such")
 
 
+@named
 @dataclasses.dataclass
 class GradientTerm:
     """A part of a two-electron energy, coulomb/2 sum D_ij D_kl (ij|kl) - exchange/4 sum D_ik D_jl (ij|kl).
@@ -218,6 +219,7 @@ class GradientTerm:
 _LONG, _LARGE = 0.2, 100
 
 
+@named
 class Plan(Strict):
     """J and K for any number of densities of one molecule.
 

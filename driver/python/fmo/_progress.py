@@ -12,8 +12,8 @@ _DELAY = 1.0  # seconds of work before there is a bar, unless one is requested
 
 
 @contextlib.contextmanager
-def progress_bar(total: float, unit: str | None, requested: bool | None) -> Iterator[Callable[[float], None] | None]:
-    """Yield a function to call with the amount done, 0 to total; None where there is no bar.
+def progress_bar(total: float | None, unit: str | None, requested: bool | None) -> Iterator[Callable[[float], None] | None]:
+    """Yield a function to call with the amount done, 0 to total (None: unknown); None where there is no bar.
 
     unit: None: the amount is a fraction. requested: None: a bar if tqdm is installed, standard error is a terminal,
     and the work takes a second.

@@ -40,14 +40,24 @@ def dipole(mol: Any, density: NDArray[Any], origin: Any = None) -> NDArray[Any]:
     return np.asarray(nuclei - np.einsum("xij,ij->x", matrices, density))
 
 
-def populations(mol: Any, density: NDArray[Any], overlap: NDArray[Any]) -> NDArray[Any]:
-    """Mulliken populations of a density by atom, [natm]."""
+def mulliken(mol: Any, density: NDArray[Any], overlap: NDArray[Any]) -> NDArray[Any]:
+    """Mulliken populations of a density by atom, sum_i in A (D S)_ii, [natm]."""
+    return _by_atom(mol, np.einsum("ij,ij->i", density, overlap))
+
+
+def loewdin(mol: Any, density: NDArray[Any], overlap: NDArray[Any]) -> NDArray[Any]:
+    """Loewdin populations of a density by atom, sum_i in A (S^1/2 D S^1/2)_ii, [natm]; J. Chem. Phys. 18, 365 (1950)."""
+    values, vectors = np.linalg.eigh(overlap)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # rounding may make an eigenvalue negative
+    return _by_atom(mol, np.einsum("ij,ij->i", root @ density, root))
+
+
+def _by_atom(mol: Any, of_functions: NDArray[Any]) -> NDArray[Any]:
     arrays = basis_arrays(mol)
-    atom = arrays["shell_nucleus"][arrays["ao_shell"]]
-    return np.bincount(atom, weights=np.einsum("ij,ij->i", density, overlap),
+    return np.bincount(arrays["shell_nucleus"][arrays["ao_shell"]], weights=of_functions,
                        minlength=len(arrays["nucleus_charge"]))
 
 
-def mulliken(mol: Any, density: NDArray[Any], overlap: NDArray[Any]) -> NDArray[Any]:
-    """Mulliken charges of the atoms, [natm], e."""
-    return np.asarray(basis_arrays(mol)["nucleus_charge"] - populations(mol, density, overlap))
+def charges(mol: Any, populations: NDArray[Any]) -> NDArray[Any]:
+    """Charges of the atoms with these populations, [natm], e."""
+    return np.asarray(basis_arrays(mol)["nucleus_charge"] - populations)

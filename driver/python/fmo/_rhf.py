@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _numeric, _properties
-from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of
+from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of, named
 from ._gradients import Gradients, Scanner
 from ._molecule import Molecule
 from ._optional import optional
@@ -29,6 +29,7 @@ def _copy(pointer: Any, *shape: int) -> NDArray[Any]:
     return np.ctypeslib.as_array(pointer, shape).copy()
 
 
+@named
 class RHF(Strict):
     """Closed-shell SCF by libfmo_scf, with PySCF's names: RHF(mol).kernel().
 
@@ -223,7 +224,18 @@ class RHF(Strict):
 
     def mulliken_charges(self) -> NDArray[Any]:
         """Mulliken charges of the atoms, [natm], e; InputError before kernel()."""
-        return _properties.mulliken(self.mol, self._matrix("density"), self._matrix("overlap"))
+        return _properties.charges(self.mol, self._populations(_properties.mulliken))
+
+    def loewdin_charges(self) -> NDArray[Any]:
+        """Loewdin charges of the atoms, Z - sum_i in A (S^1/2 D S^1/2)_ii, [natm], e; InputError before kernel().
+
+        Of the functions as they are normalised in PySCF, whose charges they are; with Cartesian d functions
+        they depend on the orientation of the molecule.
+        """
+        return _properties.charges(self.mol, self._populations(_properties.loewdin))
+
+    def _populations(self, kind: Callable[..., NDArray[Any]], of: str = "density") -> NDArray[Any]:
+        return kind(self.mol, self._matrix(of), self._matrix("overlap"))
 
     def nuc_grad_method(self) -> Gradients:
         """PySCF's name: an object whose kernel() gives the derivative of e_tot by the positions of the nuclei."""

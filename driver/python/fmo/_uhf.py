@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _properties
 from ._errors import bad_value
 from ._plan import arguments_of, check_moles, check_options
-from ._properties import populations
 from ._rhf import RHF, _Extras, _batch, _copy
 from ._scf import CHOICES, SETTINGS
 from ._values import index_of
@@ -71,7 +71,11 @@ class UHF(RHF):
 
     def mulliken_spins(self) -> NDArray[Any]:
         """Mulliken populations of the spin density by atom, [natm]; their sum is the number of unpaired electrons."""
-        return populations(self.mol, self._matrix("spin_density"), self._matrix("overlap"))
+        return self._populations(_properties.mulliken, "spin_density")
+
+    def loewdin_spins(self) -> NDArray[Any]:
+        """Loewdin populations of the spin density by atom, [natm], as of loewdin_charges(); sum as of mulliken_spins()."""
+        return self._populations(_properties.loewdin, "spin_density")
 
 
 class ROHF(UHF):

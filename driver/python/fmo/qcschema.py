@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import (ConvergenceError, DeviceError, Error, InputError, InputTypeError, NoDeviceError,
-                      OutOfMemoryError, UnsupportedError, bad_value)
+                      OutOfMemoryError, UnsupportedError, bad_value, named)
 from ._library import VERSION
 from ._molecule import BASIS, FORMS, Molecule, as_dict
 from ._optional import is_installed, optional
@@ -30,6 +30,7 @@ _KINDS: dict[type, str] = {
     UnsupportedError: "input_error"}
 
 
+@named
 def run(atomic_input: Any, raise_error: bool = False) -> dict[str, Any]:
     """The AtomicResult, schema version 1, of an AtomicInput; both as QCSchema has them, in atomic units.
 
