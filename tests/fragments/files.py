@@ -65,9 +65,9 @@ class Reader(unittest.TestCase):
             group = row["group"].lstrip("$")
             for key in row["keys"].split() if row["keys"] not in ("*", "") else []:
                 at = f"{mark}{group}: {key}"
-                if row["fate"] == "passed":
+                if row["treatment"] == "ignored":
                     inputs.append((group, f"{key}={quote}7{quote}", None))
-                elif row["fate"] == "must":
+                elif row["treatment"] == "checked":
                     for value in row["values"].split() or [""]:
                         inputs.append((group, f"{key}={quote}{value}{quote}", None))
                     inputs.append((group, f"{key}={quote}QX{quote}", f"{at}={quote}QX{quote}; only"))

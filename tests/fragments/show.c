@@ -16,12 +16,12 @@ static void print_integers(const char *name, const int *values, int count, int a
 
 static int print_keys(const fmo_key_table *table)
 {
-    static const char *const fates[] = {
-        [FMO_KEY_PASSED] = "passed", [FMO_KEY_MUST] = "must", [FMO_KEY_TAKEN] = "taken"};
+    static const char *const treatments[] = {
+        [FMO_KEY_IGNORED] = "ignored", [FMO_KEY_CHECKED] = "checked", [FMO_KEY_READ] = "read"};
     for (size_t i = 0; i < table->num; i++) {
         const fmo_key_row *const row = &table->row[i];
-        printf("%s{\"group\": \"%s\", \"keys\": \"%s\", \"fate\": \"%s\", \"values\": \"%s\"}",
-               i ? ",\n" : "[", row->group, row->keys, fates[row->fate],
+        printf("%s{\"group\": \"%s\", \"keys\": \"%s\", \"treatment\": \"%s\", \"values\": \"%s\"}",
+               i ? ",\n" : "[", row->group, row->keys, treatments[row->treatment],
                row->values ? row->values : "");
     }
     return printf("]\n") < 0;
