@@ -2,6 +2,7 @@
  * device's memory pool. The functions are described in device.h. */
 #include "accumulate/gpu/device.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,9 @@ static cudaError_t ask(fmo_gpu_device *d)
     d->pools = properties.memoryPoolsSupported;
     d->processors = properties.multiProcessorCount;
     d->shared_bytes = properties.sharedMemPerBlockOptin;
-    const char *const least = getenv("FMO_TEST_SHARED_BYTES"); /* tests: as on a smaller GPU */
-    if (least && strtoull(least, NULL, 10) < d->shared_bytes)
-        d->shared_bytes = (size_t)strtoull(least, NULL, 10);
+    const char *const limit = getenv("FMO_TEST_SHARED_BYTES"); /* tests: as on a smaller GPU */
+    const size_t limit_bytes = limit ? (size_t)strtoull(limit, NULL, 10) : SIZE_MAX;
+    if (limit_bytes < d->shared_bytes) d->shared_bytes = limit_bytes;
     d->cache_bytes = (size_t)properties.l2CacheSize;
     (void)snprintf(d->name, sizeof d->name, "%.90s", properties.name);
     return cudaSuccess;

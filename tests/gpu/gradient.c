@@ -211,7 +211,6 @@ static void check_batch(int num)
     CHECK(worst <= 1e-10, "batch of %d: differs by %.1e from single calls", num, worst);
 }
 
-/* Compares gradients of mode fused with those of mode cpu for molecules of each kind of shell. */
 /* Where a block may have less shared memory than one warp needs for two pairs of f shells, they are
  * refused by name; d shells are not. */
 static void check_little_shared_memory(void)
@@ -236,6 +235,7 @@ static void check_little_shared_memory(void)
     unsetenv("FMO_TEST_SHARED_BYTES");
 }
 
+/* Compares gradients of mode fused with those of mode cpu for molecules of each kind of shell. */
 int main(void)
 {
     static test_system s;
