@@ -53,7 +53,7 @@ FMO_HD void potential(int any, int NB, int NK, const fmo_point *at, const fmo_po
             if (any) {
                 derivatives_any(L, e.rho, e.near, R2, PQ, r);
             } else {
-                start_of(L, e.rho, e.near, R2, S);
+                boys_start(L, e.rho, e.near, R2, S);
                 fmo_md_derivatives(L, S, PQ, r);
             }
             COULOMB_UNROLL
