@@ -25,9 +25,9 @@ __global__ void __launch_bounds__(THREADS)
     out[own.matrix + (size_t)row * own.nao + column] = sum;
 }
 
-/* Returns the largest |D| of two sets. */
-__device__ float largest_of(const double *D, int nao, const fmo_gradient_set &i,
-                            const fmo_gradient_set &j)
+/* Returns the largest |D| of two SP shells. */
+__device__ float largest_of(const double *D, int nao, const fmo_gradient_sp_shell &i,
+                            const fmo_gradient_sp_shell &j)
 {
     float largest = 0.0f;
     for (int a = 0; a < fmo_gradient_functions_of(i.ang_mom); a++)
@@ -47,23 +47,23 @@ __global__ void __launch_bounds__(THREADS) maxima(const __grid_constant__ fmo_gp
 {
     const fmo_gradient_molecule &own = h.molecule[blockIdx.z];
     const fmo_gradient_density *const term = terms + (size_t)blockIdx.z * term_num;
-    const fmo_gradient_set *const set = h.set + own.set;
+    const fmo_gradient_sp_shell *const sp_shell = h.sp_shell + own.sp_shell;
     const int j = blockIdx.x * THREADS + threadIdx.x, i = blockIdx.y;
     float bound = 0.0f;
-    if (i >= own.sets) return;
-    if (j < own.sets) {
+    if (i >= own.sp_shells) return;
+    if (j < own.sp_shells) {
         double sum = 0.0;
         for (int t = 0; t < term_num; t++) {
-            const double D = largest_of(term[t].D, own.nao, set[i], set[j]);
+            const double D = largest_of(term[t].D, own.nao, sp_shell[i], sp_shell[j]);
             sum += fabs(term[t].weight) * D * D;
         }
         bound = __double2float_ru(sqrt(sum));
-        h.block_max[own.block + (size_t)i * own.sets + j] = bound;
+        h.block_max[own.block + (size_t)i * own.sp_shells + j] = bound;
     }
     for (int offset = 16; offset; offset /= 2)
         bound = fmaxf(bound, __shfl_xor_sync(0xffffffffu, bound, offset));
     if (threadIdx.x % 32 == 0) /* the bits of non-negative numbers are ordered like the numbers */
-        atomicMax((unsigned *)&h.row_max[own.set + i], __float_as_uint(bound));
+        atomicMax((unsigned *)&h.row_max[own.sp_shell + i], __float_as_uint(bound));
 }
 
 /* Computes Hermite density and strengths of a point; one thread for each. */
@@ -89,12 +89,13 @@ __global__ void __launch_bounds__(THREADS)
                                         pairs.prim[prim]};
         const fmo_gradient_molecule &own = h.molecule[pair.molecule];
         const fmo_gradient_density term = terms[pair.molecule];
-        const fmo_gradient_set *const set = h.set + own.set;
+        const fmo_gradient_sp_shell *const sp_shell = h.sp_shell + own.sp_shell;
         const float weight = (float)sqrt(own.coulomb_weight * fabs(term.weight));
         double block[FMO_GRADIENT_SPLITS_MAX];
         fmo_gradient_pair_density(h.tables, &side, term.D, own.nao, 2.0 * side.prim.k, block);
         fmo_gradient_hermite(h.tables, &side, block, H);
-        const float d = weight * largest_of(term.D, own.nao, set[pair.set[0]], set[pair.set[1]]);
+        const float d = weight * largest_of(term.D, own.nao, sp_shell[pair.sp_shell[0]],
+                                            sp_shell[pair.sp_shell[1]]);
         strength = make_float2(d * side.prim.bound, d * side.prim.derivative_bound);
     }
     if (n < pairs.points) {
@@ -141,8 +142,8 @@ cudaError_t fmo_gradient_exchange_maxima(const fmo_gradient_pass *pass)
 {
     const fmo_gpu_gradient &h = *pass->h;
     FMO_GPU_TRY(
-        cudaMemsetAsync(h.row_max, 0, (size_t)h.total.set * sizeof *h.row_max, pass->stream));
-    maxima<<<grid_of(&h, h.sets), THREADS, 0, pass->stream>>>(h, pass->term, pass->term_num);
+        cudaMemsetAsync(h.row_max, 0, (size_t)h.total.sp_shell * sizeof *h.row_max, pass->stream));
+    maxima<<<grid_of(&h, h.sp_shells), THREADS, 0, pass->stream>>>(h, pass->term, pass->term_num);
     return cudaGetLastError();
 }
 

@@ -44,9 +44,9 @@ __device__ __forceinline__ float density_of(const exchange_args &a, const fmo_gr
                                             const fmo_gradient_pair &ket)
 {
     const fmo_gradient_molecule &own = a.molecule[bra.molecule];
-    const float *const i = a.block_max + own.block + (size_t)bra.set[0] * own.sets;
-    const float *const j = a.block_max + own.block + (size_t)bra.set[1] * own.sets;
-    return i[ket.set[0]] * j[ket.set[1]] + i[ket.set[1]] * j[ket.set[0]];
+    const float *const i = a.block_max + own.block + (size_t)bra.sp_shell[0] * own.sp_shells;
+    const float *const j = a.block_max + own.block + (size_t)bra.sp_shell[1] * own.sp_shells;
+    return i[ket.sp_shell[0]] * j[ket.sp_shell[1]] + i[ket.sp_shell[1]] * j[ket.sp_shell[0]];
 }
 
 /* True if the quartet has a derivative that counts: not all functions are on one nucleus. */
@@ -317,8 +317,8 @@ __device__ __forceinline__ void add_item(const exchange_args &a, warp_memory<CLA
     const fmo_gradient_molecule &molecule = a.molecule[bra.molecule];
     const auto &of = molecule.of[fmo_eri_class_ket(CLASS)];
     const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : of.pair + of.pairs;
-    const float *const rows = a.row_max + molecule.set;
-    const float most = 2.0f * rows[bra.set[0]] * rows[bra.set[1]];
+    const float *const rows = a.row_max + molecule.sp_shell;
+    const float most = 2.0f * rows[bra.sp_shell[0]] * rows[bra.sp_shell[1]];
     double of_bra[6] = {};
     int queued = 0;
     bool any = false;

@@ -18,8 +18,9 @@
 /* A molecule of a group: where its data are in the arrays of all, and their numbers. Pairs and
  * points begin at multiples of the tile size. */
 typedef struct fmo_gradient_molecule {
-    int nao, caller_nao, sets;
-    int set, function, nucleus;  /* its first: of h->set and row_max, of in_begin, of the sums */
+    int nao, caller_nao, sp_shells;
+    int sp_shell, function,
+        nucleus;                 /* its first: of h->sp_shell, row_max, of in_begin, of the sums */
     size_t matrix, given, block; /* first elements: of a density over internal functions and over
                                     the caller's, of block_max */
     double coulomb_weight;       /* weight of J in screening */
@@ -62,12 +63,12 @@ typedef struct fmo_gradient_sums {
 /* The data of a group. A plan of mode fused keeps those of its molecule, made in its first call, in
  * plan->state; those of several molecules belong to one call. */
 typedef struct fmo_gpu_gradient {
-    int molecules, sets, functions; /* sets, functions: the most of one molecule */
+    int molecules, sp_shells, functions; /* sp_shells, functions: largest numbers of one molecule */
     const fmo_gradient_molecule *molecule;
-    const fmo_gradient_set *set;
+    const fmo_gradient_sp_shell *sp_shell;
     const fmo_gradient_tables *tables;
     fmo_gradient_pairs pairs[FMO_PAIR_GPU_COUNT];
-    float *block_max, *row_max; /* [sets][sets] of each molecule, [sets] of all */
+    float *block_max, *row_max; /* [sp_shells][sp_shells] of each molecule, [sp_shells] of all */
     fmo_gradient_sums sums;
     unsigned *item; /* [FMO_ERI_GPU_COUNT] next item of each class of K */
     cudaStream_t stream[FMO_GRADIENT_STREAMS];

@@ -13,28 +13,29 @@
 #include "integrals/pairs/prim_pair.h"
 #include "integrals/pairs/shell_pair.h"
 
-/* ---- sets ----------------------------------------------------------------------------------- */
+/* ---- SP shells ------------------------------------------------------------------------------ */
 
-/* Numbers the sets; returns 0 if memory is exhausted. */
-static int make_sets(const fmo_basis *basis, fmo_gradient_lists *lists)
+/* Numbers the SP shells; returns 0 if memory is exhausted. */
+static int make_sp_shells(const fmo_basis *basis, fmo_gradient_lists *lists)
 {
     const size_t shells = (size_t)basis->shell_num;
     int *const partner = malloc(shells * sizeof *partner);
-    lists->set = malloc(shells * sizeof *lists->set);
-    if (partner && lists->set) fmo_sp_partners(basis, partner);
-    for (int s = 0; s < basis->shell_num && partner && lists->set; s++) {
+    lists->sp_shell = malloc(shells * sizeof *lists->sp_shell);
+    if (partner && lists->sp_shell) fmo_sp_partners(basis, partner);
+    for (int s = 0; s < basis->shell_num && partner && lists->sp_shell; s++) {
         const fmo_shell *const shell = &basis->shell[s];
         if (shell->ang_mom == 0 && partner[s] >= 0) continue;
-        fmo_gradient_set *const set = &lists->set[lists->set_num++];
-        *set = (fmo_gradient_set){shell->ang_mom, shell->nucleus, s, -1, {0, shell->ao_begin}, {0}};
-        memcpy(set->centre, shell->centre, sizeof set->centre);
-        if (shell->ang_mom == 0) set->functions.s = shell->ao_begin;
+        fmo_gradient_sp_shell *const sp_shell = &lists->sp_shell[lists->sp_shell_num++];
+        *sp_shell = (fmo_gradient_sp_shell){
+            shell->ang_mom, shell->nucleus, s, -1, {0, shell->ao_begin}, {0}};
+        memcpy(sp_shell->centre, shell->centre, sizeof sp_shell->centre);
+        if (shell->ang_mom == 0) sp_shell->functions.s = shell->ao_begin;
         if (!fmo_gradient_has_partner(shell->ang_mom) || partner[s] < 0) continue;
-        set->partner = partner[s];
-        set->functions.s = basis->shell[partner[s]].ao_begin;
+        sp_shell->partner = partner[s];
+        sp_shell->functions.s = basis->shell[partner[s]].ao_begin;
     }
     free(partner);
-    return partner && lists->set;
+    return partner && lists->sp_shell;
 }
 
 /* ---- one pair ------------------------------------------------------------------------------- */
@@ -69,8 +70,8 @@ static double bound_of(int l, int m, const double *AB, const double *prim)
     return bound_of(m, l, BA, turned);
 }
 
-/* The largest bound of the shells of two sets, for one primitive of each. */
-static double largest_bound(const fmo_gradient_set *i, const fmo_gradient_set *j,
+/* The largest bound of the shells of two SP shells, for one primitive of each. */
+static double largest_bound(const fmo_gradient_sp_shell *i, const fmo_gradient_sp_shell *j,
                             const double *ratio, const double *AB, const double *prim)
 {
     const int s_i = i->partner >= 0, s_j = j->partner >= 0;
@@ -81,12 +82,12 @@ static double largest_bound(const fmo_gradient_set *i, const fmo_gradient_set *j
     return bound;
 }
 
-/* The coefficient of primitive k of a set's s partner relative to that of its p shell. */
-static double ratio_of(const fmo_basis *b, const fmo_gradient_set *set, int k)
+/* The coefficient of primitive k of the s shell of an SP shell relative to that of the p shell. */
+static double ratio_of(const fmo_basis *b, const fmo_gradient_sp_shell *sp_shell, int k)
 {
-    if (set->partner < 0) return 0.0;
-    return b->coefficient[b->shell[set->partner].prim_begin + k] /
-           b->coefficient[b->shell[set->shell].prim_begin + k];
+    if (sp_shell->partner < 0) return 0.0;
+    return b->coefficient[b->shell[sp_shell->partner].prim_begin + k] /
+           b->coefficient[b->shell[sp_shell->shell].prim_begin + k];
 }
 
 static float rounded_up(double x)
@@ -95,9 +96,9 @@ static float rounded_up(double x)
 }
 
 /* Makes the primitive pair of primitives k and l. Returns 0 if it is negligible. */
-static int make_prim(const fmo_basis *b, const fmo_gradient_set *i, const fmo_gradient_set *j,
-                     const int *k, double threshold, const double *AB, double r2,
-                     fmo_gradient_prim *to)
+static int make_prim(const fmo_basis *b, const fmo_gradient_sp_shell *i,
+                     const fmo_gradient_sp_shell *j, const int *k, double threshold,
+                     const double *AB, double r2, fmo_gradient_prim *to)
 {
     const int at[2] = {b->shell[i->shell].prim_begin + k[0], b->shell[j->shell].prim_begin + k[1]};
     const double a = b->exponent[at[0]], c = b->exponent[at[1]], p = a + c;
@@ -139,13 +140,14 @@ typedef struct pair_source {
     int depth;
 } pair_source;
 
-/* Makes the primitive pairs of a pair of sets, in descending order of bounds; returns their number.
+/* Makes the primitive pairs of a pair of SP shells, in descending order of bounds; returns their
+ * number.
  */
-static int make_prims(const pair_source *from, const int *set, const double *AB,
+static int make_prims(const pair_source *from, const int *sp_shell, const double *AB,
                       fmo_gradient_prim *own)
 {
-    const fmo_gradient_set *const i = &from->lists->set[set[0]], *const j =
-                                                                     &from->lists->set[set[1]];
+    const fmo_gradient_sp_shell *const i = &from->lists->sp_shell[sp_shell[0]],
+                                       *const j = &from->lists->sp_shell[sp_shell[1]];
     const int ni = from->basis->shell[i->shell].prim_num;
     const int nj = from->basis->shell[j->shell].prim_num;
     const double r2 = AB[0] * AB[0] + AB[1] * AB[1] + AB[2] * AB[2];
@@ -155,7 +157,7 @@ static int make_prims(const pair_source *from, const int *set, const double *AB,
         if (!make_prim(from->basis, i, j, (const int[2]){n / nj, n % nj}, from->threshold, AB, r2,
                        &next))
             continue;
-        if (set[0] == set[1]) next.k *= 0.5;
+        if (sp_shell[0] == sp_shell[1]) next.k *= 0.5;
         int at = num++; /* insertion in descending order */
         for (; at > 0 && own[at - 1].bound < next.bound; at--) own[at] = own[at - 1];
         own[at] = next;
@@ -163,14 +165,14 @@ static int make_prims(const pair_source *from, const int *set, const double *AB,
     return num;
 }
 
-/* Appends the segments of a pair of sets; returns 0 if memory is exhausted. */
-static int add_pair(const pair_source *from, const int *set, growing_list *list)
+/* Appends the segments of a pair of SP shells; returns 0 if memory is exhausted. */
+static int add_pair(const pair_source *from, const int *sp_shell, growing_list *list)
 {
-    const fmo_gradient_set *const i = &from->lists->set[set[0]], *const j =
-                                                                     &from->lists->set[set[1]];
+    const fmo_gradient_sp_shell *const i = &from->lists->sp_shell[sp_shell[0]],
+                                       *const j = &from->lists->sp_shell[sp_shell[1]];
     const size_t most = (size_t)from->basis->shell[i->shell].prim_num *
                         (size_t)from->basis->shell[j->shell].prim_num;
-    fmo_gradient_pair pair = {{set[0], set[1]},
+    fmo_gradient_pair pair = {{sp_shell[0], sp_shell[1]},
                               {i->nucleus, j->nucleus},
                               {i->functions, j->functions},
                               0,
@@ -188,7 +190,7 @@ static int add_pair(const pair_source *from, const int *set, growing_list *list)
         grown(list->prim, list->prims, &list->prim_capacity, most, sizeof *prims);
     if (!prims) return 0;
     list->prim = prims;
-    int left = make_prims(from, set, pair.AB, prims + list->prims);
+    int left = make_prims(from, sp_shell, pair.AB, prims + list->prims);
     for (int segments = (left + from->depth - 1) / from->depth; segments; segments--) {
         double bound = 0.0, derivative_bound = 0.0;
         pair.begin = (int)list->prims;
@@ -246,7 +248,7 @@ static int join_lists(const growing_list *from, size_t stride, int threads, fmo_
         for (size_t k = 0; k < own->pairs; k++, n++) {
             const fmo_gradient_pair *const p = &own->pair[k];
             const fmo_pair_rank rank = {p->num < 63 ? p->num : 63, fmo_pair_octet(p->bound),
-                                        p->set[0], p->set[1], 0};
+                                        p->sp_shell[0], p->sp_shell[1], 0};
             pair[n] = p;
             prim[n] = own->prim + p->begin;
             key[n] = fmo_pair_rank_key(&rank);
@@ -270,21 +272,22 @@ static int join_lists(const growing_list *from, size_t stride, int threads, fmo_
     return good;
 }
 
-/* Makes the pairs of every threads-th set with those before it; returns 0 if memory is exhausted.
+/* Makes the pairs of every threads-th SP shell with those before it; returns 0 if memory is
+ * exhausted.
  */
 static int make_some(const pair_source *from, int thread, int threads, growing_list *own)
 {
-    const fmo_gradient_set *const sets = from->lists->set;
-    for (int i = thread; i < from->lists->set_num; i += threads)
+    const fmo_gradient_sp_shell *const sp_shells = from->lists->sp_shell;
+    for (int i = thread; i < from->lists->sp_shell_num; i += threads)
         for (int j = 0; j <= i; j++) {
-            const int set[2] = {i, j}; /* by angular momentum */
-            const int c = fmo_pair_class_of(sets[i].ang_mom, sets[j].ang_mom);
-            if (!add_pair(from, set, &own[c])) return 0;
+            const int sp_shell[2] = {i, j}; /* by angular momentum */
+            const int c = fmo_pair_class_of(sp_shells[i].ang_mom, sp_shells[j].ang_mom);
+            if (!add_pair(from, sp_shell, &own[c])) return 0;
         }
     return 1;
 }
 
-/* Makes the sets, the pairs of each thread, and from these the lists. */
+/* Makes the SP shells, the pairs of each thread, and from these the lists. */
 fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int depth, int threads,
                                    fmo_gradient_lists *lists, fmo_error *err)
 {
@@ -292,7 +295,7 @@ fmo_status fmo_gradient_make_lists(const fmo_basis *basis, double threshold, int
     const pair_source from = {basis, lists, threshold, depth};
     memset(lists, 0, sizeof *lists);
     growing_list *const lists_of = calloc((size_t)threads * CLASSES, sizeof *lists_of);
-    int good = lists_of && make_sets(basis, lists);
+    int good = lists_of && make_sp_shells(basis, lists);
     if (good && fmo_threads_alone(threads)) {
         good = make_some(&from, 0, 1, lists_of);
     } else if (good) {
@@ -320,6 +323,6 @@ void fmo_gradient_free_lists(fmo_gradient_lists *lists)
         free(lists->of[c].pair_of);
         free(lists->of[c].point);
     }
-    free(lists->set);
+    free(lists->sp_shell);
     memset(lists, 0, sizeof *lists);
 }

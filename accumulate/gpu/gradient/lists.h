@@ -1,6 +1,6 @@
-/* Shell pairs for gradients on a GPU, made on the host. A set is a shell, or a p shell with the s
- * shell of the same exponents on its nucleus, so that four classes of shell pairs become one. Pairs
- * of sets have the classes of their shells of higher angular momentum. */
+/* Shell pairs for gradients on a GPU, made on the host. An SP shell is a shell, or a p shell with
+ * the s shell of the same exponents on its nucleus, so that four classes of shell pairs become one.
+ * Pairs of SP shells have the classes of their shells of higher angular momentum. */
 #ifndef FMO_GPU_GRADIENT_LISTS_H
 #define FMO_GPU_GRADIENT_LISTS_H
 
@@ -11,18 +11,18 @@
 extern "C" {
 #endif
 
-typedef struct fmo_gradient_set {
+typedef struct fmo_gradient_sp_shell {
     int ang_mom, nucleus;
     int shell, partner; /* partner: the s shell, or -1 */
     fmo_gradient_functions functions;
     double centre[3];
-} fmo_gradient_set;
+} fmo_gradient_sp_shell;
 
-/* A pair of sets, or a segment of its primitive pairs that is treated as a pair of its own:
+/* A pair of SP shells, or a segment of its primitive pairs that is treated as a pair of its own:
  * primitive pairs [begin, begin + num), which descend in bound. The bounds are sums over these
  * primitive pairs. */
 typedef struct fmo_gradient_pair {
-    int set[2], nucleus[2];
+    int sp_shell[2], nucleus[2];
     fmo_gradient_functions functions[2];
     int begin, num;
     float bound, derivative_bound; /* rounded up */
@@ -31,8 +31,8 @@ typedef struct fmo_gradient_pair {
 } fmo_gradient_pair;
 
 /* The pairs of a class, by number of primitive pairs and bound in descending order
- * (rules/pair_order.h). Prefactors of a pair of one set are halved, so that every pair stands for
- * both its orders. */
+ * (rules/pair_order.h). Prefactors of a pair of one SP shell are halved, so that every pair stands
+ * for both its orders. */
 typedef struct fmo_gradient_list {
     int num, prim_num;
     fmo_gradient_pair *pair;
@@ -42,8 +42,8 @@ typedef struct fmo_gradient_list {
 } fmo_gradient_list;
 
 typedef struct fmo_gradient_lists {
-    int set_num;
-    fmo_gradient_set *set; /* by angular momentum */
+    int sp_shell_num;
+    fmo_gradient_sp_shell *sp_shell; /* by angular momentum */
     fmo_gradient_list of[FMO_PAIR_GPU_COUNT];
 } fmo_gradient_lists;
 

@@ -29,15 +29,15 @@ void set_places(fmo_fock_plan *const *plan, const fmo_gradient_lists *lists, fmo
         *own = *all;
         own->nao = basis->function_num;
         own->caller_nao = basis->ao_num;
-        own->sets = lists[m].set_num;
+        own->sp_shells = lists[m].sp_shell_num;
         own->coulomb_weight = plan[m]->coulomb_weight;
-        all->set += own->sets;
+        all->sp_shell += own->sp_shells;
         all->function += own->nao + 1;
         all->nucleus += basis->nucleus_num;
         all->matrix += (size_t)own->nao * (size_t)own->nao;
         all->given += (size_t)own->caller_nao * (size_t)own->caller_nao;
-        all->block += (size_t)own->sets * (size_t)own->sets;
-        h->sets = own->sets > h->sets ? own->sets : h->sets;
+        all->block += (size_t)own->sp_shells * (size_t)own->sp_shells;
+        h->sp_shells = own->sp_shells > h->sp_shells ? own->sp_shells : h->sp_shells;
         h->functions = own->nao > h->functions ? own->nao : h->functions;
         for (int c = 0; c < CLASSES; c++) {
             const fmo_gradient_list *const list = &lists[m].of[c];
@@ -70,7 +70,7 @@ typedef struct staged_pairs {
 typedef struct staged_data {
     staged_pairs of[CLASSES];
     fmo_gradient_molecule *molecule;
-    fmo_gradient_set *set;
+    fmo_gradient_sp_shell *sp_shell;
     fmo_gradient_tables *tables;
     int *in_begin, *in_from;
     double *in_factor;
@@ -133,7 +133,8 @@ void fill_molecule(const fmo_fock_plan *plan, const fmo_gradient_lists *lists,
 {
     const fmo_gradient_molecule *const own = &h->host[m];
     for (int c = 0; c < CLASSES; c++) fill_pairs(h, m, c, &lists->of[c], &to->of[c]);
-    memcpy(to->set + own->set, lists->set, (size_t)own->sets * sizeof *to->set);
+    memcpy(to->sp_shell + own->sp_shell, lists->sp_shell,
+           (size_t)own->sp_shells * sizeof *to->sp_shell);
     fill_functions(plan->basis, own->function * FMO_GPU_FUNCTIONS_MAX, to->in_begin + own->function,
                    to->in_from, to->in_factor);
 }
@@ -147,7 +148,7 @@ enum { COPIED = 7, COMPUTED = 4, ARRAYS = (COPIED + COMPUTED) * CLASSES + 6 + 5 
 int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
 {
     const size_t molecules = (size_t)h->molecules, functions = (size_t)h->total.function;
-    const size_t most = functions * FMO_GPU_FUNCTIONS_MAX, sets = (size_t)h->total.set;
+    const size_t most = functions * FMO_GPU_FUNCTIONS_MAX, sp_shells = (size_t)h->total.sp_shell;
     int num = 0;
     for (int c = 0; c < CLASSES; c++) {
         fmo_gradient_pairs *const p = &h->pairs[c];
@@ -164,7 +165,8 @@ int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
     }
     arrays[num++] = {molecules * sizeof *to->molecule, (void **)&h->molecule,
                      (void **)&to->molecule};
-    arrays[num++] = {sets * sizeof *to->set, (void **)&h->set, (void **)&to->set};
+    arrays[num++] = {sp_shells * sizeof *to->sp_shell, (void **)&h->sp_shell,
+                     (void **)&to->sp_shell};
     arrays[num++] = {sizeof *to->tables, (void **)&h->tables, (void **)&to->tables};
     arrays[num++] = {functions * sizeof(int), (void **)&h->in_begin, (void **)&to->in_begin};
     arrays[num++] = {most * sizeof(int), (void **)&h->in_from, (void **)&to->in_from};
@@ -180,7 +182,7 @@ int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
                          (void **)&p->potential, NULL};
     }
     arrays[num++] = {h->total.block * sizeof(float), (void **)&h->block_max, NULL};
-    arrays[num++] = {sets * sizeof(float), (void **)&h->row_max, NULL};
+    arrays[num++] = {sp_shells * sizeof(float), (void **)&h->row_max, NULL};
     arrays[num++] = {FMO_ERI_GPU_COUNT * sizeof *h->item, (void **)&h->item, NULL};
     arrays[num++] = {molecules * sizeof *h->sums.scale, (void **)&h->sums.scale, NULL};
     arrays[num++] = {(size_t)h->sums.components * sizeof *h->sums.sum +
