@@ -246,17 +246,17 @@ static fmo_status give_all(const running *all, size_t count, int threads, fmo_er
 static fmo_status check_job(const char *call, size_t k, const fmo_potential_job *job,
                             fmo_error *err)
 {
-    enum { MOST = 1 << 28 };
+    enum { NUM_MAX = 1 << 28 };
     int good = job->products && job->potential && (job->source || !job->source_num) &&
-               ((job->charge && job->coord) || !job->charge_num) && job->charge_num <= MOST &&
-               job->source_num <= MOST;
+               ((job->charge && job->coord) || !job->charge_num) && job->charge_num <= NUM_MAX &&
+               job->source_num <= NUM_MAX;
     for (size_t s = 0; good && s < job->source_num; s++)
         good = job->source[s] && (!job->weight || isfinite(job->weight[s]));
     if (good) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "%s: jobs[%zu]: expected products, a potential, and as many sources, "
                          "charges and places as source_num and charge_num say, %d at most",
-                         call, k, MOST);
+                         call, k, NUM_MAX);
 }
 
 /* Checks the jobs, computes potentials at points on the CPU or on GPUs, and converts them. */

@@ -267,7 +267,7 @@ static const cli_option option_table[] = {
      .help = "print the version"},
 };
 enum { OPTION_NUM = sizeof option_table / sizeof option_table[0] };
-_Static_assert(OPTION_NUM <= (int)DRIVER_OPTIONS_MOST, "driver_options.given has a bit for each");
+_Static_assert(OPTION_NUM <= (int)DRIVER_OPTIONS_MAX, "driver_options.given has a bit for each");
 
 const cli_program driver_program = {"fmo-driver", option_table,    OPTION_NUM, 0,
                                     NULL,         driver_list_uses};
@@ -328,14 +328,14 @@ void driver_options_settings(const driver_options *options, char text[DRIVER_SET
     }
 }
 
-void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MOST])
+void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MAX])
 {
-    memset(digest, 0, DRIVER_DIGEST_MOST * sizeof *digest);
+    memset(digest, 0, DRIVER_DIGEST_MAX * sizeof *digest);
     for (int i = 0; i < OPTION_NUM; i++)
         if (option_table[i].at != AT(fock.threads))
             digest[i] = cli_digest(&option_table[i], options) + (options->given >> i & 1u);
     for (int k = 0; k < options->dataset_num; k++)
-        driver_hash(&digest[DRIVER_DIGEST_MOST - 1], options->datasets[k],
+        driver_hash(&digest[DRIVER_DIGEST_MAX - 1], options->datasets[k],
                     strlen(options->datasets[k]) + 1);
 }
 

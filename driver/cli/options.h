@@ -78,8 +78,8 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
 
 /** Computes a hash of each option and, in the last entry, of the data sets; used to compare the
  *  command lines of ranks. --threads is left out, since it may differ between ranks. */
-enum { DRIVER_OPTIONS_MOST = 64, DRIVER_DIGEST_MOST = DRIVER_OPTIONS_MOST + 1 };
-void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MOST]);
+enum { DRIVER_OPTIONS_MAX = 64, DRIVER_DIGEST_MAX = DRIVER_OPTIONS_MAX + 1 };
+void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MAX]);
 /** Returns what entry k belongs to: an option's name, or "data sets". */
 const char *driver_options_digest_name(int k);
 

@@ -185,7 +185,7 @@ static fmo_status set_gpus(driver_options *options, fmo_error *err)
  * for "1e-10". */
 static fmo_status check_cutoff(const driver_options *options, fmo_error *err)
 {
-    const double limit = options->fragments ? FMO_FRAGMENT_CUTOFF_MOST : FMO_SCF_CUTOFF_MOST;
+    const double limit = options->fragments ? FMO_FRAGMENT_CUTOFF_MAX : FMO_SCF_CUTOFF_MAX;
     const double cutoff = driver_cutoff(options);
     if (!(options->scf || options->fragments) || cutoff <= limit || options->force) return FMO_OK;
     return REFUSE("--cutoff %g: too loose for %s, whose energy would be wrong: choose one of "
@@ -304,7 +304,7 @@ static fmo_status check_all(driver_options *options, const bool *given, fmo_erro
 
 fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err)
 {
-    bool given[DRIVER_OPTIONS_MOST];
+    bool given[DRIVER_OPTIONS_MAX];
     driver_options_defaults(options);
     fmo_status status =
         cli_parse(&driver_program, argc, argv, options, given, &options->dataset_num, err);

@@ -57,7 +57,7 @@ FMO_API void fmo_fragment_options_init(fmo_fragment_options *options);
 /** Cutoffs above this are probably mistakes: energies of pairs with cut bonds are wrong by about
  * 1e-4 hartree (docs/reference/scf.md). The library computes all the same and warns in
  * result.notice; fmo-driver refuses the value. */
-#define FMO_FRAGMENT_CUTOFF_MOST 1e-6
+#define FMO_FRAGMENT_CUTOFF_MAX 1e-6
 
 /** Two fragments, i < j. Energies in hartree. */
 typedef struct fmo_fragment_pair {

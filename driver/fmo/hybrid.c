@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FUNCTIONS_MOST = 128 }; /* functions of one atom */
+enum { FUNCTIONS_MAX = 128 }; /* functions of one atom */
 
 fmo_status fmo_fragment_read_hybrids(fmo_fragments *f, fmo_error *err)
 {
@@ -94,7 +94,7 @@ static void add_orbital(fmo_subsystem *subsystem, const double *hybrid, const at
                         double R[3][3], double B, double *v)
 {
     const size_t n = (size_t)subsystem->nao;
-    double local[FUNCTIONS_MOST], chi[FUNCTIONS_MOST];
+    double local[FUNCTIONS_MAX], chi[FUNCTIONS_MAX];
     const int p_begin = atom->s_num, d_begin = p_begin + 3 * atom->p_num;
     for (int i = 0; i < atom->count; i++) chi[i] = local[i] = hybrid[i] * atom->factor[i];
     for (int p = p_begin; p < d_begin; p += 3)
@@ -148,7 +148,7 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_subsystem *subsystem,
                                fmo_element_symbol(s->number[bda]), fmo_shell_letter(high_l),
                                fmo_basis_set_name(f->set), fmo_shell_letter(high_l));
     if (atom.d_num) atom.d_size = (atom.count - atom.s_num - 3 * atom.p_num) / atom.d_num;
-    if (status == FMO_OK && (h->function_num != atom.count || h->function_num > FUNCTIONS_MOST))
+    if (status == FMO_OK && (h->function_num != atom.count || h->function_num > FUNCTIONS_MAX))
         status = fmo_error_set(err, FMO_ERR_INPUT,
                                "the hybrid orbitals of %s for basis set %s have %d functions, and "
                                "the atom has %d: %d s, %d p and %d d shells",

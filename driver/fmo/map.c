@@ -12,10 +12,10 @@
 
 /* Lengths in pixels. */
 enum {
-    SIDE = 640,       /* side of the map */
-    SIDE_MOST = 1000, /* largest side, reached if cells would be smaller than CELL_LEAST */
+    SIDE = 640,      /* side of the map */
+    SIDE_MAX = 1000, /* largest side, reached if cells would be smaller than CELL_LEAST */
     CELL_LEAST = 4,
-    CELL_MOST = 72,
+    CELL_MAX = 72,
     CELL_LINES = 9,    /* smallest cell with lines between cells */
     CELL_HATCHES = 16, /* smallest cell in which hatching is visible */
     CELL_NUMBERS = 25, /* smallest cell with numbers, such as "-1.2" and "-12" */
@@ -28,7 +28,7 @@ enum {
     BAR = 16,
     BAR_LEAST =
         250, /* smallest part of the map's height for the bar, including the words at its ends */
-    BAR_MOST = 360,
+    BAR_MAX = 360,
     BAR_WIDTH = 134, /* bar, gap and numbers */
     FONT = 12,
     FONT_SMALL = 10 /* for names of small cells */
@@ -40,7 +40,7 @@ static const double letter = 0.65;
 /* In larger systems cells with energies below a hundredth of the range, which would have the
  * background colour, are omitted, because the file size grows with the square of the number of
  * fragments. */
-enum { ALL_CELLS_MOST = 300 };
+enum { ALL_CELLS_MAX = 300 };
 
 /* Largest number of characters of a name on an axis and in the title; tooltips have more. */
 enum { AXIS_CHARACTERS = 16 };
@@ -152,8 +152,8 @@ static int step_of(const map *m)
 static void lay_out(map *m)
 {
     char name[FMO_FRAGMENT_NAME];
-    m->cell = floor(fmin(CELL_MOST, fmax(SIDE / (double)m->n, CELL_LEAST)));
-    if (m->cell * m->n > SIDE_MOST) m->cell = SIDE_MOST / (double)m->n;
+    m->cell = floor(fmin(CELL_MAX, fmax(SIDE / (double)m->n, CELL_LEAST)));
+    if (m->cell * m->n > SIDE_MAX) m->cell = SIDE_MAX / (double)m->n;
     m->side = m->n * m->cell;
     m->font = m->cell < FONT + 2 ? FONT_SMALL : FONT;
     m->step = step_of(m);
@@ -251,7 +251,7 @@ static void put_axes(const map *m)
 static void put_cell(const map *m, const fmo_fragment_pair *p)
 {
     const double t = fmo_pair_kcal(p) / m->scale.range;
-    if (m->n > ALL_CELLS_MOST && fmo_pair_is_shown(p) && fabs(t) < 0.01) return;
+    if (m->n > ALL_CELLS_MAX && fmo_pair_is_shown(p) && fabs(t) < 0.01) return;
     fprintf(m->stream, "<path d=\"M%d %dh1v1h-1zM%d %dh1v1h-1z\" fill=\"", p->i, p->j, p->j, p->i);
     if (fmo_pair_is_shown(p))
         fmo_map_put_colour(m->stream, t);
@@ -335,7 +335,7 @@ static void put_numbers(const map *m)
 static void put_bar(const map *m)
 {
     const double x = m->left + m->side + 24, top = m->top + 34;
-    const double height = fmin(BAR_MOST, fmax(m->side, BAR_LEAST) - 68), end = top + height;
+    const double height = fmin(BAR_MAX, fmax(m->side, BAR_LEAST) - 68), end = top + height;
     const bool above = m->scale.highest > m->scale.range, below = m->scale.lowest < -m->scale.range;
     if (m->scale.strongest < 0) return;
     fputs("<linearGradient id=\"colours\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">", m->stream);

@@ -14,7 +14,7 @@
 
 /* Largest number of pairs in a page, about 45 bytes each; with more than 447 fragments the weakest
  * are left out. */
-enum { PAGE_PAIRS_MOST = 100000 };
+enum { PAGE_PAIRS_MAX = 100000 };
 
 /* Pairs that a page leaves out. */
 typedef struct omitted {
@@ -43,12 +43,12 @@ static int strongest_first(const void *a, const void *b)
 static bool find_omitted(const fmo_fragment_result *r, omitted *o)
 {
     *o = (omitted){0, 0.0, 0.0};
-    if (r->pair_num <= PAGE_PAIRS_MOST) return true;
+    if (r->pair_num <= PAGE_PAIRS_MAX) return true;
     double *const size = malloc((size_t)r->pair_num * sizeof *size);
     if (!size) return false;
     for (int k = 0; k < r->pair_num; k++) size[k] = strength(&r->pair[k]);
     qsort(size, (size_t)r->pair_num, sizeof *size, strongest_first);
-    o->below = size[PAGE_PAIRS_MOST - 1];
+    o->below = size[PAGE_PAIRS_MAX - 1];
     free(size);
     for (int k = 0; k < r->pair_num; k++)
         if (is_left_out(o, &r->pair[k])) {

@@ -306,8 +306,8 @@ static void note_cutoff(fmo_fragments *f)
         for (int a = 0; a < m->atom_num; a++) /* ghost atoms are counted in their own fragment */
             if (s->fragment[m->atom[a]] == k) r->nao += m->begin[a + 1] - m->begin[a];
     }
-    fmo_scf_note_cutoff(f->o.scf.fock.cutoff, FMO_FRAGMENT_CUTOFF_ERROR, FMO_SCF_CUTOFF_MOST,
-                        r->nao, f->o.convergence, r->notice, sizeof r->notice);
+    fmo_scf_note_cutoff(f->o.scf.fock.cutoff, FMO_FRAGMENT_CUTOFF_ERROR, FMO_SCF_CUTOFF_MAX, r->nao,
+                        f->o.convergence, r->notice, sizeof r->notice);
 }
 
 /* Copies the monomers' properties to the result. */

@@ -106,7 +106,7 @@ void driver_ranks_close(driver_ranks *ranks)
 fmo_status driver_ranks_agree(const driver_ranks *ranks, const driver_options *options,
                               fmo_status status, fmo_error *err)
 {
-    uint64_t own[DRIVER_DIGEST_MOST], first[DRIVER_DIGEST_MOST];
+    uint64_t own[DRIVER_DIGEST_MAX], first[DRIVER_DIGEST_MAX];
     if (ranks->net.size < 2) return status;
     status = driver_agree(&ranks->net, status, err);
     if (status != FMO_OK) return status;
@@ -114,12 +114,12 @@ fmo_status driver_ranks_agree(const driver_ranks *ranks, const driver_options *o
     memcpy(first, own, sizeof first);
     status = fmo_ranks_broadcast(&ranks->net, first, sizeof first, err);
     if (status != FMO_OK) return status;
-    for (int k = 0; k < DRIVER_DIGEST_MOST; k++)
+    for (int k = 0; k < DRIVER_DIGEST_MAX; k++)
         if (own[k] != first[k])
             fmo_error_set(err, FMO_ERR_ARGUMENT,
                           "%s%s: not the same as on rank 0; all ranks need the same command line, "
                           "except --threads",
-                          k == DRIVER_DIGEST_MOST - 1 ? "" : "--", driver_options_digest_name(k));
+                          k == DRIVER_DIGEST_MAX - 1 ? "" : "--", driver_options_digest_name(k));
     status = err->status;
     return driver_agree(&ranks->net, status, err);
 }

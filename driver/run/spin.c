@@ -106,7 +106,7 @@ static bool is_open(const char *formula, int nuclei, int atomic_number, int char
     return false;
 }
 
-enum { NUCLEI_MOST = 3, FORMULA_SIZE = 32 };
+enum { NUCLEI_MAX = 3, FORMULA_SIZE = 32 };
 
 static const char *name_of(const char *formula, int charge, char text[FORMULA_SIZE + 32])
 {
@@ -116,7 +116,7 @@ static const char *name_of(const char *formula, int charge, char text[FORMULA_SI
     return text;
 }
 
-/* Looks up a molecule of up to NUCLEI_MOST nuclei in the tables. */
+/* Looks up a molecule of up to NUCLEI_MAX nuclei in the tables. */
 void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, size_t size)
 {
     const fmo_basis *basis = fmo_dataset_basis(dataset);
@@ -126,8 +126,7 @@ void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, siz
     text[0] = '\0';
     const int number = (int)lround(charge), q = number - electrons;
     const char *const formula = fmo_dataset_formula(dataset);
-    if (nuclei > NUCLEI_MOST || fabs(charge - number) > 1e-6 ||
-        !is_open(formula, nuclei, number, q))
+    if (nuclei > NUCLEI_MAX || fabs(charge - number) > 1e-6 || !is_open(formula, nuclei, number, q))
         return;
     char name[FORMULA_SIZE + 32];
     snprintf(
@@ -141,7 +140,7 @@ void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, siz
 /* Writes the Hill formula of a few nuclei. */
 static void write_formula(const int *number, int count, char text[FORMULA_SIZE])
 {
-    bool carbon = false, taken[NUCLEI_MOST] = {false};
+    bool carbon = false, taken[NUCLEI_MAX] = {false};
     size_t used = 0;
     text[0] = '\0';
     for (int k = 0; k < count; k++) carbon = carbon || number[k] == 6;
@@ -172,13 +171,13 @@ void driver_note_fragment_spins(const fmo_fragment_system *s, char *text, size_t
     int open = 0;
     text[0] = '\0';
     for (int f = 0; f < s->fragment_num; f++) {
-        int number[NUCLEI_MOST], count = 0, sum = 0;
+        int number[NUCLEI_MAX], count = 0, sum = 0;
         bool cut = false;
         for (int a = 0; a < s->atom_num; a++)
-            if (s->fragment[a] == f && count++ < NUCLEI_MOST)
+            if (s->fragment[a] == f && count++ < NUCLEI_MAX)
                 sum += number[count - 1] = s->number[a];
         for (int b = 0; b < 2 * s->bond_num; b++) cut = cut || s->fragment[s->bond[b]] == f;
-        if (cut || count > NUCLEI_MOST) continue;
+        if (cut || count > NUCLEI_MAX) continue;
         char formula[FORMULA_SIZE], name[FORMULA_SIZE + 32];
         write_formula(number, count, formula);
         if (!is_open(formula, count, sum, s->charge[f]) || open++) continue;

@@ -12,12 +12,12 @@
 
 /* EDIIS also replaces DIIS if the gradient has not fallen by a tenth in this many cycles, until it
  * does: DIIS may go on for ever, as in CN, at energies that rise and fall. */
-enum { FMO_SCF_IDLE_MOST = 12 };
+enum { FMO_SCF_IDLE_MAX = 12 };
 
-/* The Newton solver replaces both if the gradient has not fallen by a tenth in STUCK_MOST cycles,
+/* The Newton solver replaces both if the gradient has not fallen by a tenth in STUCK_MAX cycles,
  * or if a quarter of max_cycles is left; the latter only if these are at least NEWTON_FROM, so that
  * enough of them are left. */
-enum { FMO_SCF_STUCK_MOST = 30, FMO_SCF_NEWTON_FROM = 40 };
+enum { FMO_SCF_STUCK_MAX = 30, FMO_SCF_NEWTON_FROM = 40 };
 
 /* If the Newton solver was chosen, it begins when the gradient is below FMO_SCF_EDIIS_UNTIL, at the
  * latest after this many cycles. From orbitals that are farther away its steps may lead to a local

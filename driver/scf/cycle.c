@@ -277,7 +277,7 @@ typedef struct cutoffs {
 
 double fmo_scf_loose_cutoff(const fmo_scf_state *s, double gradient)
 {
-    return fmin(loose_share * gradient / sqrt((double)s->n), FMO_SCF_CUTOFF_MOST);
+    return fmin(loose_share * gradient / sqrt((double)s->n), FMO_SCF_CUTOFF_MAX);
 }
 
 /* Chooses the cutoffs of an SCF from its options. */
@@ -395,7 +395,7 @@ static void next_density(iteration *it)
     const int nearer = gradient < 0.9 * it->nearest;
     it->nearest = nearer ? gradient : it->nearest;
     it->idle = nearer ? 0 : it->idle + 1;
-    it->stuck = it->idle >= FMO_SCF_IDLE_MOST || (it->stuck && !nearer);
+    it->stuck = it->idle >= FMO_SCF_IDLE_MAX || (it->stuck && !nearer);
     if (it->stuck)
         it->ediis = 1;
     else if (gradient < FMO_SCF_EDIIS_UNTIL)
@@ -419,7 +419,7 @@ static int gives_up(const iteration *it)
     if (it->r->converged || done >= max_cycles) return 0;
     if (it->s->solver == FMO_SCF_SOLVER_NEWTON)
         return it->r->gradient < FMO_SCF_EDIIS_UNTIL || done >= FMO_SCF_BEFORE_NEWTON;
-    return it->idle >= FMO_SCF_STUCK_MOST ||
+    return it->idle >= FMO_SCF_STUCK_MAX ||
            (max_cycles >= FMO_SCF_NEWTON_FROM && done >= max_cycles - max_cycles / 4);
 }
 

@@ -206,7 +206,7 @@ static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
                       "a matrix of the SCF has elements that are not "
                       "finite numbers");
     if (failed(la)) return;
-    if (n <= FMO_SMALL_MOST) {
+    if (n <= FMO_SMALL_MAX) {
         if (!fmo_small_eigen(n, A, values))
             fmo_error_set(&la->error, FMO_ERR_CHECK,
                           "the eigenvalues of %d functions did not converge", n);
@@ -225,7 +225,7 @@ static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
 static int cpu_inverse_cholesky(fmo_linalg *la, int n, double *A)
 {
     if (failed(la)) return 0;
-    if (n <= FMO_SMALL_MOST) return fmo_small_inverse_cholesky(n, A);
+    if (n <= FMO_SMALL_MAX) return fmo_small_inverse_cholesky(n, A);
     blas_begin(la, (double)n * n * n);
     int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, A, n);
     if (info == 0) info = LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', n, A, n);

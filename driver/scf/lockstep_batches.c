@@ -12,12 +12,12 @@
 #include "driver/scf/tuning.h"
 #include "base/snake.h"
 
-/* Molecules of at most LOCKSTEP_FUNCTIONS functions advance in lockstep: at most LOCKSTEP_MOST per
+/* Molecules of at most LOCKSTEP_FUNCTIONS functions advance in lockstep: at most LOCKSTEP_MAX per
  * batch, whose matrices take at most fmo_tuning_lockstep_bytes; at least LOCKSTEP_LEAST per batch
  * before there are several batches. */
 enum {
     LOCKSTEP_FUNCTIONS = fmo_tuning_lockstep_functions,
-    LOCKSTEP_MOST = fmo_tuning_lockstep_most,
+    LOCKSTEP_MAX = fmo_tuning_lockstep_most,
     LOCKSTEP_LEAST = fmo_tuning_lockstep_least
 };
 
@@ -325,7 +325,7 @@ int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *max_size)
     const size_t turns = jobs >= (size_t)(4 * lockstep_batches * LOCKSTEP_LEAST) ? 2 : 1;
     const size_t share =
         (jobs + turns * (size_t)lockstep_batches - 1) / (turns * (size_t)lockstep_batches);
-    *max_size = share > LOCKSTEP_MOST ? LOCKSTEP_MOST : share;
+    *max_size = share > LOCKSTEP_MAX ? LOCKSTEP_MAX : share;
     return lockstep_batches;
 }
 

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { SUBSPACE = FMO_HESSIAN_SUBSPACE, REJECTED_MOST = 16 };
+enum { SUBSPACE = FMO_HESSIAN_SUBSPACE, REJECTED_MAX = 16 };
 
 /* Norms of the rotations of a step: in the first cycle, and at most. */
 static const double first_radius = 0.4, largest_radius = 2.0;
@@ -342,7 +342,7 @@ static double lower_energy(descent *d, const double *direction)
     double *const before = s->history_density; /* not needed here */
     op->add(s->la, size, 1.0, s->density_o, 0.0, before);
     int found = find_step(d, direction);
-    for (int rejected = 0; found && rejected < REJECTED_MOST; rejected++) {
+    for (int rejected = 0; found && rejected < REJECTED_MAX; rejected++) {
         double x[SUBSPACE], square;
         op->dots(s->la, d->h.size, 1, d->step, d->step, &square);
         rotate(d);

@@ -49,7 +49,7 @@ void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
 
 /* ---- projected-out orbitals ------------------------------------------------------------------ */
 
-enum { PROJECTED_MOST = 64 };
+enum { PROJECTED_MAX = 64 };
 
 /* Smallest level shift in hartree: two substitutions leave an error of (20 / B)^2 in Z, which B
  * multiplies in the gradient. */
@@ -80,7 +80,7 @@ static double residual_of(const projector_work *w)
     return largest;
 }
 
-/* Factorises P = L L^T by pivoted Cholesky decomposition. k = 0 if more than PROJECTED_MOST columns
+/* Factorises P = L L^T by pivoted Cholesky decomposition. k = 0 if more than PROJECTED_MAX columns
  * are needed or a remainder is left: P is then not a projector of a few orbitals. */
 static void factorise(void *user)
 {
@@ -96,7 +96,7 @@ static void factorise(void *user)
             if (rest[i] > rest[p]) p = i;
         if (w->k == 0) least = 1e-14 * rest[p]; /* limit of rounding errors */
         if (!(rest[p] > least)) break;
-        if (w->k == PROJECTED_MOST || w->k == w->m - 1) break;
+        if (w->k == PROJECTED_MAX || w->k == w->m - 1) break;
         double *const column = w->L + n * (size_t)w->k;
         const double root = sqrt(rest[p]);
         for (size_t i = 0; i < n; i++) {
@@ -124,7 +124,7 @@ static double dot(size_t n, const double *x, const double *y)
  * zeros above its diagonal. */
 static double inverse_norm(const double *R, size_t m, size_t k)
 {
-    double inverse[PROJECTED_MOST][PROJECTED_MOST], norm = 0.0;
+    double inverse[PROJECTED_MAX][PROJECTED_MAX], norm = 0.0;
     for (size_t j = 0; j < k; j++)
         for (size_t i = 0; i < k; i++) {
             double sum = i == j ? 1.0 : 0.0;
@@ -209,7 +209,7 @@ static void rotate_functions(fmo_scf_state *s, projector_work *w)
 /* Factorises the projector and, if it has a few orbitals, rotates X. */
 fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err)
 {
-    const size_t n = (size_t)s->n, columns = PROJECTED_MOST;
+    const size_t n = (size_t)s->n, columns = PROJECTED_MAX;
     if (!in->projector) return FMO_OK;
     projector_work w = {.P = in->projector, .n = s->n, .m = s->m};
     double *const work = malloc(4 * n * columns * sizeof *work);

@@ -66,7 +66,7 @@ enum { FMO_SCF_DIIS_MAX = 16 /**< largest value of fmo_scf_options.diis_size */ 
 /** Cutoffs above this are probably mistakes: energies are then wrong by millihartrees or more
  * (docs/reference/scf.md). The library computes all the same and warns in result.notice; fmo-driver
  * refuses the value. */
-#define FMO_SCF_CUTOFF_MOST 1e-4
+#define FMO_SCF_CUTOFF_MAX 1e-4
 
 /** One finished cycle, as passed to fmo_scf_options.callback. */
 typedef struct fmo_scf_cycle {

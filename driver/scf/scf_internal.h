@@ -254,7 +254,7 @@ typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_REUSED } fmo_sc
 /* Computes F of the density, and returns the energy in hartree. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how);
 
-/* Returns the cutoff of builds that matches a gradient; at most FMO_SCF_CUTOFF_MOST. */
+/* Returns the cutoff of builds that matches a gradient; at most FMO_SCF_CUTOFF_MAX. */
 double fmo_scf_loose_cutoff(const fmo_scf_state *s, double gradient);
 
 /* Iterates to convergence, to `max_cycles` in total, or until the Newton solver is to continue

@@ -38,7 +38,7 @@ static void add_to_columns(int m, int columns, const double *b, const double *re
 void fmo_small_multiply(double alpha, fmo_matrix A, fmo_matrix B, double beta, double *C)
 {
     const int m = A.rows, n = B.columns, k = A.columns;
-    double transposed[FMO_SMALL_MOST * FMO_SMALL_MOST];
+    double transposed[FMO_SMALL_MAX * FMO_SMALL_MAX];
     if (A.transposed) { /* so that the loops run along columns */
         for (int i = 0; i < m; i++)
             for (int l = 0; l < k; l++) transposed[l * m + i] = A.at[i * k + l];
@@ -63,7 +63,7 @@ void fmo_small_multiply(double alpha, fmo_matrix A, fmo_matrix B, double beta, d
  * A. */
 static void tridiagonalise(int n, double *A, double *d, double *e)
 {
-    double beta[FMO_SMALL_MOST], w[FMO_SMALL_MOST];
+    double beta[FMO_SMALL_MAX], w[FMO_SMALL_MAX];
     for (int k = 0; k + 1 < n; k++) {
         const int rest = n - 1 - k; /* rows below k */
         double *const v = A + k * n + k + 1;
@@ -137,7 +137,7 @@ enum { STEPS = 60 };
 /* Tridiagonalises, iterates QR steps until T is diagonal, and sorts the eigenpairs. */
 int fmo_small_eigen(int n, double *A, double *values)
 {
-    double e[FMO_SMALL_MOST];
+    double e[FMO_SMALL_MAX];
     double *const d = values;
     tridiagonalise(n, A, d, e);
     for (int high = n - 1, left = STEPS * n; high > 0;) {
@@ -185,7 +185,7 @@ int fmo_small_inverse_cholesky(int n, double *A)
     }
     for (int j = 0; j < n; j++) { /* U X = 1; columns before j are already those of X */
         double *const column = A + j * n;
-        double solved[FMO_SMALL_MOST];
+        double solved[FMO_SMALL_MAX];
         const double diagonal = 1.0 / column[j];
         memset(solved, 0, (size_t)j * sizeof *solved);
         for (int k = 0; k < j; k++) add(k + 1, -diagonal * column[k], A + k * n, solved);

@@ -9,7 +9,7 @@
 
 /* Largest number of rows and columns, in general and for products: for larger matrices the BLAS is
  * faster, even in one thread. */
-enum { FMO_SMALL_MOST = fmo_tuning_scf_small, FMO_SMALL_PRODUCT = fmo_tuning_scf_small_product };
+enum { FMO_SMALL_MAX = fmo_tuning_scf_small, FMO_SMALL_PRODUCT = fmo_tuning_scf_small_product };
 
 /* C = alpha A B + beta C. */
 void fmo_small_multiply(double alpha, fmo_matrix A, fmo_matrix B, double beta, double *C);

@@ -56,8 +56,7 @@ static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_s
     if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
         status = fmo_linalg_open_gpu(fock.device_num > 0 ? fock.devices[0] : fock.device,
                                      &fock.stream, &s->la, err);
-    else if (s->n <= FMO_SMALL_MOST ||
-             (status = fmo_check_blas_memory(blas_threads, err)) == FMO_OK)
+    else if (s->n <= FMO_SMALL_MAX || (status = fmo_check_blas_memory(blas_threads, err)) == FMO_OK)
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
     if (status == FMO_OK && ranks) s->la->host_functions = s->n;
     const double start = driver_seconds();

@@ -8,7 +8,7 @@
 #define FMO_PAIR_TINY 1e-40
 
 /* So are shell pairs whose exponentials are all below exp(-this) = 1e-50. */
-#define FMO_PAIR_DECAY_MOST 115.0
+#define FMO_PAIR_DECAY_MAX 115.0
 
 /* The exponent of the Gaussian product's prefactor, -ab/(a+b) r2. */
 FMO_HD double fmo_prim_pair_decay(double a, double b, double r2)

@@ -202,7 +202,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     int kept = 0;
     if (source->threshold > 0.0) {
         const double a = smallest_exponent(basis, i), b = smallest_exponent(basis, j);
-        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > FMO_PAIR_DECAY_MOST) return 0;
+        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > FMO_PAIR_DECAY_MAX) return 0;
     }
     fmo_shell_pair_primitives(basis, i, j, s->prim, s->AB);
     for (int m = 0; m < n; m++) {

@@ -9,18 +9,18 @@
 #include "io/text/text.h"
 
 enum {
-    FMO_ANG_MOM_MOST = 20,       /* larger values in a file are errors */
-    FMO_SHELL_PRIMITIVES = 100,  /* of one shell; published sets have fewer than 40 */
-    FMO_SHELL_LINES = 10000,     /* lines of one shell, including coefficients of 0 */
-    FMO_SET_SHELLS_MOST = 100000 /* shells of all elements together */
+    FMO_SET_ANG_MOM_MAX = 20,   /* larger values in a file are errors */
+    FMO_SHELL_PRIMITIVES = 100, /* of one shell; published sets have fewer than 40 */
+    FMO_SHELL_LINES = 10000,    /* lines of one shell, including coefficients of 0 */
+    FMO_SET_SHELLS_MAX = 100000 /* shells of all elements together */
 };
 
 /* Form of the functions of a shell above p in the file; FMO_FORM_OPEN: not specified. */
 typedef enum fmo_set_form { FMO_FORM_OPEN, FMO_FORM_CARTESIAN, FMO_FORM_SPHERICAL } fmo_set_form;
 
-#define FMO_EXPONENT_LEAST   1e-10 /* bohr^-2, as in fmo_basis_create */
-#define FMO_EXPONENT_MOST    1e12
-#define FMO_COEFFICIENT_MOST 1e10
+#define FMO_EXPONENT_LEAST  1e-10 /* bohr^-2, as in fmo_basis_create */
+#define FMO_EXPONENT_MAX    1e12
+#define FMO_COEFFICIENT_MAX 1e10
 
 typedef struct fmo_set_shell {
     int number;  /* atomic number of the element */
@@ -32,8 +32,8 @@ typedef struct fmo_set_shell {
 struct fmo_basis_set {
     char name[64];
     char *path;
-    fmo_functions functions;            /* the caller's choice */
-    bool has_ecp[FMO_ELEMENT_MOST + 1]; /* has an effective core potential for element [z] */
+    fmo_functions functions;           /* the caller's choice */
+    bool has_ecp[FMO_ELEMENT_MAX + 1]; /* has an effective core potential for element [z] */
     int shell_num, prim_num;
     int shell_capacity, prim_capacity;
     fmo_set_shell *shell; /* [shell_num]; the shells of an element are consecutive */
@@ -41,9 +41,9 @@ struct fmo_basis_set {
     double *coefficient;  /* [prim_num] of unnormalised Gaussians; includes all normalisation */
 };
 
-/* "spdf...", indexed by angular momentum, 0 to FMO_ANG_MOM_MOST; the function returns '?'
+/* "spdf...", indexed by angular momentum, 0 to FMO_SET_ANG_MOM_MAX; the function returns '?'
  * outside. */
-extern const char fmo_ang_mom_letters[FMO_ANG_MOM_MOST + 2];
+extern const char fmo_ang_mom_letters[FMO_SET_ANG_MOM_MAX + 2];
 char fmo_ang_mom_letter(int ang_mom);
 
 /* Returns the number of angular momenta of a shell type ("S", "SP", "L=7"); 0 if it is not a

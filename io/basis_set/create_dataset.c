@@ -16,16 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_MOST = 128 }; /* bytes of a path shown in messages */
+enum { PATH_SHOWN_MAX = 128 }; /* bytes of a path shown in messages */
 
 typedef struct maker {
     const fmo_molecule *molecule;
     const fmo_basis_set *set;
-    fmo_functions functions;          /* requested form of the functions above p */
-    int first[FMO_ELEMENT_MOST + 1];  /* first shell of each element */
-    int shells[FMO_ELEMENT_MOST + 1]; /* number of shells of each element, which are consecutive */
+    fmo_functions functions;         /* requested form of the functions above p */
+    int first[FMO_ELEMENT_MAX + 1];  /* first shell of each element */
+    int shells[FMO_ELEMENT_MAX + 1]; /* number of shells of each element, which are consecutive */
     bool cartesian;
-    char label[PATH_MOST + 32]; /* name of the molecule, for messages */
+    char label[PATH_SHOWN_MAX + 32]; /* name of the molecule, for messages */
     fmo_dataset *d;
     fmo_error *err;
 } maker;
@@ -42,13 +42,13 @@ static fmo_status no_memory(const maker *m)
 static fmo_status check_molecule(maker *m)
 {
     const fmo_molecule *mol = m->molecule;
-    if (mol->nucleus_num > FMO_NUCLEUS_MOST)
+    if (mol->nucleus_num > FMO_MOLECULE_NUCLEI_MAX)
         return INPUT(m, "%s: %d nuclei: expected 1 to %d, as a basis can have shells; take a part",
-                     m->label, mol->nucleus_num, FMO_NUCLEUS_MOST);
+                     m->label, mol->nucleus_num, FMO_MOLECULE_NUCLEI_MAX);
     for (int i = 0; i < mol->nucleus_num; i++) {
-        if (mol->number[i] < 1 || mol->number[i] > FMO_ELEMENT_MOST)
+        if (mol->number[i] < 1 || mol->number[i] > FMO_ELEMENT_MAX)
             return INPUT(m, "%s: number[%d] = %d: expected an atomic number from 1 to %d", m->label,
-                         i, mol->number[i], FMO_ELEMENT_MOST);
+                         i, mol->number[i], FMO_ELEMENT_MAX);
         for (int c = 0; c < 3; c++)
             if (!isfinite(mol->coord[3 * i + c]))
                 return INPUT(m, "%s: coord[%d][%d] = %g: expected a finite number in bohr",
@@ -218,9 +218,9 @@ static fmo_status make_basis(maker *m)
     sizes n = count_functions(m);
     size_t nuclei = (size_t)m->molecule->nucleus_num;
     if (n.shells >
-        FMO_NUCLEUS_MOST) /* limit of fmo_basis_create; primitives and functions follow */
+        FMO_MOLECULE_NUCLEI_MAX) /* limit of fmo_basis_create; primitives and functions follow */
         return INPUT(m, "%s: %lld shells: expected 1 to %d; choose a smaller basis set", m->label,
-                     n.shells, FMO_NUCLEUS_MOST);
+                     n.shells, FMO_MOLECULE_NUCLEI_MAX);
     size_t prims = (size_t)n.prims, shells = (size_t)n.shells, aos = (size_t)n.aos;
     arrays a = {.charge = malloc(nuclei * sizeof(double)),
                 .coord = malloc(3 * nuclei * sizeof(double)),
@@ -299,7 +299,7 @@ static fmo_status create(const char *call, const fmo_molecule *molecule, const f
                .functions = functions == FMO_FUNCTIONS_SET ? set->functions : functions,
                .d = fmo_dataset_new(),
                .err = err};
-    fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, PATH_MOST);
+    fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, PATH_SHOWN_MAX);
     if (molecule->frame)
         snprintf(m.label + strlen(m.label), sizeof m.label - strlen(m.label), ": frame %d",
                  molecule->frame);

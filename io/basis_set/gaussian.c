@@ -14,10 +14,10 @@ typedef struct parser {
     fmo_basis_set *set;
     fmo_text *text;
     fmo_set_form form;
-    fmo_word line;                 /* rest of the line read last */
-    int element[FMO_ELEMENT_MOST]; /* atomic numbers of the current block */
+    fmo_word line;                /* rest of the line read last */
+    int element[FMO_ELEMENT_MAX]; /* atomic numbers of the current block */
     int element_num;
-    bool seen[FMO_ELEMENT_MOST + 1];
+    bool seen[FMO_ELEMENT_MAX + 1];
 } parser;
 
 #define INPUT(p, ...) fmo_text_fail((p)->text, (p)->text->line, FMO_ERR_INPUT, __VA_ARGS__)

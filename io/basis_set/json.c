@@ -60,9 +60,9 @@ static fmo_status read_ang_moms(const parser *p, const json_t *shell, int ang_mo
     for (size_t i = 0; i < size; i++) {
         const json_t *value = json_array_get(array, i);
         json_int_t l = json_integer_value(value);
-        if (!json_is_integer(value) || l < 0 || l > FMO_ANG_MOM_MOST)
+        if (!json_is_integer(value) || l < 0 || l > FMO_SET_ANG_MOM_MAX)
             return INPUT(p, "%s/angular_momentum[%zu]: expected an integer from 0 to %d", p->where,
-                         i, FMO_ANG_MOM_MOST);
+                         i, FMO_SET_ANG_MOM_MAX);
         ang_mom[i] = (int)l;
     }
     *n = (int)size;
@@ -126,10 +126,10 @@ static fmo_status read_element(parser *p, const char *key, const json_t *element
 {
     long number = 0;
     char quote[FMO_QUOTE_SIZE];
-    if (!fmo_text_count((fmo_word){key, strlen(key)}, FMO_ELEMENT_MOST, &number) || number < 1 ||
+    if (!fmo_text_count((fmo_word){key, strlen(key)}, FMO_ELEMENT_MAX, &number) || number < 1 ||
         *key == '0')
         return INPUT(p, "elements/%s: expected an atomic number from 1 to %d",
-                     fmo_text_quote((fmo_word){key, strlen(key)}, quote), FMO_ELEMENT_MOST);
+                     fmo_text_quote((fmo_word){key, strlen(key)}, quote), FMO_ELEMENT_MAX);
     const json_t *shells = json_object_get(element, "electron_shells");
     p->number = (int)number;
     p->set->has_ecp[number] = json_array_size(json_object_get(element, "ecp_potentials")) > 0;

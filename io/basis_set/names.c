@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME_SIZE = 64, NAMES_MOST = 512 };
+enum { NAME_SIZE = 64, NAMES_MAX = 512 };
 
 static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas", ".nw", ".nwchem"};
 enum { SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0] };
@@ -102,7 +102,7 @@ static void note_match(int i, const char *directory, const char *file, void *dat
 }
 
 typedef struct name_list {
-    char name[NAMES_MOST][NAME_SIZE];
+    char name[NAMES_MAX][NAME_SIZE];
     int n;
 } name_list;
 
@@ -111,7 +111,7 @@ static void note_name(int i, const char *directory, const char *file, void *data
     name_list *list = data;
     size_t size = fmo_basis_file_stem(file);
     (void)i, (void)directory;
-    if (size < NAME_SIZE && list->n < NAMES_MOST) {
+    if (size < NAME_SIZE && list->n < NAMES_MAX) {
         snprintf(list->name[list->n], NAME_SIZE, "%.*s", (int)size, file);
         fmo_text_harmless(list->name[list->n++]);
     }

@@ -10,19 +10,19 @@
 #include <string.h>
 #include <strings.h>
 
-enum { COLUMNS_MOST = 64 };
+enum { COLUMNS_MAX = 64 };
 
 typedef struct parser {
     fmo_basis_set *set;
     fmo_text *text;
     fmo_set_form form;
     fmo_word line; /* the line read last, without its comment */
-    bool seen[FMO_ELEMENT_MOST + 1];
+    bool seen[FMO_ELEMENT_MAX + 1];
     /* the current shell; number is 0 if there is none */
     int number, ang_mom[FMO_TYPE_LETTERS], types, begin;
     int columns;       /* of coefficients */
     int n;             /* primitives */
-    double *primitive; /* [capacity][1 + COLUMNS_MOST] */
+    double *primitive; /* [capacity][1 + COLUMNS_MAX] */
     int capacity;
 } parser;
 
@@ -81,8 +81,8 @@ static fmo_status end_shell(parser *p)
     if (!values) return fmo_text_fail(p->text, 0, FMO_ERR_MEMORY, "no memory to read it");
     for (int c = 0; status == FMO_OK && c < p->columns; c++) {
         for (int k = 0; k < p->n; k++) {
-            values[k] = p->primitive[(size_t)k * (1 + COLUMNS_MOST)];
-            values[p->n + k] = p->primitive[(size_t)k * (1 + COLUMNS_MOST) + 1 + (size_t)c];
+            values[k] = p->primitive[(size_t)k * (1 + COLUMNS_MAX)];
+            values[p->n + k] = p->primitive[(size_t)k * (1 + COLUMNS_MAX) + 1 + (size_t)c];
         }
         const fmo_file_shell shell = {
             p->number, p->ang_mom[p->types > 1 ? c : 0], p->form, p->n, values, values + p->n};
@@ -119,15 +119,15 @@ static fmo_status read_primitive(parser *p)
         return INPUT(p, "more than %d primitives in a shell; get the file again", FMO_SHELL_LINES);
     if (p->n == p->capacity) {
         const int capacity = 2 * p->capacity + 32;
-        double *more = realloc(p->primitive, (size_t)capacity * (1 + COLUMNS_MOST) * sizeof *more);
+        double *more = realloc(p->primitive, (size_t)capacity * (1 + COLUMNS_MAX) * sizeof *more);
         if (!more) return fmo_text_fail(p->text, 0, FMO_ERR_MEMORY, "no memory to read it");
         p->primitive = more;
         p->capacity = capacity;
     }
-    double *const row = p->primitive + (size_t)p->n * (1 + COLUMNS_MOST);
+    double *const row = p->primitive + (size_t)p->n * (1 + COLUMNS_MAX);
     for (; fmo_text_word(&p->line, &word); n++) {
-        if (n > COLUMNS_MOST)
-            return INPUT(p, "more than %d coefficients in a line; split the shell", COLUMNS_MOST);
+        if (n > COLUMNS_MAX)
+            return INPUT(p, "more than %d coefficients in a line; split the shell", COLUMNS_MAX);
         if (!fmo_text_real(p->text, word, &row[n]))
             return INPUT(p,
                          "'%s': expected a finite number, or a shell such as 'O S', or END after "

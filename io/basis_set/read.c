@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_MOST = 1 << 26 };
+enum { BYTES_MAX = 1 << 26 };
 
 static fmo_status parse(fmo_basis_set *set, fmo_text *text)
 {
@@ -42,7 +42,7 @@ fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **set, fmo
     fmo_status status = fmo_basis_file_find(name_or_path, &made->path, err);
     if (status == FMO_OK) {
         fmo_text text;
-        status = fmo_text_read(&text, made->path, BYTES_MOST, "a basis set", err);
+        status = fmo_text_read(&text, made->path, BYTES_MAX, "a basis set", err);
         if (status == FMO_OK) status = parse(made, &text);
         fmo_text_close(&text);
     }

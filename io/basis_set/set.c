@@ -12,7 +12,7 @@ const char fmo_ang_mom_letters[] = "spdfghiklmnoqrtuvwxyz";
 
 char fmo_ang_mom_letter(int ang_mom)
 {
-    return ang_mom >= 0 && ang_mom <= FMO_ANG_MOM_MOST ? fmo_ang_mom_letters[ang_mom] : '?';
+    return ang_mom >= 0 && ang_mom <= FMO_SET_ANG_MOM_MAX ? fmo_ang_mom_letters[ang_mom] : '?';
 }
 
 /* Reads the letters of a type, or "L=" and a number. */
@@ -20,7 +20,7 @@ int fmo_basis_shell_type(fmo_word word, int ang_mom[FMO_TYPE_LETTERS])
 {
     long l;
     if (word.size > 2 && strncasecmp(word.at, "L=", 2) == 0 &&
-        fmo_text_count((fmo_word){word.at + 2, word.size - 2}, FMO_ANG_MOM_MOST, &l)) {
+        fmo_text_count((fmo_word){word.at + 2, word.size - 2}, FMO_SET_ANG_MOM_MAX, &l)) {
         ang_mom[0] = (int)l;
         return 1;
     }
@@ -41,9 +41,9 @@ static fmo_status no_memory(const fmo_text *text)
 /* Ensures space for one more shell and n primitives. */
 static fmo_status make_capacity(fmo_basis_set *set, const fmo_text *text, int n)
 {
-    if (set->shell_num == FMO_SET_SHELLS_MOST)
+    if (set->shell_num == FMO_SET_SHELLS_MAX)
         return fmo_text_fail(text, 0, FMO_ERR_INPUT, "more than %d shells; split the file",
-                             FMO_SET_SHELLS_MOST);
+                             FMO_SET_SHELLS_MAX);
     if (set->shell_num == set->shell_capacity) {
         int capacity = 2 * set->shell_capacity + 64;
         fmo_set_shell *shell = realloc(set->shell, (size_t)capacity * sizeof *shell);
@@ -76,18 +76,17 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
     double used_exponent[FMO_SHELL_PRIMITIVES], used_coefficient[FMO_SHELL_PRIMITIVES];
     int used = 0;
     for (int k = 0; k < from->prim_num; k++) {
-        if (!(exponent[k] >= FMO_EXPONENT_LEAST && exponent[k] <= FMO_EXPONENT_MOST))
+        if (!(exponent[k] >= FMO_EXPONENT_LEAST && exponent[k] <= FMO_EXPONENT_MAX))
             return fmo_text_fail(text, 0, FMO_ERR_INPUT,
                                  "%s: exponent %d of a shell of %s (%c) is %g: expected %g to %g "
                                  "bohr^-2; correct it",
                                  where, k + 1, symbol, letter, exponent[k], FMO_EXPONENT_LEAST,
-                                 FMO_EXPONENT_MOST);
-        if (!(fabs(coefficient[k]) <= FMO_COEFFICIENT_MOST))
+                                 FMO_EXPONENT_MAX);
+        if (!(fabs(coefficient[k]) <= FMO_COEFFICIENT_MAX))
             return fmo_text_fail(text, 0, FMO_ERR_INPUT,
                                  "%s: coefficient %d of a shell of %s (%c) is %g: expected at most "
                                  "%g; correct it",
-                                 where, k + 1, symbol, letter, coefficient[k],
-                                 FMO_COEFFICIENT_MOST);
+                                 where, k + 1, symbol, letter, coefficient[k], FMO_COEFFICIENT_MAX);
         if (coefficient[k] == 0.0) continue;
         if (used == FMO_SHELL_PRIMITIVES)
             return fmo_text_fail(text, 0, FMO_ERR_INPUT,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENTS = FMO_ELEMENT_MOST + 1 /* including 0, no element */ };
+enum { ELEMENTS = FMO_ELEMENT_MAX + 1 /* including 0, no element */ };
 
 /* Returns the atomic number of a label such as "O", "c1", "CL_2"; 0 if it names no element
  * ("ghost", "X", ""). */

@@ -24,11 +24,12 @@ static fmo_status read_list(fmo_abinitmp *a)
         const fmo_abinitmp_token token = fmo_abinitmp_next(a, &word);
         if (token == FMO_ABINITMP_END) return FMO_OK;
         if (token == FMO_ABINITMP_FILE_END) return INPUT(a, "&FRAGMENT has no / behind its list");
-        if (token != FMO_ABINITMP_WORD || !fmo_fragment_integer(word, FMO_NUCLEUS_MOST, &value))
+        if (token != FMO_ABINITMP_WORD ||
+            !fmo_fragment_integer(word, FMO_MOLECULE_NUCLEI_MAX, &value))
             return INPUT(a, "&FRAGMENT: '%s' is no integer up to %d", fmo_text_quote(word, quote),
-                         FMO_NUCLEUS_MOST);
-        if (a->list_num >= 8 * FMO_NUCLEUS_MOST)
-            return INPUT(a, "&FRAGMENT has more than %d numbers", 8 * FMO_NUCLEUS_MOST);
+                         FMO_MOLECULE_NUCLEI_MAX);
+        if (a->list_num >= 8 * FMO_MOLECULE_NUCLEI_MAX)
+            return INPUT(a, "&FRAGMENT has more than %d numbers", 8 * FMO_MOLECULE_NUCLEI_MAX);
         if (!fmo_fragment_grow((void **)&a->list, a->list_num, &a->list_capacity, sizeof *a->list))
             return fmo_fragment_no_memory(a->text);
         a->list[a->list_num++] = (fmo_abinitmp_number){(int)value, a->text->line};
@@ -43,9 +44,10 @@ static fmo_status take_atom(fmo_abinitmp *a, const fmo_word *words, int num, int
     char quote[FMO_QUOTE_SIZE];
     fmo_abinitmp_atom atom = {.residue = -1};
     long number = 0, one = 0, last = 1;
-    bool good = num >= ATOM_WORDS - 1 && fmo_text_count(words[0], FMO_NUCLEUS_MOST, &number) &&
-                fmo_fragment_integer(words[2], FMO_NUCLEUS_MOST, &one) &&
-                (num < ATOM_WORDS || fmo_fragment_integer(words[6], FMO_NUCLEUS_MOST, &last));
+    bool good =
+        num >= ATOM_WORDS - 1 && fmo_text_count(words[0], FMO_MOLECULE_NUCLEI_MAX, &number) &&
+        fmo_fragment_integer(words[2], FMO_MOLECULE_NUCLEI_MAX, &one) &&
+        (num < ATOM_WORDS || fmo_fragment_integer(words[6], FMO_MOLECULE_NUCLEI_MAX, &last));
     for (int x = 0; good && x < 3; x++)
         good = fmo_text_real(a->text, words[3 + x], &atom.angstrom[x]);
     if (!good)

@@ -68,18 +68,18 @@ static fmo_status take_row(fmo_abinitmp *a, const fmo_key_row *row, const char *
     case FMO_ABINITMP_READGEOM:
         return take_geometry(a, word);
     case FMO_ABINITMP_NATOM:
-        if (fmo_text_count(word, FMO_NUCLEUS_MOST, &a->atom_num)) return FMO_OK;
+        if (fmo_text_count(word, FMO_MOLECULE_NUCLEI_MAX, &a->atom_num)) return FMO_OK;
         return INPUT(a, "&CNTRL: Natom=%s: expected 0 to %d", fmo_text_quote(word, quote),
-                     FMO_NUCLEUS_MOST);
+                     FMO_MOLECULE_NUCLEI_MAX);
     case FMO_ABINITMP_CHARGE:
         a->charge_line = a->text->line;
-        if (fmo_fragment_integer(word, FMO_NUCLEUS_MOST, &a->charge)) return FMO_OK;
+        if (fmo_fragment_integer(word, FMO_MOLECULE_NUCLEI_MAX, &a->charge)) return FMO_OK;
         return INPUT(a, "&CNTRL: Charge=%s: expected an integer", fmo_text_quote(word, quote));
     case FMO_ABINITMP_NF:
         a->fragment_num_line = a->text->line;
-        if (fmo_text_count(word, FMO_NUCLEUS_MOST, &a->fragment_num)) return FMO_OK;
+        if (fmo_text_count(word, FMO_MOLECULE_NUCLEI_MAX, &a->fragment_num)) return FMO_OK;
         return INPUT(a, "&FMOCNTRL: NF=%s: expected 1 to %d", fmo_text_quote(word, quote),
-                     FMO_NUCLEUS_MOST);
+                     FMO_MOLECULE_NUCLEI_MAX);
     case FMO_ABINITMP_AUTOFRAG:
         return take_fragmentation(a, word);
     case FMO_ABINITMP_BASISSET:

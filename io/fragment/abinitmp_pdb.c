@@ -38,7 +38,7 @@ static fmo_status read_atom(fmo_text *text, fmo_abinitmp *a, fmo_word line, int 
     if (line.at[16] != ' ' && line.at[16] != 'A')
         return INPUT(text, "an alternative place; keep one of each atom, and count them anew");
     fmo_pdb_columns(line, 7, 11, field, sizeof field);
-    if (!fmo_text_count((fmo_word){field, strlen(field)}, FMO_NUCLEUS_MOST, &serial) ||
+    if (!fmo_text_count((fmo_word){field, strlen(field)}, FMO_MOLECULE_NUCLEI_MAX, &serial) ||
         serial != a->atoms + 1)
         return INPUT(text,
                      "atom number %s stands at place %d; number atoms 1, 2, 3, ... without gaps, "
@@ -108,7 +108,7 @@ fmo_status fmo_abinitmp_read_pdb(fmo_abinitmp *a)
     fmo_text text;
     char *path = beside(a->path, a->geometry);
     if (!path) return fmo_fragment_no_memory(a->text);
-    fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MOST, "a PDB file", &err);
+    fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MAX, "a PDB file", &err);
     if (status == FMO_OK) status = read_records(&text, a);
     fmo_text_close(&text);
     a->read = path;

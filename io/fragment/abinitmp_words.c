@@ -78,8 +78,9 @@ fmo_status fmo_abinitmp_add_atom(const fmo_text *text, int line, fmo_abinitmp *a
             return fmo_text_fail(text, line, FMO_ERR_INPUT,
                                  "%s = %g is too far away; expected angstroms", axis[x],
                                  atom.angstrom[x]);
-    if (a->atoms >= FMO_NUCLEUS_MOST)
-        return fmo_text_fail(text, line, FMO_ERR_INPUT, "more than %d atoms", FMO_NUCLEUS_MOST);
+    if (a->atoms >= FMO_MOLECULE_NUCLEI_MAX)
+        return fmo_text_fail(text, line, FMO_ERR_INPUT, "more than %d atoms",
+                             FMO_MOLECULE_NUCLEI_MAX);
     if (!fmo_fragment_grow((void **)&a->atom, a->atoms, &a->atom_capacity, sizeof *a->atom))
         return fmo_fragment_no_memory(a->text);
     a->atom[a->atoms++] = atom;

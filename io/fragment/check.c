@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* Longest distance, in bohr, of two bonded atoms (3 angstrom). */
-#define BOND_MOST 5.67
+#define BOND_MAX 5.67
 
-enum { CHARGE_MOST = 1000, BONDS_PER_ATOM = 8 };
+enum { CHARGE_MAX = 1000, BONDS_PER_ATOM = 8 };
 
 #define INPUT(...) fmo_error_set(err, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -31,13 +31,13 @@ static double distance(const fmo_fragment_system *s, int a, int b)
  * coincide. */
 static fmo_status check_atoms(const fmo_fragment_system *s, const char *label, fmo_error *err)
 {
-    if (s->atom_num < 1 || s->atom_num > FMO_NUCLEUS_MOST)
-        return INPUT("%s%d atoms: expected 1 to %d", label, s->atom_num, FMO_NUCLEUS_MOST);
+    if (s->atom_num < 1 || s->atom_num > FMO_MOLECULE_NUCLEI_MAX)
+        return INPUT("%s%d atoms: expected 1 to %d", label, s->atom_num, FMO_MOLECULE_NUCLEI_MAX);
     if (s->fragment_num < 1 || s->fragment_num > s->atom_num)
         return INPUT("%s%d fragments for %d atoms: each fragment has at least one atom", label,
                      s->fragment_num, s->atom_num);
     for (int a = 0; a < s->atom_num; a++) {
-        if (s->number[a] < 1 || s->number[a] > FMO_ELEMENT_MOST)
+        if (s->number[a] < 1 || s->number[a] > FMO_ELEMENT_MAX)
             return INPUT("%satom %d: %d is no atomic number", label, a + 1, s->number[a]);
         if (s->fragment[a] < 0 || s->fragment[a] >= s->fragment_num)
             return INPUT("%sfragment of atom %d = %ld: expected 1 to %d", label, a + 1,
@@ -73,10 +73,10 @@ static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, f
                 "%sbonds[%d] = [%d, %d]: both atoms are in fragment %d; only bonds between "
                 "fragments are cut",
                 label, b, bda + 1, baa + 1, s->fragment[bda] + 1);
-        if (distance(s, bda, baa) > BOND_MOST)
+        if (distance(s, bda, baa) > BOND_MAX)
             return INPUT("%sbonds[%d] = [%d, %d]: the atoms are %.2f bohr apart; expected a bond, "
                          "%g at most",
-                         label, b, bda + 1, baa + 1, distance(s, bda, baa), BOND_MOST);
+                         label, b, bda + 1, baa + 1, distance(s, bda, baa), BOND_MAX);
         for (int c = 0; c < b; c++) {
             const int *other = s->bond + 2 * c;
             if ((other[0] == bda && other[1] == baa) || (other[0] == baa && other[1] == bda))
@@ -92,7 +92,7 @@ static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, f
 static int is_whole(const fmo_fragment_system *s)
 {
     return s && s->number && s->coord && s->fragment && s->charge && s->atom_num >= 1 &&
-           s->atom_num <= FMO_NUCLEUS_MOST && s->fragment_num >= 1 &&
+           s->atom_num <= FMO_MOLECULE_NUCLEI_MAX && s->fragment_num >= 1 &&
            s->fragment_num <= s->atom_num && s->bond_num >= 0 &&
            s->bond_num <= BONDS_PER_ATOM * s->atom_num && (s->bond || s->bond_num == 0);
 }
@@ -126,9 +126,9 @@ static fmo_status check_fragments(const fmo_fragment_system *s, const char *labe
         if (!atoms)
             return INPUT("%sfragment %d has no atoms; number the fragments without gaps", label,
                          f + 1);
-        if (s->charge[f] < -CHARGE_MOST || s->charge[f] > CHARGE_MOST)
+        if (s->charge[f] < -CHARGE_MAX || s->charge[f] > CHARGE_MAX)
             return INPUT("%scharge[%d] = %d: expected -%d to %d", label, f, s->charge[f],
-                         CHARGE_MOST, CHARGE_MOST);
+                         CHARGE_MAX, CHARGE_MAX);
         const int electrons = fmo_fragment_electron_num(s, f);
         if (electrons < 2)
             return INPUT("%sfragment %d has %d electrons with charge %d; expected 2 or more", label,

@@ -29,7 +29,7 @@ static fmo_status read_atoms(fmo_gamess *g)
         if (n != 5) return INPUT(g, "$FMOXYZ: expected a label, an element or charge, x, y and z");
         const bool number = fmo_text_real(g->text, w[1], &charge);
         int z = fmo_element_number(w[1].at, w[1].size);
-        if (number && charge >= 1.0 && charge <= FMO_ELEMENT_MOST && charge == floor(charge))
+        if (number && charge >= 1.0 && charge <= FMO_ELEMENT_MAX && charge == floor(charge))
             z = (int)charge;
         if (z < 1)
             return INPUT(g, "$FMOXYZ: '%s' is no element and no charge of a nucleus",
@@ -39,8 +39,8 @@ static fmo_status read_atoms(fmo_gamess *g)
         for (int x = 0; x < 3; x++)
             if (!fmo_text_real(g->text, w[2 + x], &xyz[x]) || fabs(xyz[x]) > FMO_FRAGMENT_FARTHEST)
                 return INPUT(g, "$FMOXYZ: '%s' is no coordinate", fmo_text_quote(w[2 + x], quote));
-        if (g->number.num >= FMO_NUCLEUS_MOST)
-            return INPUT(g, "$FMOXYZ: more than %d atoms", FMO_NUCLEUS_MOST);
+        if (g->number.num >= FMO_MOLECULE_NUCLEI_MAX)
+            return INPUT(g, "$FMOXYZ: more than %d atoms", FMO_MOLECULE_NUCLEI_MAX);
         if (!fmo_fragment_grow((void **)&g->place, g->number.num, &g->place_capacity, sizeof xyz))
             return fmo_fragment_no_memory(g->text);
         memcpy(g->place + 3 * (size_t)g->number.num, xyz, sizeof xyz);
@@ -58,8 +58,8 @@ static fmo_status read_bonds(fmo_gamess *g)
     for (int n; (n = fmo_gamess_words(g, w, 4)) > 0;) {
         long bda = 0, baa = 0;
         char name[FMO_GAMESS_WORD] = "";
-        if (n < 2 || !fmo_fragment_integer(w[0], FMO_NUCLEUS_MOST, &bda) ||
-            !fmo_fragment_integer(w[1], FMO_NUCLEUS_MOST, &baa) || bda >= 0 || baa <= 0)
+        if (n < 2 || !fmo_fragment_integer(w[0], FMO_MOLECULE_NUCLEI_MAX, &bda) ||
+            !fmo_fragment_integer(w[1], FMO_MOLECULE_NUCLEI_MAX, &baa) || bda >= 0 || baa <= 0)
             return INPUT(g, "$FMOBND: expected minus the detached atom, the attached atom and the "
                             "name of hybrids");
         if (n > 2) fmo_gamess_capitals(w[2], name);
@@ -67,7 +67,7 @@ static fmo_status read_bonds(fmo_gamess *g)
             return INPUT(g, "$FMOBND: hybrids %s and %s; all bonds have those of one basis set",
                          g->used_name, name);
         if (n > 2) memcpy(g->used_name, name, sizeof name);
-        if (g->bond.num >= 2 * FMO_NUCLEUS_MOST) return INPUT(g, "$FMOBND: too many bonds");
+        if (g->bond.num >= 2 * FMO_MOLECULE_NUCLEI_MAX) return INPUT(g, "$FMOBND: too many bonds");
         fmo_status status = fmo_gamess_push(g, &g->bond, -bda - 1);
         if (status == FMO_OK) status = fmo_gamess_push(g, &g->bond, baa - 1);
         if (status != FMO_OK) return status;

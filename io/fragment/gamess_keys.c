@@ -27,7 +27,7 @@ static long split_key(fmo_word word, char key[FMO_GAMESS_WORD])
         fmo_word number = {open + 1, word.size - size - 1};
         name.size = size;
         if (!number.size || number.at[--number.size] != ')' ||
-            !fmo_text_count(number, 4L * FMO_NUCLEUS_MOST, &from))
+            !fmo_text_count(number, 4L * FMO_MOLECULE_NUCLEI_MAX, &from))
             from = 0;
     }
     fmo_gamess_capitals(name, key);
@@ -39,17 +39,17 @@ static fmo_status take_integer(const fmo_gamess *g, const at *a, fmo_word word,
 {
     char quote[FMO_QUOTE_SIZE];
     long value = 0;
-    if (!fmo_fragment_integer(word, FMO_NUCLEUS_MOST, &value))
+    if (!fmo_fragment_integer(word, FMO_MOLECULE_NUCLEI_MAX, &value))
         return INPUT(g, "%s: '%s' is no integer up to %d", a->key, fmo_text_quote(word, quote),
-                     FMO_NUCLEUS_MOST);
-    if (list->num >= 4 * FMO_NUCLEUS_MOST) return INPUT(g, "%s has too many values", a->key);
+                     FMO_MOLECULE_NUCLEI_MAX);
+    if (list->num >= 4 * FMO_MOLECULE_NUCLEI_MAX) return INPUT(g, "%s has too many values", a->key);
     return fmo_gamess_push(g, list, value);
 }
 
 /* Appends the name of a fragment, truncated to fit. */
 static fmo_status take_name(fmo_gamess *g, fmo_word word)
 {
-    if (g->name_num >= FMO_NUCLEUS_MOST) return INPUT(g, "FRGNAM has too many values");
+    if (g->name_num >= FMO_MOLECULE_NUCLEI_MAX) return INPUT(g, "FRGNAM has too many values");
     if (!fmo_fragment_grow((void **)&g->name, g->name_num, &g->name_capacity, sizeof *g->name))
         return fmo_fragment_no_memory(g->text);
     const int size = word.size < FMO_GAMESS_WORD ? (int)word.size : FMO_GAMESS_WORD - 1;
@@ -91,7 +91,7 @@ static fmo_status take_row(fmo_gamess *g, const at *a, fmo_word word)
     case FMO_GAMESS_NAMES:
         return take_name(g, word);
     case FMO_GAMESS_NFRAG:
-        if (fmo_text_count(word, FMO_NUCLEUS_MOST, &g->fragment_num) && g->fragment_num > 0)
+        if (fmo_text_count(word, FMO_MOLECULE_NUCLEI_MAX, &g->fragment_num) && g->fragment_num > 0)
             return FMO_OK;
         return expected(g, a, word, "1 or more fragments");
     case FMO_GAMESS_UNITS:
@@ -105,7 +105,7 @@ static fmo_status take_row(fmo_gamess *g, const at *a, fmo_word word)
         return FMO_OK;
     case FMO_GAMESS_CHARGE:
         g->has_charge = true;
-        if (fmo_fragment_integer(word, FMO_NUCLEUS_MOST, &g->whole_charge)) return FMO_OK;
+        if (fmo_fragment_integer(word, FMO_MOLECULE_NUCLEI_MAX, &g->whole_charge)) return FMO_OK;
         return expected(g, a, word, "an integer");
     case FMO_GAMESS_GBASIS:
         fmo_gamess_capitals(word, g->gbasis);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_MOST = 1 << 24, ORBITALS_MOST = 16, FUNCTIONS_MOST = 100 };
-#define COEFFICIENT_MOST 100.0
+enum { BYTES_MAX = 1 << 24, ORBITALS_MAX = 16, FUNCTIONS_MAX = 100 };
+#define COEFFICIENT_MAX 100.0
 
 #define INPUT(text, ...) fmo_text_fail((text), 0, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -55,7 +55,7 @@ static fmo_status read_orbitals(const fmo_text *text, const json_t *entry, fmo_h
     const size_t orbitals = json_array_size(rows);
     const size_t functions = json_array_size(json_array_get(rows, 0));
     fmo_status status = FMO_OK;
-    if (orbitals < 1 || orbitals > ORBITALS_MOST || functions < 1 || functions > FUNCTIONS_MOST)
+    if (orbitals < 1 || orbitals > ORBITALS_MAX || functions < 1 || functions > FUNCTIONS_MAX)
         return INPUT(text, "orbitals: expected an array of arrays of numbers");
     h->orbital_num = (int)orbitals;
     h->function_num = (int)functions;
@@ -65,7 +65,7 @@ static fmo_status read_orbitals(const fmo_text *text, const json_t *entry, fmo_h
         char name[32];
         snprintf(name, sizeof name, "orbitals[%zu]", k);
         status = fmo_json_reals(text, name, json_array_get(rows, k), h->function_num,
-                                COEFFICIENT_MOST, h->coefficient + k * functions);
+                                COEFFICIENT_MAX, h->coefficient + k * functions);
     }
     return status;
 }
@@ -121,7 +121,7 @@ fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo
         free(shipped);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
     }
-    fmo_status status = fmo_text_read(&text, path ? path : shipped, BYTES_MOST,
+    fmo_status status = fmo_text_read(&text, path ? path : shipped, BYTES_MAX,
                                       "a file with hybrid orbitals in JSON", err);
     if (status == FMO_OK) status = fmo_text_json(&text, "", &document);
     if (status == FMO_OK) status = find(&text, document, basis, number, &entry);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 200, FRAGMENT_NAME_MOST = 60 };
+enum { NAME_BYTES_MAX = 200, FRAGMENT_NAME_MAX = 60 };
 
 #define INPUT(text, ...) fmo_text_fail((text), 0, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -19,8 +19,8 @@ static fmo_status read_name(const fmo_text *text, const json_t *document, const 
     const json_t *string = json_object_get(document, name);
     if (!string) return FMO_OK;
     if (!json_is_string(string) || !json_string_length(string) ||
-        json_string_length(string) > NAME_MOST)
-        return INPUT(text, "%s: expected a text of 1 to %d bytes", name, NAME_MOST);
+        json_string_length(string) > NAME_BYTES_MAX)
+        return INPUT(text, "%s: expected a text of 1 to %d bytes", name, NAME_BYTES_MAX);
     *value = strdup(json_string_value(string));
     return *value ? FMO_OK : fmo_fragment_no_memory(text);
 }
@@ -36,9 +36,9 @@ static fmo_status read_atoms(const fmo_text *text, const json_t *document, fmo_f
     if (bohr) s->bohr = json_number_value(bohr);
     if (!(s->bohr > 0.529 && s->bohr < 0.5293))
         return INPUT(text, "bohr_in_angstrom: expected a number such as %.11f", FMO_FRAGMENT_BOHR);
-    if (count < 1 || count > FMO_NUCLEUS_MOST)
+    if (count < 1 || count > FMO_MOLECULE_NUCLEI_MAX)
         return INPUT(text, "symbols: expected an array of 1 to %d element symbols",
-                     FMO_NUCLEUS_MOST);
+                     FMO_MOLECULE_NUCLEI_MAX);
     if (json_array_size(rows) != count)
         return INPUT(text, "angstrom: expected %zu rows of x, y, z, one for each symbol", count);
     s->atom_num = (int)count;
@@ -120,9 +120,9 @@ static fmo_status read_fragment_names(const fmo_text *text, const json_t *docume
     for (int f = 0; f < s->fragment_num && status == FMO_OK; f++) {
         const json_t *name = json_array_get(names, (size_t)f);
         if (!json_is_string(name) || !json_string_length(name) ||
-            json_string_length(name) > FRAGMENT_NAME_MOST)
+            json_string_length(name) > FRAGMENT_NAME_MAX)
             return INPUT(text, "fragment_name[%d]: expected a text of 1 to %d bytes", f,
-                         FRAGMENT_NAME_MOST);
+                         FRAGMENT_NAME_MAX);
         status = fmo_fragment_set_name(text, s, f, json_string_value(name));
     }
     return status;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* No known residue, and no ligand, has as many atoms. */
-enum { RESIDUE_ATOMS_MOST = 64, LIGAND_ATOMS_MOST = 1000, LINE_LEAST = 54 };
+enum { RESIDUE_ATOMS_MAX = 64, LIGAND_ATOMS_MAX = 1000, LINE_LEAST = 54 };
 
 /* Atoms closer than this, in angstrom, are taken for one atom written twice. */
 #define CLOSEST 0.3
@@ -22,7 +22,7 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
     fmo_pdb_residue *last = pdb->residue_num ? &pdb->residue[pdb->residue_num - 1] : NULL;
     if (last && strcmp(last->name, head->name) == 0 && strcmp(last->place, head->place) == 0 &&
         last->chain == head->chain && last->segment == head->segment) {
-        const int most = last->ligand ? LIGAND_ATOMS_MOST : RESIDUE_ATOMS_MOST;
+        const int most = last->ligand ? LIGAND_ATOMS_MAX : RESIDUE_ATOMS_MAX;
         if (last->count < most) return FMO_OK;
         return INPUT(pdb, pdb->text->line, "%s has more than %d atoms; number residues anew",
                      fmo_pdb_label(last, label), most);
@@ -59,8 +59,8 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
     if (line.size < LINE_LEAST)
         return INPUT(pdb, text->line, "has %zu columns; expected x, y and z in columns 31 to 54",
                      line.size);
-    if (pdb->atom_num >= FMO_NUCLEUS_MOST)
-        return INPUT(pdb, text->line, "more than %d atoms", FMO_NUCLEUS_MOST);
+    if (pdb->atom_num >= FMO_MOLECULE_NUCLEI_MAX)
+        return INPUT(pdb, text->line, "more than %d atoms", FMO_MOLECULE_NUCLEI_MAX);
     if (line.at[16] != ' ' && line.at[16] != 'A') {
         pdb->alternatives++;
         return FMO_OK;

@@ -9,8 +9,8 @@
 
 /* Longest bonds that are recognised, in angstrom; a peptide bond is 1.33, a disulfide bridge
  * 2.05. */
-#define PEPTIDE_MOST 2.0
-#define BRIDGE_MOST  2.5
+#define PEPTIDE_MAX 2.0
+#define BRIDGE_MAX  2.5
 
 /* A complete cysteine has at least 10 atoms; an incomplete one gets no bridge and is rejected
  * later. */
@@ -45,7 +45,7 @@ static fmo_status link_peptide(fmo_pdb *pdb, int i, int j)
                      "%s has no %s, an atom of the backbone; complete it",
                      fmo_pdb_label(a->c < 0 ? a : b, one), a->c < 0 ? "C" : "N");
     const double distance = fmo_pdb_distance(pdb, a->c, b->n);
-    if (distance > PEPTIDE_MOST)
+    if (distance > PEPTIDE_MAX)
         return INPUT(pdb, b->line,
                      "the chain is broken: C of %s and N of %s are %.2f angstrom apart; add what "
                      "is missing, or a TER line between them if each is a chain with its ends",
@@ -62,10 +62,10 @@ static fmo_status link_bridges(fmo_pdb *pdb, const int *list, int n)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++) {
             fmo_pdb_residue *a = &pdb->residue[list[i]], *b = &pdb->residue[list[j]];
-            if (fmo_pdb_distance(pdb, a->sg, b->sg) > BRIDGE_MOST) continue;
+            if (fmo_pdb_distance(pdb, a->sg, b->sg) > BRIDGE_MAX) continue;
             if (a->partner >= 0 || b->partner >= 0)
                 return INPUT(pdb, a->line, "SG of %s is within %g angstrom of two others",
-                             fmo_pdb_label(a->partner >= 0 ? a : b, label), BRIDGE_MOST);
+                             fmo_pdb_label(a->partner >= 0 ? a : b, label), BRIDGE_MAX);
             a->partner = list[j];
             b->partner = list[i];
         }

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHARGE_MOST = 100, BONDS_MOST = 10000 };
+enum { CHARGE_MAX = 100, BONDS_MAX = 10000 };
 
 /* Longest bond of a hydrogen and between two other atoms, in angstrom; and the distance from which
  * on atoms of a ligand and of another residue have no bond. Hydrogen bonds are longer than 2.3
  * angstrom between heavy atoms. */
-#define HYDROGEN_MOST 1.8
-#define BOND_MOST     3.0
-#define STRANGER      2.0
+#define HYDROGEN_MAX 1.8
+#define BOND_MAX     3.0
+#define STRANGER     2.0
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
@@ -81,15 +81,15 @@ static fmo_status read_ligand(const fmo_text *text, const char *name, const json
     const json_t *charge = json_object_get(entry, "charge"),
                  *bonds = json_object_get(entry, "bonds");
     const json_int_t value = json_integer_value(charge);
-    if (!json_is_integer(charge) || value < -CHARGE_MOST || value > CHARGE_MOST)
+    if (!json_is_integer(charge) || value < -CHARGE_MAX || value > CHARGE_MAX)
         return FILE_FAIL(text, "%s: charge: expected an integer from -%d to %d", l->name,
-                         CHARGE_MOST, CHARGE_MOST);
+                         CHARGE_MAX, CHARGE_MAX);
     l->charge = (int)value;
     if (!bonds) return FMO_OK;
     const size_t count = json_array_size(bonds);
-    if (count < 1 || count > BONDS_MOST)
+    if (count < 1 || count > BONDS_MAX)
         return FILE_FAIL(text, "%s: bonds: expected an array of 1 to %d pairs of names of atoms",
-                         l->name, BONDS_MOST);
+                         l->name, BONDS_MAX);
     l->bond = calloc(count, sizeof *l->bond);
     if (!l->bond) return fmo_fragment_no_memory(text);
     l->bond_num = (int)count;
@@ -122,7 +122,7 @@ fmo_status fmo_pdb_read_ligands(fmo_pdb *pdb)
 {
     fmo_text text;
     json_t *document = NULL;
-    fmo_status status = fmo_text_read(&text, pdb->ligand_path, FMO_FRAGMENT_BYTES_MOST,
+    fmo_status status = fmo_text_read(&text, pdb->ligand_path, FMO_FRAGMENT_BYTES_MAX,
                                       "ligands in JSON", pdb->text->err);
     if (status == FMO_OK) status = fmo_text_json(&text, "", &document);
     if (status == FMO_OK) status = read_document(&text, document, pdb);
@@ -173,7 +173,7 @@ static fmo_status check_bond(const fmo_pdb *pdb, const fmo_pdb_residue *r, int b
     }
     const fmo_pdb_atom *const one = &pdb->atom[atom[0]], *const other = &pdb->atom[atom[1]];
     const double distance = fmo_pdb_distance(pdb, atom[0], atom[1]);
-    if (distance > (one->number == 1 || other->number == 1 ? HYDROGEN_MOST : BOND_MOST))
+    if (distance > (one->number == 1 || other->number == 1 ? HYDROGEN_MAX : BOND_MAX))
         return INPUT(pdb, other->line,
                      "%s and %s of %s are %.2f angstrom apart, too far for the bond that %s has "
                      "between them; put one of the files right",

@@ -10,7 +10,7 @@
 enum { SLOTS = 20 };
 
 /* Longest bond to a hydrogen, in angstrom; S-H is 1.34. */
-#define HYDROGEN_MOST 1.5
+#define HYDROGEN_MAX 1.5
 
 /* ---- one residue ----------------------------------------------------------------------------- */
 
@@ -103,7 +103,7 @@ static fmo_status take_hydrogens(const fmo_pdb *pdb, const fmo_pdb_residue *r, f
     for (int a = r->first; a < r->first + r->count; a++) {
         if (pdb->atom[a].number != 1) continue;
         slot *nearest = NULL;
-        double least = HYDROGEN_MOST;
+        double least = HYDROGEN_MAX;
         for (int i = 0; i < f->slot_num; i++) {
             const double distance = fmo_pdb_distance(pdb, a, f->slot[i].atom);
             if (distance < least) nearest = &f->slot[i], least = distance;
@@ -112,7 +112,7 @@ static fmo_status take_hydrogens(const fmo_pdb *pdb, const fmo_pdb_residue *r, f
             return INPUT(pdb, pdb->atom[a].line,
                          "hydrogen %s of %s is farther than %g angstrom from all other atoms of "
                          "it; put it right",
-                         pdb->atom[a].name, fmo_pdb_label(r, label), HYDROGEN_MOST);
+                         pdb->atom[a].name, fmo_pdb_label(r, label), HYDROGEN_MAX);
         nearest->found++;
     }
     return FMO_OK;

@@ -66,7 +66,7 @@ static fmo_status read_file(const char *path, const fmo_pdb_reading *how,
     s->bohr = FMO_FRAGMENT_BOHR;
     s->aoc_from = 1.0; /* defaults of OpenFMO */
     s->ptc_from = s->es_dimers_from = 2.0;
-    fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MOST, what[kind], err);
+    fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MAX, what[kind], err);
     if (status == FMO_OK) status = read_text(&text, kind, how, s);
     memcpy(s->sha256, text.sha256, sizeof s->sha256);
     fmo_text_close(&text);

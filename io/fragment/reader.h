@@ -24,7 +24,7 @@ fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system)
 fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *system);
 
 /* Largest size of a file that is read, in bytes. */
-enum { FMO_FRAGMENT_BYTES_MOST = 1 << 26 };
+enum { FMO_FRAGMENT_BYTES_MAX = 1 << 26 };
 
 /* Allocates the arrays for atoms and fragments. Returns FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,

@@ -52,16 +52,16 @@ fmo_h5_code fmo_h5_btree1_walk(fmo_h5_file *file, uint64_t address, unsigned kin
 
 /* --- version 2 ---------------------------------------------------------------------------------*/
 
-enum { HEADER = 38, NODE_MOST = 1 << 20, DEPTH_MOST = 8, LEAF_EXTRA = 10 };
+enum { HEADER = 38, NODE_MAX = 1 << 20, DEPTH_MAX = 8, LEAF_EXTRA = 10 };
 
 typedef struct tree2 {
     unsigned kind;
     uint64_t node_size, record;
     /* A child pointer at a depth is an address, the number of records in the child (`number` bytes)
      * and that below it (`total` bytes). */
-    unsigned pointer[DEPTH_MOST + 1]; /* bytes */
-    unsigned number, total[DEPTH_MOST + 1];
-    uint64_t max_records[DEPTH_MOST + 1]; /* maximum number of records of a node */
+    unsigned pointer[DEPTH_MAX + 1]; /* bytes */
+    unsigned number, total[DEPTH_MAX + 1];
+    uint64_t max_records[DEPTH_MAX + 1]; /* maximum number of records of a node */
     fmo_h5_visit_record visit;
     void *data;
 } tree2;
@@ -70,8 +70,8 @@ typedef struct tree2 {
  * impossible. */
 static bool size_nodes(tree2 *t, unsigned depth)
 {
-    if (!t->record || t->record > 256 || t->node_size > NODE_MOST ||
-        t->node_size < LEAF_EXTRA + t->record || depth > DEPTH_MOST)
+    if (!t->record || t->record > 256 || t->node_size > NODE_MAX ||
+        t->node_size < LEAF_EXTRA + t->record || depth > DEPTH_MAX)
         return false;
     uint64_t below = t->max_records[0] = (t->node_size - LEAF_EXTRA) / t->record;
     t->number = fmo_bytes_width(t->max_records[0]);

@@ -40,14 +40,14 @@ static bool place(const array *a, uint64_t index, uint64_t *scaled)
         scaled[i] = index % chunks;
         index /= chunks;
     }
-    if (a->slow >= FMO_H5_RANK_MOST) return !index;
+    if (a->slow >= FMO_H5_RANK_MAX) return !index;
     scaled[a->slow] = index;
     return true;
 }
 
 static fmo_h5_code note(fmo_h5_file *file, array *a, fmo_bytes *b)
 {
-    uint64_t scaled[FMO_H5_RANK_MOST];
+    uint64_t scaled[FMO_H5_RANK_MAX];
     fmo_h5_chunk chunk = {.address = fmo_bytes_take(b, 8), .size = a->d->chunk_bytes};
     if (a->filtered) {
         chunk.size = fmo_bytes_take(b, a->entry - 12);
@@ -131,7 +131,7 @@ static fmo_h5_code read_fixed_block(fmo_h5_file *file, array *a, uint64_t addres
 static fmo_h5_code list_fixed(fmo_h5_file *file, fmo_h5_dataset *d)
 {
     unsigned char *bytes = NULL;
-    array a = {.d = d, .header = d->address, .slow = FMO_H5_RANK_MOST};
+    array a = {.d = d, .header = d->address, .slow = FMO_H5_RANK_MAX};
     fmo_h5_code code = fmo_h5_load_checked(file, d->address, 28, "FAHD", &bytes);
     if (code != FMO_H5_OK) return code;
     fmo_bytes b = fmo_bytes_of(bytes, 28);
@@ -246,7 +246,7 @@ static fmo_h5_code list_extensible(fmo_h5_file *file, fmo_h5_dataset *d)
 {
     enum { HEADER = 72 };
     unsigned char *bytes = NULL;
-    array a = {.d = d, .header = d->address, .slow = FMO_H5_RANK_MOST};
+    array a = {.d = d, .header = d->address, .slow = FMO_H5_RANK_MAX};
     for (unsigned i = 0; i < d->space.rank; i++)
         if (!max_chunks(d, i)) a.slow = i;
     fmo_h5_code code = fmo_h5_load_checked(file, d->address, HEADER, "EAHD", &bytes);
@@ -277,7 +277,7 @@ static fmo_h5_code list_extensible(fmo_h5_file *file, fmo_h5_dataset *d)
 
 static fmo_h5_code list_single(fmo_h5_file *file, fmo_h5_dataset *d)
 {
-    uint64_t scaled[FMO_H5_RANK_MOST] = {0};
+    uint64_t scaled[FMO_H5_RANK_MAX] = {0};
     fmo_h5_chunk chunk = {.address = d->address,
                           .size = d->filtered ? d->single_size : d->chunk_bytes,
                           .mask = d->single_mask};
@@ -295,7 +295,7 @@ static fmo_h5_code list_implicit(fmo_h5_file *file, fmo_h5_dataset *d)
     if (!d->plausible) return FMO_H5_OK;
     file->budget -= paid;
     for (uint64_t k = 0; code == FMO_H5_OK && k < d->chunk_num; k++) {
-        uint64_t scaled[FMO_H5_RANK_MOST], rest = k, index = 0;
+        uint64_t scaled[FMO_H5_RANK_MAX], rest = k, index = 0;
         for (unsigned i = d->space.rank; i-- > 0; rest /= d->grid[i]) scaled[i] = rest % d->grid[i];
         bool fits = !d->filtered;
         for (unsigned i = 0; fits && i < d->space.rank; i++) {
@@ -316,7 +316,7 @@ static fmo_h5_code visit_record(fmo_h5_file *file, const unsigned char *record, 
                                 void *data)
 {
     fmo_h5_dataset *d = data;
-    uint64_t scaled[FMO_H5_RANK_MOST];
+    uint64_t scaled[FMO_H5_RANK_MAX];
     size_t fixed = 8 + 8 * (size_t)d->space.rank + (d->filtered ? 4 : 0);
     if (d->filtered ? size <= fixed || size > fixed + 8 : size != fixed)
         return FMO_H5_BAD(file, "its chunk index is inconsistent");

@@ -43,7 +43,7 @@ static bool checksum_fits(const unsigned char *bytes, size_t size)
 static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_h5_chunk *chunk,
                           unsigned char **a, unsigned char **b, unsigned char *packed)
 {
-    size_t size_before[FMO_H5_FILTERS_MOST], size = (size_t)d->chunk_bytes;
+    size_t size_before[FMO_H5_FILTERS_MAX], size = (size_t)d->chunk_bytes;
     bool deflated = false;
     for (unsigned i = 0; i < d->filter_num; i++) { /* sizes before each filter was applied */
         size_before[i] = size;
@@ -102,7 +102,7 @@ static void scatter(const fmo_h5_dataset *d, const uint64_t *origin, const unsig
                     unsigned char *values)
 {
     unsigned rank = d->space.rank, last = rank - 1;
-    uint64_t at[FMO_H5_RANK_MOST] = {0}, count[FMO_H5_RANK_MOST];
+    uint64_t at[FMO_H5_RANK_MAX] = {0}, count[FMO_H5_RANK_MAX];
     for (unsigned i = 0; i < rank; i++) {
         uint64_t left = d->space.dim[i] - origin[i];
         count[i] = left < d->chunk_dim[i] ? left : d->chunk_dim[i];
@@ -126,13 +126,13 @@ static void scatter(const fmo_h5_dataset *d, const uint64_t *origin, const unsig
 /* Reads, unpacks and copies each chunk. */
 static fmo_h5_code read_chunks(fmo_h5_file *file, const fmo_h5_dataset *d, unsigned char *values)
 {
-    size_t capacity = (size_t)d->chunk_bytes + 4 * FMO_H5_FILTERS_MOST, packed_capacity = 0;
+    size_t capacity = (size_t)d->chunk_bytes + 4 * FMO_H5_FILTERS_MAX, packed_capacity = 0;
     unsigned char *a = malloc(capacity), *b = malloc(capacity), *packed = NULL;
     fmo_h5_code code = FMO_H5_OK;
     if (!a || !b) code = fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
     for (size_t k = 0; code == FMO_H5_OK && k < d->chunks_there; k++) {
         const fmo_h5_chunk *chunk = &d->chunk[k];
-        uint64_t origin[FMO_H5_RANK_MOST], rest = chunk->at;
+        uint64_t origin[FMO_H5_RANK_MAX], rest = chunk->at;
         for (unsigned i = d->space.rank; i-- > 0; rest /= d->grid[i])
             origin[i] = rest % d->grid[i] * d->chunk_dim[i];
         if (chunk->size > packed_capacity) {

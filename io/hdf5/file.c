@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    PIECE_MOST = 1 << 26, /* bytes of one structure; does not limit data of datasets */
+    PIECE_MAX = 1 << 26, /* bytes of one structure; does not limit data of datasets */
     BUDGET_RATIO = 3,
     BUDGET_SLACK = 1 << 20
 };
@@ -112,7 +112,7 @@ fmo_h5_code fmo_h5_load(fmo_h5_file *file, uint64_t address, uint64_t size, cons
                         unsigned char **bytes)
 {
     *bytes = NULL;
-    if (size > PIECE_MOST)
+    if (size > PIECE_MAX)
         return FMO_H5_BAD(file, "%s has %llu bytes", what, (unsigned long long)size);
     fmo_h5_code code = fmo_h5_own(file, address, size, what);
     if (code != FMO_H5_OK) return code;
@@ -142,7 +142,7 @@ fmo_h5_code fmo_h5_load_checked(fmo_h5_file *file, uint64_t address, uint64_t si
 
 /* --- superblock (II.A) -------------------------------------------------------------------------*/
 
-enum { SUPERBLOCK_MOST = 128 };
+enum { SUPERBLOCK_MAX = 128 };
 
 /* Reads versions 0 and 1. */
 static fmo_h5_code read_old(fmo_h5_file *file, fmo_bytes b, unsigned version, uint64_t *base,
@@ -248,7 +248,7 @@ fmo_h5_code fmo_h5_file_open(fmo_h5_file *file, int descriptor, uint64_t size)
                           .chunk_k = 32};
     file->budget = BUDGET_SLACK + BUDGET_RATIO * (size < UINT64_MAX / 8 ? size : UINT64_MAX / 8);
     for (uint64_t at = 0; at < size && size - at >= 8; at = at ? 2 * at : 512) {
-        unsigned char bytes[SUPERBLOCK_MOST] = {0};
+        unsigned char bytes[SUPERBLOCK_MAX] = {0};
         size_t left = size - at < sizeof bytes ? (size_t)(size - at) : sizeof bytes;
         fmo_h5_code code = fmo_h5_pread(file, at, bytes, left);
         if (code != FMO_H5_OK) return code;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 146, FLAG_SUMMED = 2, LEVELS_MOST = 8, BLOCKS_MOST = 1 << 16, WIDTH_MOST = 256 };
+enum { HEADER = 146, FLAG_SUMMED = 2, LEVELS_MAX = 8, BLOCKS_MAX = 1 << 16, WIDTH_MAX = 256 };
 
 void fmo_h5_heap_free(fmo_h5_heap *heap)
 {
@@ -39,7 +39,7 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
                                uint64_t size, uint64_t offset)
 {
     unsigned char *bytes = NULL;
-    if (heap->block_num == BLOCKS_MOST)
+    if (heap->block_num == BLOCKS_MAX)
         return FMO_H5_UNKNOWN(file, "a heap of very many blocks; h5repack IN OUT converts it");
     if (heap->block_num == heap->block_capacity) {
         size_t capacity = 2 * heap->block_capacity + 16;
@@ -73,7 +73,7 @@ static fmo_h5_code read_indirect(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t 
     uint64_t direct = direct_rows(heap) < rows ? direct_rows(heap) : rows;
     uint64_t size = 13 + heap->offset_bytes + rows * heap->width * 8 + 4;
     unsigned char *bytes = NULL;
-    if (level > LEVELS_MOST || rows > 64) return FMO_H5_BAD(file, "a heap is too deep");
+    if (level > LEVELS_MAX || rows > 64) return FMO_H5_BAD(file, "a heap is too deep");
     fmo_h5_code code = fmo_h5_load_checked(file, address, size, "FHIB", &bytes);
     if (code != FMO_H5_OK) return code;
     if (!belongs(heap, bytes, "FHIB", offset))
@@ -136,7 +136,7 @@ fmo_h5_code fmo_h5_heap_read(fmo_h5_file *file, uint64_t address, fmo_h5_heap *h
     if (version != 0 || filters || huge)
         return FMO_H5_UNKNOWN(file, "a heap that is compressed or holds huge attributes; h5repack "
                                     "IN OUT converts it");
-    if (b.bad || !is_power(heap->width) || heap->width > WIDTH_MOST || !is_power(heap->start) ||
+    if (b.bad || !is_power(heap->width) || heap->width > WIDTH_MAX || !is_power(heap->start) ||
         !is_power(heap->largest) || heap->start > heap->largest || heap->largest > 1u << 26 ||
         heap->start < 64 || !bits || bits > 64 || heap->id_bytes < 3 || heap->id_bytes > 64)
         return FMO_H5_BAD(file, "the header of a heap is invalid");

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    LINKS_MOST = 1 << 20,
+    LINKS_MAX = 1 << 20,
     CACHE_SOFT = 2, /* symbol table entry of a soft link */
     INDEX_NAMES = 5 /* record type in the B-tree of link names */
 };
@@ -18,7 +18,7 @@ static fmo_h5_code add_link(fmo_h5_file *file, fmo_h5_node *group, const char *n
                             bool hard, uint64_t address)
 {
     if (!size) return FMO_H5_BAD(file, "a link has no name");
-    if (group->link_num == LINKS_MOST) return FMO_H5_UNKNOWN(file, "too many links in a group");
+    if (group->link_num == LINKS_MAX) return FMO_H5_UNKNOWN(file, "too many links in a group");
     if (fmo_h5_spend(file, size) != FMO_H5_OK) return FMO_H5_DAMAGED;
     if (group->link_num == group->link_capacity) {
         size_t capacity = 2 * group->link_capacity + 16;

@@ -58,7 +58,7 @@ static fmo_h5_code read_filters(fmo_h5_file *file, fmo_h5_dataset *d, const fmo_
         fmo_bytes text = fmo_bytes_cut(&b, version == 1 ? (name + 7) / 8 * 8 : name);
         fmo_bytes_skip(&b, 4 * values + (version == 1 && values % 2 ? 4 : 0));
         if (b.bad || !id) return FMO_H5_BAD(file, "its filters cannot be read");
-        if (id > FMO_H5_FLETCHER32 || i >= FMO_H5_FILTERS_MOST) {
+        if (id > FMO_H5_FLETCHER32 || i >= FMO_H5_FILTERS_MAX) {
             note_odd_filter(d, id, &text);
             return FMO_H5_OK;
         }
@@ -75,7 +75,7 @@ static fmo_h5_code visit_chunk(fmo_h5_file *file, uint64_t child, const unsigned
                                const unsigned char *right, void *data)
 {
     fmo_h5_dataset *d = data;
-    uint64_t scaled[FMO_H5_RANK_MOST];
+    uint64_t scaled[FMO_H5_RANK_MAX];
     (void)right;
     for (unsigned i = 0; i < d->space.rank; i++) {
         uint64_t offset = fmo_little_endian(left + 8 + 8 * i, 8);

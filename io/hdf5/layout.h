@@ -13,7 +13,7 @@ typedef enum fmo_h5_storage {
     FMO_H5_ELSEWHERE_VIRTUAL
 } fmo_h5_storage;
 
-enum { FMO_H5_DEFLATE = 1, FMO_H5_SHUFFLE = 2, FMO_H5_FLETCHER32 = 3, FMO_H5_FILTERS_MOST = 8 };
+enum { FMO_H5_DEFLATE = 1, FMO_H5_SHUFFLE = 2, FMO_H5_FLETCHER32 = 3, FMO_H5_FILTERS_MAX = 8 };
 
 typedef struct fmo_h5_chunk {
     uint64_t at;            /* index in the grid of chunks, row-major */
@@ -42,14 +42,14 @@ typedef struct fmo_h5_dataset {
     unsigned idle; /* bit i: filter i is a shuffle without the size of a value, which HDF5 cannot
                       apply */
     char odd_filter_name[32];
-    unsigned filter[FMO_H5_FILTERS_MOST]; /* in the order in which they were applied */
-    uint64_t address;                     /* of the contiguous values, or of the chunk index */
-    uint64_t stored;                      /* number of bytes in the file; 0: never written */
+    unsigned filter[FMO_H5_FILTERS_MAX]; /* in the order in which they were applied */
+    uint64_t address;                    /* of the contiguous values, or of the chunk index */
+    uint64_t stored;                     /* number of bytes in the file; 0: never written */
     const unsigned char *compact;
     unsigned index;
     uint64_t single_size; /* stored size of a single chunk with filters */
     uint32_t single_mask;
-    uint64_t chunk_dim[FMO_H5_RANK_MOST], grid[FMO_H5_RANK_MOST];
+    uint64_t chunk_dim[FMO_H5_RANK_MAX], grid[FMO_H5_RANK_MAX];
     uint64_t chunk_bytes, chunk_num;
     bool plausible;      /* false: more chunks than the file can hold; they are not listed */
     fmo_h5_chunk *chunk; /* [chunks_there] of chunk_num, sorted by `at` */

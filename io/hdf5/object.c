@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-    PIECES_MOST = 65536, /* of a header with attributes from a heap; TREXIO's have one or two */
-    MESSAGES_MOST = 65536,
+    PIECES_MAX = 65536, /* of a header with attributes from a heap; TREXIO's have one or two */
+    MESSAGES_MAX = 65536,
     FLAG_SHARED = 0x02,
     COMMENT = 0x0d,
     SHARED_TABLE = 0x0f,
     NODE_SIZES = 0x13,
     CACHE_IMAGE = 0x18,
-    KNOWN_MOST = 0x18 /* no release of HDF5 writes a higher type */
+    KNOWN_MAX = 0x18 /* no release of HDF5 writes a higher type */
 };
 
 void fmo_h5_object_free(fmo_h5_object *object)
@@ -41,14 +41,14 @@ static bool is_single(unsigned type)
 /* Checks and appends a message. */
 static fmo_h5_code add_message(fmo_h5_file *file, fmo_h5_object *object, fmo_h5_message message)
 {
-    if (message.type > KNOWN_MOST)
+    if (message.type > KNOWN_MAX)
         return FMO_H5_BAD(file, "an object header has a message of type %u", message.type);
     if (is_single(message.type) && fmo_h5_object_find(object, message.type))
         return FMO_H5_BAD(file, "an object header has two messages of type %u", message.type);
     if (message.type == COMMENT &&
         (!message.size || !isprint(message.bytes[0]) || !memchr(message.bytes, 0, message.size)))
         return FMO_H5_BAD(file, "the comment of an object is no text");
-    if (object->message_num == MESSAGES_MOST)
+    if (object->message_num == MESSAGES_MAX)
         return FMO_H5_BAD(file, "an object header has too many messages");
     size_t n = object->message_num; /* capacity is 16, 32, 64, ... */
     if (n == 0 || (n >= 16 && (n & (n - 1)) == 0)) {
@@ -87,7 +87,7 @@ static fmo_h5_code add_piece(fmo_h5_file *file, fmo_h5_object *object, unsigned 
 {
     size_t n = object->piece_num; /* capacity is 4, 8, 16, ... */
     fmo_h5_code code = FMO_H5_OK;
-    if (n == PIECES_MOST)
+    if (n == PIECES_MAX)
         code = FMO_H5_BAD(file, "an object header is in too many pieces");
     else if (n == 0 || (n >= 4 && (n & (n - 1)) == 0)) {
         unsigned char **more = realloc(object->piece, (n ? 2 * n : 4) * sizeof *more);
@@ -273,7 +273,7 @@ fmo_h5_code fmo_h5_space_of(fmo_h5_file *file, const fmo_h5_message *message, fm
     space->rank = (unsigned)fmo_bytes_take(&b, 1);
     unsigned flags = (unsigned)fmo_bytes_take(&b, 1), kind = (unsigned)fmo_bytes_take(&b, 1);
     if (version == 1) fmo_bytes_skip(&b, 4);
-    if (b.bad || version < 1 || version > 2 || space->rank > FMO_H5_RANK_MOST || flags & ~1u ||
+    if (b.bad || version < 1 || version > 2 || space->rank > FMO_H5_RANK_MAX || flags & ~1u ||
         (version == 2 && (kind > 2 || (kind == 1) != (space->rank > 0))))
         return FMO_H5_BAD(file, "its shape is invalid");
     space->null = version == 2 && kind == 2;

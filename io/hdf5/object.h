@@ -69,12 +69,12 @@ typedef struct fmo_h5_type {
     bool big, is_signed;
 } fmo_h5_type;
 
-enum { FMO_H5_RANK_MOST = 32 };
+enum { FMO_H5_RANK_MAX = 32 };
 
 typedef struct fmo_h5_space {
-    bool null;                                                 /* there are no values */
-    unsigned rank;                                             /* 0: a scalar */
-    uint64_t dim[FMO_H5_RANK_MOST], max_dim[FMO_H5_RANK_MOST]; /* max_dim: UINT64_MAX: no limit */
+    bool null;                                               /* there are no values */
+    unsigned rank;                                           /* 0: a scalar */
+    uint64_t dim[FMO_H5_RANK_MAX], max_dim[FMO_H5_RANK_MAX]; /* max_dim: UINT64_MAX: no limit */
     uint64_t values; /* product of the extents, below 2^63 */
 } fmo_h5_space;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MOST = 1 << 22 }; /* three for each molecule of a batch */
+enum { NODES_MAX = 1 << 22 }; /* three for each molecule of a batch */
 
 void fmo_h5_tree_free(fmo_h5_tree *tree)
 {
@@ -75,11 +75,11 @@ static fmo_h5_code node_at(fmo_h5_tree *tree, uint64_t address, size_t *index)
     const size_t at = slot_of(tree, address);
     *index = tree->slot[at] ? tree->slot[at] - 1 : tree->node_num;
     if (tree->slot[at]) return FMO_H5_OK;
-    if (tree->node_num == NODES_MOST)
+    if (tree->node_num == NODES_MAX)
         return FMO_H5_UNKNOWN(&tree->file,
                               "more than %d groups and datasets; write a file of its "
                               "own for fmo",
-                              NODES_MOST);
+                              NODES_MAX);
     memset(&tree->node[tree->node_num], 0, sizeof *tree->node);
     tree->node[tree->node_num].object.address = address;
     tree->slot[at] = ++tree->node_num;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { CHARGE_MOST = 100000 };
+enum { CHARGE_MAX = 100000 };
 
 #define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -191,10 +191,10 @@ static fmo_status read_number(const fmo_text *text, int line, const char *commen
             const bool colon = *sign == ':';
             const int whole = whole_number(at, &word, &is);
             if (whole <= 0 && (colon || is_missing(word, at))) continue;
-            if (whole <= 0 || !(is >= least && is <= CHARGE_MOST))
+            if (whole <= 0 || !(is >= least && is <= CHARGE_MAX))
                 return INPUT(text, line,
                              "%s= '%s': expected a whole number from %d to %d; correct the comment",
-                             keys[k], fmo_text_quote(word, quote), least, CHARGE_MOST);
+                             keys[k], fmo_text_quote(word, quote), least, CHARGE_MAX);
             if (found && *number != (int)is)
                 return INPUT(text, line, "%s= is %d and %d; keep one in the comment", keys[0],
                              *number, (int)is);
@@ -245,7 +245,7 @@ fmo_status fmo_comment_read_state(const fmo_text *text, int line, const char *co
                  line, pair[0], pair[1]);
         return FMO_OK;
     }
-    fmo_status status = read_number(text, line, comment, charge, -CHARGE_MOST, &molecule->charge);
+    fmo_status status = read_number(text, line, comment, charge, -CHARGE_MAX, &molecule->charge);
     if (status == FMO_OK)
         status = read_number(text, line, comment, multiplicity, 1, &molecule->multiplicity);
     return status;

@@ -19,7 +19,7 @@ static const char symbols[][3] = {
     "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og"};
 enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0] };
 
-_Static_assert((int)SYMBOL_COUNT == FMO_ELEMENT_MOST + 1, "a symbol for each element");
+_Static_assert((int)SYMBOL_COUNT == FMO_ELEMENT_MAX + 1, "a symbol for each element");
 
 const char *fmo_element_symbol(int number)
 {
@@ -40,9 +40,9 @@ static int number_of(const char *name, size_t size)
     int number = 0;
     size_t digits = 0;
     while (digits < size && isdigit((unsigned char)name[digits])) digits++;
-    for (size_t i = 0; i < digits && number <= FMO_ELEMENT_MOST; i++)
+    for (size_t i = 0; i < digits && number <= FMO_ELEMENT_MAX; i++)
         number = 10 * number + (name[i] - '0');
-    if (size && digits == size) return number <= FMO_ELEMENT_MOST ? number : 0;
+    if (size && digits == size) return number <= FMO_ELEMENT_MAX ? number : 0;
     while (size > 1 && isdigit((unsigned char)name[size - 1])) size--;
     return fmo_element_number(name, size);
 }

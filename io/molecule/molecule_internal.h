@@ -8,8 +8,8 @@
 #include <fmo/molecule.h>
 
 enum {
-    FMO_ELEMENT_MOST = 118,
-    FMO_NUCLEUS_MOST = 46340 /* each has at least one shell, the limit of fmo_basis_create */
+    FMO_ELEMENT_MAX = 118,
+    FMO_MOLECULE_NUCLEI_MAX = 46340 /* each has at least one shell, the limit of fmo_basis_create */
 };
 
 /* Returns the atomic number of an element symbol (any case) of exactly `size` letters; 0 if there

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_MOST = 1 << 28 };
-#define COORDINATE_MOST 9.4e5 /* bohr, as in xyz.c */
-#define CHARGE_MOST     1e5   /* e */
+enum { BYTES_MAX = 1 << 28 };
+#define COORDINATE_MAX 9.4e5 /* bohr, as in xyz.c */
+#define CHARGE_MAX     1e5   /* e */
 
 #define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -90,9 +90,9 @@ static fmo_status read_charge(reading *r, fmo_word line)
         return INPUT(text, text->line,
                      "'%s' stands behind charge, x, y, z; remove it, or write # before it",
                      fmo_text_quote(word, quote));
-    if (!(fabs(value[0]) <= CHARGE_MOST))
+    if (!(fabs(value[0]) <= CHARGE_MAX))
         return INPUT(text, text->line, "charge = %g: expected at most %g e; correct it", value[0],
-                     CHARGE_MOST);
+                     CHARGE_MAX);
     if (!make_space(r)) return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory for its charges");
     fmo_point_charges *const to = r->to;
     to->charge[to->num] = value[0];
@@ -162,10 +162,10 @@ static fmo_status convert(const reading *r)
     for (size_t k = 0; k < 3 * r->to->num; k++) {
         double *const x = &r->to->coord[k];
         if (!bohr) *x /= FMO_BOHR_IN_ANGSTROM;
-        if (!(fabs(*x) <= COORDINATE_MOST))
+        if (!(fabs(*x) <= COORDINATE_MAX))
             return INPUT(&r->text, r->to->line[k / 3],
                          "%c: a coordinate beyond %g bohr; move the origin", "xyz"[k % 3],
-                         COORDINATE_MOST);
+                         COORDINATE_MAX);
     }
     return FMO_OK;
 }
@@ -185,7 +185,7 @@ fmo_status fmo_point_charges_read(const char *path, fmo_unit unit, fmo_point_cha
     reading r = {.unit = unit, .count = -1, .to = calloc(1, sizeof *r.to)};
     fmo_word line;
     if (!r.to) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read %.200s", path);
-    status = fmo_text_read(&r.text, path, BYTES_MOST, "a file of point charges", err);
+    status = fmo_text_read(&r.text, path, BYTES_MAX, "a file of point charges", err);
     while (status == FMO_OK && fmo_text_line(&r.text, &line)) status = read_line(&r, line);
     if (status == FMO_OK) status = check_count(&r);
     if (status == FMO_OK) status = convert(&r);

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define COORDINATE_MOST 9.4e5 /* bohr; fmo_basis_create accepts 1e6 */
+#define COORDINATE_MAX 9.4e5 /* bohr; fmo_basis_create accepts 1e6 */
 
 enum {
-    BYTES_MOST = 1 << 28,
+    BYTES_MAX = 1 << 28,
     LINE_LEAST = 7 /* least number of bytes of an atom's line: "H 0 0 0" */
 };
 
@@ -45,11 +45,11 @@ static fmo_status read_count(fmo_text *text, int *first, long *count)
     if (fmo_text_word(&line, &more) || !fmo_text_count(word, 999999999999L, count))
         return INPUT(text, *first, "'%s%s': expected the number of atoms alone in this line",
                      fmo_text_quote(word, quote), more.size ? " ..." : "");
-    if (*count < 1 || *count > FMO_NUCLEUS_MOST)
+    if (*count < 1 || *count > FMO_MOLECULE_NUCLEI_MAX)
         return INPUT(text, *first,
                      "%ld atoms: expected 1 to %d, as a basis can have shells; correct the number, "
                      "or take a smaller part",
-                     *count, FMO_NUCLEUS_MOST);
+                     *count, FMO_MOLECULE_NUCLEI_MAX);
     return FMO_OK;
 }
 
@@ -111,7 +111,7 @@ static fmo_status refuse_name(const fmo_text *text, fmo_word name)
     return INPUT(text, text->line,
                  "'%s': not an element; write a symbol such as O, an atomic number from 1 to %d, "
                  "or Gh(O) for a ghost atom (isotopes are written as their element)",
-                 fmo_text_quote(name, quote), FMO_ELEMENT_MOST);
+                 fmo_text_quote(name, quote), FMO_ELEMENT_MAX);
 }
 
 /* Reads atom i of the molecule: its element, and x, y, z in units of `bohr` bohr. Further columns
@@ -134,9 +134,9 @@ static fmo_status read_atom(const fmo_text *text, fmo_word line, double bohr, in
         if (!fmo_text_real(text, word, &value))
             return INPUT(text, text->line, "%c = '%s': expected a finite number in %s", "xyz"[c],
                          fmo_text_quote(word, quote), unit);
-        if (!(fabs(value) * bohr <= COORDINATE_MOST))
+        if (!(fabs(value) * bohr <= COORDINATE_MAX))
             return INPUT(text, text->line, "%c = %g: expected at most %.3g %s; move the origin",
-                         "xyz"[c], value, COORDINATE_MOST / bohr, unit);
+                         "xyz"[c], value, COORDINATE_MAX / bohr, unit);
         molecule->coord[3 * i + c] = bohr == 1.0 ? value : value / FMO_BOHR_IN_ANGSTROM;
     }
     return FMO_OK;
@@ -276,7 +276,7 @@ static bool skip_frame(fmo_text *text, trust by)
     fmo_word line;
     long count, other;
     bool there = fmo_text_line(text, &line) && is_count(line, &count) &&
-                 count <= FMO_NUCLEUS_MOST && fmo_text_line(text, &line);
+                 count <= FMO_MOLECULE_NUCLEI_MAX && fmo_text_line(text, &line);
     for (long k = 0; there && k < count; k++)
         there = fmo_text_line(text, &line) &&
                 (by == BY_COUNT ? !is_count(line, &other) : is_atom(text, line));
@@ -408,7 +408,7 @@ static fmo_status read_one(const char *call, const char *path, fmo_unit unit,
     if (status != FMO_OK) return status;
     fmo_text text;
     fmo_molecule *made = calloc(1, sizeof *made);
-    status = fmo_text_read(&text, path, BYTES_MOST, "an .xyz file", err);
+    status = fmo_text_read(&text, path, BYTES_MAX, "an .xyz file", err);
     if (status == FMO_OK && !made)
         status = fmo_text_fail(&text, 0, FMO_ERR_MEMORY, "no memory to read it");
     if (status == FMO_OK) status = read_molecule(&text, path, unit, made, NULL);
@@ -455,7 +455,7 @@ static fmo_status open_xyz(const char *call, const char *path, fmo_unit unit, fm
     made->path = strdup(path);
     made->unit = unit;
     made->more = true;
-    status = fmo_text_read(&made->text, path, BYTES_MOST, "an .xyz file", err);
+    status = fmo_text_read(&made->text, path, BYTES_MAX, "an .xyz file", err);
     if (status == FMO_OK && !made->path)
         status = fmo_text_fail(&made->text, 0, FMO_ERR_MEMORY, "no memory to read it");
     if (status == FMO_OK)

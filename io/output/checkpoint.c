@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_SIZE = 65, TEXT_MOST = 60000, MATRIX_MOST = 1 << 20, ARRAYS = 7 };
+enum { KEY_SIZE = 65, TEXT_MAX = 60000, MATRIX_MAX = 1 << 20, ARRAYS = 7 };
 
 /* Begin of a record; texts and arrays follow, without gaps. */
 typedef struct head {
@@ -131,9 +131,9 @@ fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *
 static size_t record_size(const head *h)
 {
     if (memcmp(h->mark, mark, sizeof mark) != 0 || h->status_size < 1 || h->mode_size < 1 ||
-        h->method_size < 1 || h->status_size > TEXT_MOST || h->mode_size > TEXT_MOST ||
-        h->method_size > TEXT_MOST || h->nao < 0 || h->nao > MATRIX_MOST || h->mo_num < 0 ||
-        h->mo_num > h->nao || h->nucleus_num < 0 || h->nucleus_num > MATRIX_MOST ||
+        h->method_size < 1 || h->status_size > TEXT_MAX || h->mode_size > TEXT_MAX ||
+        h->method_size > TEXT_MAX || h->nao < 0 || h->nao > MATRIX_MAX || h->mo_num < 0 ||
+        h->mo_num > h->nao || h->nucleus_num < 0 || h->nucleus_num > MATRIX_MAX ||
         h->key[KEY_SIZE - 1])
         return 0;
     fmo_molecule_result any;
@@ -215,7 +215,7 @@ fmo_status fmo_settings_compare(const char *label, const char *there, const char
 static fmo_status begin(fmo_checkpoint *c, off_t size, fmo_error *err)
 {
     const size_t mark_size = strlen(FMO_CHECKPOINT_HEAD), texts = strlen(c->settings) + 1;
-    char *text = calloc(1, mark_size + texts + TEXT_MOST + 1);
+    char *text = calloc(1, mark_size + texts + TEXT_MAX + 1);
     fmo_status status = FMO_OK;
     if (!text) return fail(c, err, FMO_ERR_MEMORY, "no memory for a checkpoint");
     if (size == 0) {
@@ -226,7 +226,7 @@ static fmo_status begin(fmo_checkpoint *c, off_t size, fmo_error *err)
                                    strerror(errno));
         c->end = (off_t)(mark_size + texts);
     } else {
-        const ssize_t got = pread(c->file, text, mark_size + TEXT_MOST, 0);
+        const ssize_t got = pread(c->file, text, mark_size + TEXT_MAX, 0);
         const char *there = text + mark_size;
         const size_t compared = (size_t)size < mark_size ? (size_t)size : mark_size;
         c->end = (off_t)(mark_size + strlen(there) + 1);
@@ -287,11 +287,11 @@ fmo_status fmo_checkpoint_open(const char *path, const char *settings, int resum
     if (checkpoint) *checkpoint = NULL;
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_checkpoint_open", err, FMO_GIVEN(path),
                                             FMO_GIVEN(settings), FMO_GIVEN(checkpoint));
-    if (status == FMO_OK && strlen(settings) >= TEXT_MOST)
+    if (status == FMO_OK && strlen(settings) >= TEXT_MAX)
         status =
             fmo_error_set(err, FMO_ERR_ARGUMENT,
                           "fmo_checkpoint_open: settings has %zu bytes: expected fewer than %d",
-                          strlen(settings), TEXT_MOST);
+                          strlen(settings), TEXT_MAX);
     if (status != FMO_OK) return status;
     fmo_checkpoint *c = calloc(1, sizeof *c);
     if (!c) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a checkpoint");
@@ -344,21 +344,21 @@ static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *e
                              call);
     const char *const texts[] = {molecule->status, molecule->mode, molecule->method};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-        if (texts[k] && strlen(texts[k]) >= TEXT_MOST)
+        if (texts[k] && strlen(texts[k]) >= TEXT_MAX)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "%s: a text has %zu bytes; at most %d are stored", call,
-                                 strlen(texts[k]), TEXT_MOST - 1);
-    if (molecule->gradient && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MOST))
+                                 strlen(texts[k]), TEXT_MAX - 1);
+    if (molecule->gradient && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MAX))
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: nucleus_num = %d: expected 1 to %d", call,
-                             molecule->nucleus_num, MATRIX_MOST);
+                             molecule->nucleus_num, MATRIX_MAX);
     const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density ||
                         molecule->orbital_energy_beta || molecule->coefficient_beta ||
                         molecule->spin_density;
-    if (molecule->nao < 0 || molecule->nao > MATRIX_MOST || molecule->mo_num < 0 ||
+    if (molecule->nao < 0 || molecule->nao > MATRIX_MAX || molecule->mo_num < 0 ||
         molecule->mo_num > molecule->nao || (arrays && molecule->nao < 1))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%s: nao = %d, mo_num = %d: expected 0 <= mo_num <= nao <= %d", call,
-                             molecule->nao, molecule->mo_num, MATRIX_MOST);
+                             molecule->nao, molecule->mo_num, MATRIX_MAX);
     return FMO_OK;
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MOST = 3, PATH_SIZE = 160 };
+enum { DEPTH_MAX = 3, PATH_SIZE = 160 };
 
 /* Objects are written "/group/name", attributes "/group@name"; '#' stands for a number. The
  * attribute "units" of a dataset is always allowed. */
@@ -220,7 +220,7 @@ static bool attributes_are_listed(const char *const *list, const char *path,
 static bool all_listed(const fmo_h5_tree *tree, const char *const *list, const char *path,
                        const fmo_h5_node *node, int depth)
 {
-    if (depth > DEPTH_MOST || !attributes_are_listed(list, path, node)) return false;
+    if (depth > DEPTH_MAX || !attributes_are_listed(list, path, node)) return false;
     for (size_t k = 0; k < node->link_num; k++) {
         const fmo_h5_link *link = &node->link[k];
         char below[PATH_SIZE];

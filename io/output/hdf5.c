@@ -11,7 +11,7 @@
 enum {
     CORE_INCREMENT = 4096,
     RESERVE = 40 << 20, /* for HDF5's tables and buffers, and for an image that is copied to grow */
-    TEXT_MOST = 60000   /* an object header holds at most 64 KiB */
+    TEXT_MAX = 60000    /* an object header holds at most 64 KiB */
 };
 
 /* HDF5 has global state and is usually not built thread-safe: a lock admits one thread at a
@@ -55,9 +55,9 @@ fmo_status fmo_h5_check_text(const char *function, const char *field, const char
                              fmo_error *err)
 {
     const size_t size = text ? strlen(text) : 0;
-    if (size <= TEXT_MOST) return FMO_OK;
+    if (size <= TEXT_MAX) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: %s has %zu bytes; at most %d are stored",
-                         function, field, size, TEXT_MOST);
+                         function, field, size, TEXT_MAX);
 }
 
 hid_t fmo_h5_image_create(void)

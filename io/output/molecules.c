@@ -197,13 +197,13 @@ static bool grow(fmo_molecules_file *file)
     return true;
 }
 
-enum { FUNCTIONS_MOST = 1 << 20 }; /* limit for a molecule without a data set */
+enum { FUNCTIONS_MAX = 1 << 20 }; /* limit for a molecule without a data set */
 
 /* Checks the counts, which determine the sizes of the arrays. */
 static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_result *m,
                                fmo_error *err)
 {
-    const int max = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MOST;
+    const int max = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MAX;
     const int min = m->density || m->spin_density || m->coefficient || m->coefficient_beta;
     const int orbitals =
         m->orbital_energy || m->orbital_energy_beta || m->coefficient || m->coefficient_beta;
@@ -217,7 +217,7 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
                  {"mo_num", m->mo_num, orbitals, m->nao},
                  {"occupied_num", m->occupied_num, 0, m->mo_num},
                  {"occupied_beta_num", m->occupied_beta_num, 0, m->mo_num},
-                 {"multiplicity", m->multiplicity, 0, 2 * FUNCTIONS_MOST},
+                 {"multiplicity", m->multiplicity, 0, 2 * FUNCTIONS_MAX},
                  {"nucleus_num", m->nucleus_num, m->gradient ? nuclei : 0, nuclei}};
 
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { CHARGES_MOST = 100000000 };
+enum { CHARGES_MAX = 100000000 };
 #define ARGUMENT(err, ...) fmo_error_set(err, FMO_ERR_ARGUMENT, __VA_ARGS__)
 
 /* Checks the orbitals of one spin. */
@@ -52,9 +52,9 @@ fmo_status fmo_wavefunction_check(const char *path, const fmo_dataset *dataset,
     if (status == FMO_OK && wf->point_charge_num)
         status = FMO_CHECK_ARGUMENTS(function, err, FMO_GIVEN(wavefunction->point_charge),
                                      FMO_GIVEN(wavefunction->point_charge_coord));
-    if (status == FMO_OK && wf->point_charge_num > CHARGES_MOST)
+    if (status == FMO_OK && wf->point_charge_num > CHARGES_MAX)
         return ARGUMENT(err, "%s: point_charge_num = %zu: expected at most %d", function,
-                        wf->point_charge_num, CHARGES_MOST);
+                        wf->point_charge_num, CHARGES_MAX);
     const int beta = !!wf->coefficient_beta + !!wf->energy_beta + !!wf->occupation_beta;
     if (status == FMO_OK && beta % 3)
         return ARGUMENT(err, "%s: beta orbitals need coefficients, energies and occupations",

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NUMBER_MOST = 127 /* characters of a number; more digits than any program writes */ };
+enum { NUMBER_MAX = 127 /* characters of a number; more digits than any program writes */ };
 
 fmo_status fmo_text_fail(const fmo_text *text, int line, fmo_status status, const char *format, ...)
 {
@@ -166,8 +166,8 @@ static size_t digits(const char *at)
 /* Checks the syntax first, since strtod would also accept "inf", "nan" and hexadecimal numbers. */
 bool fmo_text_real(const fmo_text *text, fmo_word word, double *value)
 {
-    char number[NUMBER_MOST + 1];
-    if (!word.size || word.size > NUMBER_MOST) return false;
+    char number[NUMBER_MAX + 1];
+    if (!word.size || word.size > NUMBER_MAX) return false;
     memcpy(number, word.at, word.size);
     number[word.size] = '\0';
     char *at = number;

@@ -9,7 +9,7 @@
 #include "io/dataset/order.h"
 
 enum {
-    DEPTH_MOST = 100, /* primitives of one shell; published basis sets have fewer than 40 */
+    DEPTH_MAX = 100, /* primitives of one shell; published basis sets have fewer than 40 */
     LABEL_SLOT = 16
 };
 
@@ -74,10 +74,10 @@ static fmo_status multiply_factors(fmo_reader *r, basis_arrays *b)
         b->coefficient[k] *= b->prim_factor[k];
         if (!in_range(shell, r->store.count[DIM_SHELL])) continue; /* fmo_basis_create reports it */
         b->coefficient[k] *= b->shell_factor[shell];
-        if (b->coefficient[k] != 0.0 && ++b->used[shell] > DEPTH_MOST)
+        if (b->coefficient[k] != 0.0 && ++b->used[shell] > DEPTH_MAX)
             return INPUT(r, fmo_field_title(FIELD_basis_shell_index),
                          "shell %d has more than %d primitives; split it or write the file again",
-                         shell, DEPTH_MOST);
+                         shell, DEPTH_MAX);
     }
     return FMO_OK;
 }

@@ -13,11 +13,11 @@
 #include <fmo/one_electron.h>
 
 #define ENERGY_TOLERANCE 1e-6 /* relative to sqrt(h_i h_j), where h_i = <i|T|i> + |<i|V|i>| */
-#define CHARGE_MOST      118.0
+#define CHARGE_MAX       118.0
 
 /* Limit for the number of shell pairs times nuclei that are compared, which takes some milliseconds
  * unless a molecule has thousands of atoms, and the least number of shells. */
-enum { WORK_MOST = 4000, SHELLS_LEAST = 8 };
+enum { WORK_MAX = 4000, SHELLS_LEAST = 8 };
 
 /* A basis of a subset of the shells with all nuclei, and the indices of its functions in the
  * file. */
@@ -41,10 +41,10 @@ static void free_part(part *p)
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free(arrays[i]);
 }
 
-/* Returns the number of shells that WORK_MOST allows. */
+/* Returns the number of shells that WORK_MAX allows. */
 static int shells_of(const fmo_basis_input *in)
 {
-    const double most = sqrt(2.0 * WORK_MOST / in->nucleus_num);
+    const double most = sqrt(2.0 * WORK_MAX / in->nucleus_num);
     const int shells = most > SHELLS_LEAST ? (int)fmin(most, 1e6) : SHELLS_LEAST;
     return shells < in->shell_num ? shells : in->shell_num;
 }
@@ -205,9 +205,9 @@ static void check_charges(fmo_reader *r)
 {
     for (int i = 0; i < r->d->nucleus_num; i++) {
         const double charge = r->d->input.nucleus_charge[i];
-        if (charge >= 0.0 && charge <= CHARGE_MOST) continue;
+        if (charge >= 0.0 && charge <= CHARGE_MAX) continue;
         fmo_dataset_doubt(r->d, "nucleus/charge[%d] = %g: no nucleus has it (0 to %g do)", i,
-                          charge, CHARGE_MOST);
+                          charge, CHARGE_MAX);
         return;
     }
 }

@@ -12,7 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { VERSION_MOST = 15 /* as in libtrexio, which stores the version in 16 bytes */ };
+enum { VERSION_MAX = 15 /* as in libtrexio, which stores the version in 16 bytes */ };
 
 static fmo_status open_file(fmo_reader *r)
 {
@@ -40,12 +40,12 @@ static fmo_status open_hdf5(fmo_reader *r)
 static fmo_status check_version(fmo_reader *r)
 {
     const fmo_attribute *version = &fmo_attributes[ATTR_metadata_package_version];
-    char text[VERSION_MOST + 1];
+    char text[VERSION_MAX + 1];
     int numbers[3];
     if (!fmo_store_has_attribute(&r->store, version))
         return INPUT(r, version->title,
                      "missing: HDF5, but not TREXIO; write the file with TREXIO 2 or newer");
-    if (!fmo_store_is_short_string(&r->store, version, VERSION_MOST) ||
+    if (!fmo_store_is_short_string(&r->store, version, VERSION_MAX) ||
         fmo_store_read_string(&r->store, version, text, sizeof text) != FMO_OK ||
         sscanf(text, "%3d.%5d.%5d", &numbers[0], &numbers[1], &numbers[2]) != 3 || numbers[0] < 1)
         return INPUT(r, version->title,

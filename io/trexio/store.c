@@ -16,7 +16,7 @@
  * rejected, since it would exhaust memory. */
 #define PLAUSIBLE_RATIO 100u
 #define PLAUSIBLE_SLACK ((uint64_t)1 << 20)
-#define STRING_MOST     65536u /* bytes of one string attribute */
+#define STRING_MAX      65536u /* bytes of one string attribute */
 
 fmo_status fmo_store_fail(const fmo_store *store, fmo_status status, const char *title,
                           const char *format, ...)
@@ -495,7 +495,7 @@ static fmo_status read_attribute(fmo_store *store, const char *title, const fmo_
     if (a.space.values != 1)
         return fmo_store_fail(store, FMO_ERR_INPUT, title,
                               "expected one value; write it with TREXIO");
-    if (a.type.size > STRING_MOST)
+    if (a.type.size > STRING_MAX)
         return fmo_store_fail(store, FMO_ERR_INPUT, title, "%zu bytes are too many; shorten it",
                               a.type.size);
     if (kind == KIND_REAL)

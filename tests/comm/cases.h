@@ -80,8 +80,8 @@ static inline void comm_sizes(comm_case *c)
  * come in order. */
 static inline void comm_random(comm_case *c)
 {
-    enum { TAGS = 5, COMMS = 3, MOST = 96 };
-    const int peers = c->size - 1, window = MOST / peers;
+    enum { TAGS = 5, COMMS = 3, MAX = 96 };
+    const int peers = c->size - 1, window = MAX / peers;
     const long each = c->messages / (c->size * (long)peers);
     static _Thread_local int sent[FMO_GMPI_RANKS_MAX][TAGS][COMMS];
     static _Thread_local int got[FMO_GMPI_RANKS_MAX][TAGS][COMMS];
@@ -94,9 +94,9 @@ static inline void comm_random(comm_case *c)
     }
     for (long done = 0; done < each; done += window) {
         const int n = each - done < window ? (int)(each - done) : window;
-        fmo_gmpi_request send[MOST], recv[MOST];
-        int data[MOST][2], want[MOST][2], order[MOST], all = 0;
-        int keys[MOST][3];
+        fmo_gmpi_request send[MAX], recv[MAX];
+        int data[MAX][2], want[MAX][2], order[MAX], all = 0;
+        int keys[MAX][3];
         for (int r = 0; r < c->size; r++)
             for (int k = 0; k < n && r != c->rank; k++) {
                 const int tag = (int)(TAGS * check_random(&out[r]));

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECONDS_MOST = 20, CHANGES_MOST = 4 };
+enum { SECONDS_MAX = 20, CHANGES_MAX = 4 };
 
 static size_t at_random(size_t size, unsigned long long *state)
 {
@@ -57,7 +57,7 @@ static void try_case(const char *path, const char *honest, long number)
     const clock_t start = clock();
     const fmo_status status = fmo_fragment_system_read(path, &s, &err);
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    CHECK(seconds < SECONDS_MOST, "case %ld of %s: %g s", number, honest, seconds);
+    CHECK(seconds < SECONDS_MAX, "case %ld of %s: %g s", number, honest, seconds);
     CHECK((status == FMO_OK) == (s != NULL), "case %ld of %s: status %d", number, honest,
           (int)status);
     CHECK(status == FMO_OK || status == FMO_ERR_INPUT, "case %ld of %s: %s", number, honest,
@@ -86,11 +86,11 @@ typedef struct honest {
 static void write_changed(const honest *h, bool changed, unsigned long long *state)
 {
     size_t now = h->text.size;
-    char *bytes = malloc(((size_t)2 << CHANGES_MOST) * h->text.size + 1);
+    char *bytes = malloc(((size_t)2 << CHANGES_MAX) * h->text.size + 1);
     FILE *file = fopen(h->path, "wb");
     if (bytes) memcpy(bytes, h->text.bytes, h->text.size);
     if (bytes && changed)
-        for (size_t k = 1 + at_random(CHANGES_MOST, state); k > 0; k--) change(bytes, &now, state);
+        for (size_t k = 1 + at_random(CHANGES_MAX, state); k > 0; k--) change(bytes, &now, state);
     CHECK(bytes && file && fwrite(bytes, 1, now, file) == now, "cannot write %s", h->path);
     if (file) fclose(file);
     free(bytes);

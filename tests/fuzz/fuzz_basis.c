@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { SHELLS_MOST = 40 /* of an element; with more, only the reader runs */ };
+enum { SHELLS_MAX = 40 /* of an element; with more, only the reader runs */ };
 
 /* Two atoms of an element. */
 static void use(const fmo_basis_set *set, int z)
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     fuzz_check_error(status, set, &err, path);
     for (int z = 1; set && z <= 118; z++) {
         int shells = fmo_basis_set_shell_num(set, z);
-        if (shells && shells <= SHELLS_MOST) use(set, z);
+        if (shells && shells <= SHELLS_MAX) use(set, z);
     }
     fmo_basis_set_destroy(set);
     unlink(path);

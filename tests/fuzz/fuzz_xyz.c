@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ATOMS_MOST = 64 /* with more, only the reader runs */ };
+enum { ATOMS_MAX = 64 /* with more, only the reader runs */ };
 
 /* Reads the bytes as an .xyz file and, if it is small, makes a data set of its molecule; all values
  * must be finite and in range. */
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         PROMISE(mol->number[i] >= 1 && mol->number[i] <= 118, "number %d", mol->number[i]);
         for (int c = 0; c < 3; c++) PROMISE(isfinite(mol->coord[3 * i + c]), "coordinate");
     }
-    if (mol && mol->nucleus_num <= ATOMS_MOST) {
+    if (mol && mol->nucleus_num <= ATOMS_MAX) {
         fmo_dataset *dataset = NULL;
         status = fmo_dataset_create(mol, set, (int)(size % 3) - 1, &dataset, &err);
         fuzz_check_error(status, dataset, &err, path);

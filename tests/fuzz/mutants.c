@@ -31,7 +31,7 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-enum { FILES = 4, WORKERS_MOST = 64, SECONDS_MOST = 5, MEMORY_MOST = 200 << 20, NAME_SIZE = 160 };
+enum { FILES = 4, WORKERS_MAX = 64, SECONDS_MAX = 5, MEMORY_MAX = 200 << 20, NAME_SIZE = 160 };
 
 typedef struct honest {
     char name[NAME_SIZE], path[NAME_SIZE];
@@ -379,7 +379,7 @@ static void try_case(worker *w, const char *path, int file, unsigned char *bytes
     fmo_dataset *dataset = NULL;
     if (pwrite(file, bytes, size, 0) != (ssize_t)size || ftruncate(file, (off_t)size) != 0)
         _exit(9);
-    struct itimerval limit = {{0, 0}, {SANITIZED ? 60 : SECONDS_MOST, 0}}, none = {{0, 0}, {0, 0}};
+    struct itimerval limit = {{0, 0}, {SANITIZED ? 60 : SECONDS_MAX, 0}}, none = {{0, 0}, {0, 0}};
     double start = cpu_seconds();
     setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends the process */
     fmo_status status = fmo_dataset_read(path, &dataset, &err);
@@ -413,7 +413,7 @@ static void work(worker *w, int number)
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || !bytes) _exit(9);
     long before = memory_now();
-    struct rlimit memory = {(rlim_t)(before + MEMORY_MOST), (rlim_t)(before + MEMORY_MOST)};
+    struct rlimit memory = {(rlim_t)(before + MEMORY_MAX), (rlim_t)(before + MEMORY_MAX)};
     if (!SANITIZED) setrlimit(RLIMIT_AS, &memory);
     for (; w->at < w->end; w->at += w->step) try_case(w, path, file, bytes);
     struct rusage usage;
@@ -517,12 +517,12 @@ int main(int argc, char **argv)
 {
     long cases = argc > 1 ? atol(argv[1]) : 2000, first = argc > 3 ? atol(argv[3]) : 0;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int n = cpus < 1 ? 1 : cpus > WORKERS_MOST ? WORKERS_MOST : (int)cpus;
+    int n = cpus < 1 ? 1 : cpus > WORKERS_MAX ? WORKERS_MAX : (int)cpus;
     omp_set_num_threads(1); /* a child of a process with threads would wait for them */
     seed_given = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     setvbuf(stdout, NULL, _IOLBF, 0);
     load_all();
-    worker *workers = mmap(NULL, sizeof *workers * WORKERS_MOST, PROT_READ | PROT_WRITE,
+    worker *workers = mmap(NULL, sizeof *workers * WORKERS_MAX, PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (workers == MAP_FAILED) return 1;
     for (int i = 0; i < n; i++)
@@ -548,7 +548,6 @@ int main(int argc, char **argv)
     long failed = all.crashed + all.slow + all.memory + all.moved + all.dirty;
     printf("%ld signals, %ld beyond %d s, %ld beyond %d MB, %ld with data that are not there, %ld "
            "bad messages\n",
-           all.crashed, all.slow, SECONDS_MOST, all.memory, MEMORY_MOST >> 20, all.moved,
-           all.dirty);
+           all.crashed, all.slow, SECONDS_MAX, all.memory, MEMORY_MAX >> 20, all.moved, all.dirty);
     return failed ? 1 : 0;
 }

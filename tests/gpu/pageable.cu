@@ -10,7 +10,7 @@
 #include "tests/gpu/call.h"
 #include "tests/support/system.h"
 
-enum { THREADS = 24, MOST = 300000 }; /* unsigned numbers: more than a slot */
+enum { THREADS = 24, MAX = 300000 }; /* unsigned numbers: more than a slot */
 
 /* Writes by one thread after a number of clock cycles. */
 static __global__ void wait_and_add(unsigned *x, size_t num, unsigned what, long long clocks)
@@ -24,12 +24,12 @@ static __global__ void wait_and_add(unsigned *x, size_t num, unsigned what, long
 /* Copies to the GPU and back, each time with other numbers; the source is overwritten at once. */
 static int there_and_back(unsigned seed, int rounds, long long clocks)
 {
-    static const size_t sizes[] = {1, 2, 1000, 16384, 16385, 50000, 131072, 131073, MOST};
-    unsigned *const from = (unsigned *)malloc(MOST * sizeof *from), *at = NULL;
-    unsigned *const to = (unsigned *)malloc(MOST * sizeof *to);
+    static const size_t sizes[] = {1, 2, 1000, 16384, 16385, 50000, 131072, 131073, MAX};
+    unsigned *const from = (unsigned *)malloc(MAX * sizeof *from), *at = NULL;
+    unsigned *const to = (unsigned *)malloc(MAX * sizeof *to);
     cudaStream_t stream = NULL;
     int wrong = 0;
-    if (!from || !to || cudaMalloc((void **)&at, MOST * sizeof *at) != cudaSuccess ||
+    if (!from || !to || cudaMalloc((void **)&at, MAX * sizeof *at) != cudaSuccess ||
         cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess)
         return 1000000;
     for (int round = 0; round < rounds; round++)

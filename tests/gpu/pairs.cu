@@ -237,10 +237,10 @@ static void check_one(const char *name, int atoms, double box, int high_l, doubl
 /* Of many sizes, more than are made at a time; one of them is missing. */
 static void check_batch(int count)
 {
-    enum { MOST = 200 };
-    fmo_basis *basis[MOST];
-    fmo_fock_plan *plan[MOST];
-    fmo_error errs[MOST];
+    enum { MAX = 200 };
+    fmo_basis *basis[MAX];
+    fmo_fock_plan *plan[MAX];
+    fmo_error errs[MAX];
     fmo_fock_options o;
     char name[32];
     fmo_fock_options_init(&o);

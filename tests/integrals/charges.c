@@ -53,11 +53,11 @@ static void check_tables(void)
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-enum { MOST = 64 };
+enum { MAX = 64 };
 
 typedef struct cloud {
     size_t num; /* filled up to a group */
-    double charge[MOST], coord[3][MOST], offset[3], p;
+    double charge[MAX], coord[3][MAX], offset[3], p;
 } cloud;
 
 /* A group of point charges around a product of functions: near and far ones (kind 0), near ones (1)

@@ -132,10 +132,10 @@ static int by_key(const void *x, const void *y)
 /* Sorts few and many keys, some of them equal, by all digits and by some. */
 static void check_sort(void)
 {
-    enum { MOST = 5000 };
-    static uint64_t key[MOST], want[MOST][2];
-    static uint32_t order[MOST];
-    const int sizes[] = {0, 1, 2, 63, 64, 65, 1000, MOST};
+    enum { MAX = 5000 };
+    static uint64_t key[MAX], want[MAX][2];
+    static uint32_t order[MAX];
+    const int sizes[] = {0, 1, 2, 63, 64, 65, 1000, MAX};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int bits = 3; bits <= 64; bits += 61) {
             const size_t num = (size_t)sizes[k];

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { CASES = 250, CUTS = 120, FLIPS_MOST = 12 }; /* of each file */
+enum { CASES = 250, CUTS = 120, FLIPS_MAX = 12 }; /* of each file */
 
 /* HDF5 1.10 sometimes requests absurd amounts of memory, handles the failure, reads a few bytes
  * beyond damaged messages and leaks some memory. Only these are suppressed; our own code is
@@ -71,7 +71,7 @@ static void flip(const char *path, content good, long cases, unsigned long long 
     for (long i = 0; i < cases; i++) {
         unsigned long long state = seed + 7919u * (unsigned long long)i;
         memcpy(bytes, good.bytes, good.size);
-        int flips = 1 + (int)(FLIPS_MOST * check_random(&state));
+        int flips = 1 + (int)(FLIPS_MAX * check_random(&state));
         for (int k = 0; k < flips; k++) {
             size_t at = (size_t)((double)good.size * check_random(&state));
             int value = (int)(256 * check_random(&state)), how = (int)(4 * check_random(&state));

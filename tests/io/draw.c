@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { RANK_MOST = 4, VALUES_MOST = 3000, NAME_MOST = 300, MANAGED_MOST = 1600 };
+enum { RANK_MAX = 4, VALUES_MAX = 3000, NAME_BYTES_MAX = 300, MANAGED_MAX = 1600 };
 
 static uint64_t state;
 static bool odd_file, shared; /* messages, which HDF5 1.10 does not always delete */
@@ -138,14 +138,14 @@ static void free_values(hid_t type, hid_t space, void *values)
     free(values);
 }
 
-/* Shapes of up to VALUES_MOST values; for most, NULL, or limits: equal, beyond, none. */
+/* Shapes of up to VALUES_MAX values; for most, NULL, or limits: equal, beyond, none. */
 static hid_t draw_space(int *rank, hsize_t *dims, hsize_t *most)
 {
-    int left = one_in(4) ? VALUES_MOST : 60;
+    int left = one_in(4) ? VALUES_MAX : 60;
     *rank = 0;
     if (one_in(12)) return GET(H5Screate(H5S_NULL));
     if (one_in(10)) return GET(H5Screate(H5S_SCALAR));
-    *rank = 1 + below(RANK_MOST);
+    *rank = 1 + below(RANK_MAX);
     const bool same = one_in(3);
     for (int d = 0; d < *rank; d++) {
         dims[d] = one_in(30) ? 0 : (hsize_t)(1 + below(left < 100 ? left : left / 2));
@@ -162,10 +162,10 @@ static hid_t draw_space(int *rank, hsize_t *dims, hsize_t *most)
 
 /* --- names, attributes -------------------------------------------------------------------------*/
 
-static void draw_name(char name[NAME_MOST], int number)
+static void draw_name(char name[NAME_BYTES_MAX], int number)
 {
-    const int extra = one_in(20) ? below(NAME_MOST - 20) : below(12);
-    int n = snprintf(name, NAME_MOST, "%c%d", 'a' + below(26), number);
+    const int extra = one_in(20) ? below(NAME_BYTES_MAX - 20) : below(12);
+    int n = snprintf(name, NAME_BYTES_MAX, "%c%d", 'a' + below(26), number);
     for (int i = 0; i < extra; i++) name[n++] = (char)('A' + below(26));
     name[n] = '\0';
 }
@@ -175,10 +175,10 @@ static void draw_name(char name[NAME_MOST], int number)
 static void draw_attribute(hid_t object, const char *name, bool large)
 {
     int rank = 0;
-    hsize_t dims[RANK_MOST];
+    hsize_t dims[RANK_MAX];
     hid_t type = draw_type(), space = draw_space(&rank, dims, NULL);
     while (!large &&
-           (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type) > MANAGED_MOST) {
+           (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type) > MANAGED_MAX) {
         H5Sclose(space);
         space = draw_space(&rank, dims, NULL);
     }
@@ -198,7 +198,7 @@ static void draw_attribute(hid_t object, const char *name, bool large)
 static void draw_attributes(hid_t object)
 {
     const int n = one_in(2) ? 0 : one_in(6) ? 10 + below(40) : 1 + below(6);
-    char name[NAME_MOST], first[NAME_MOST] = "";
+    char name[NAME_BYTES_MAX], first[NAME_BYTES_MAX] = "";
     const bool large = n && one_in(40);
     odd_file |= large;
     for (int i = 0; i < n; i++) {
@@ -269,7 +269,7 @@ static void draw_filters(hid_t properties, hid_t type)
 static void draw_chunks(hid_t properties, hid_t type, int rank, const hsize_t *dims,
                         const hsize_t *most)
 {
-    hsize_t chunk[RANK_MOST];
+    hsize_t chunk[RANK_MAX];
     const bool whole = one_in(4), tiny = one_in(6);
     for (int d = 0; d < rank; d++) {
         const hsize_t limit = most[d] == H5S_UNLIMITED ? dims[d] + 10 : most[d];
@@ -323,7 +323,7 @@ static hid_t draw_dataset_properties(hid_t type, hid_t space, int rank, const hs
 static void draw_write(hid_t set, hid_t type)
 {
     hid_t space = GET(H5Dget_space(set)), memory = H5S_ALL;
-    hsize_t dims[RANK_MOST], start[RANK_MOST], count[RANK_MOST];
+    hsize_t dims[RANK_MAX], start[RANK_MAX], count[RANK_MAX];
     const int rank = H5Sget_simple_extent_dims(space, dims, NULL), how = below(10);
     size_t n = (size_t)H5Sget_simple_extent_npoints(space);
     if (n && how > 2) {
@@ -348,7 +348,7 @@ static void draw_write(hid_t set, hid_t type)
 
 static void draw_extent(hid_t set, hid_t type, int rank, const hsize_t *dims, const hsize_t *most)
 {
-    hsize_t new[RANK_MOST];
+    hsize_t new[RANK_MAX];
     bool grow = false; /* HDF5 1.10 frees wrong chunks of some extensible arrays */
     for (int d = 1; d < rank; d++) grow |= most[d] == H5S_UNLIMITED;
     for (int d = 0; d < rank; d++) {
@@ -364,10 +364,10 @@ static void draw_extent(hid_t set, hid_t type, int rank, const hsize_t *dims, co
 static bool draw_dataset(hid_t group, const char *name)
 {
     int rank = 0;
-    hsize_t dims[RANK_MOST], most[RANK_MOST];
+    hsize_t dims[RANK_MAX], most[RANK_MAX];
     hid_t type = draw_type(), space = draw_space(&rank, dims, most);
     if (one_in(25)) {
-        char named[NAME_MOST + 8];
+        char named[NAME_BYTES_MAX + 8];
         snprintf(named, sizeof named, "%.250s type", name);
         MUST(H5Tcommit2(group, named, type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     }
@@ -409,7 +409,7 @@ static void draw_members(hid_t group, int depth)
 {
     const bool many = one_in(12); /* groups of nothing and links */
     const int n = many ? 20 + below(60) : below(depth ? 7 : 12);
-    char name[NAME_MOST], last[NAME_MOST] = "";
+    char name[NAME_BYTES_MAX], last[NAME_BYTES_MAX] = "";
     bool plain = false, next = false; /* may the last one be removed? */
     for (int i = 0; i < n; i++) {
         draw_name(name, i);

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FILES = 1000, SEED = 20261127, RANK_MOST = 8, NODES_MOST = 1 << 14 };
+enum { FILES = 1000, SEED = 20261127, RANK_MAX = 8, NODES_MAX = 1 << 14 };
 
 typedef struct reading {
     fmo_h5_tree tree;
-    bool seen[NODES_MOST];
+    bool seen[NODES_MAX];
     long file;        /* number */
     const char *what; /* that is compared */
 } reading;
@@ -54,7 +54,7 @@ static void compare_types(const reading *r, const fmo_h5_type *ours, hid_t type)
 
 static void compare_spaces(const reading *r, const fmo_h5_space *ours, hid_t space)
 {
-    hsize_t dims[RANK_MOST], most[RANK_MOST];
+    hsize_t dims[RANK_MAX], most[RANK_MAX];
     const int rank = H5Sget_simple_extent_dims(space, dims, most);
     SAME(r, ours->null == (H5Sget_simple_extent_type(space) == H5S_NULL));
     SAME(r, (int)ours->rank == rank);
@@ -155,7 +155,7 @@ static void compare_attributes(reading *r, hid_t object, size_t node)
 static void compare_chunk(const reading *r, const fmo_h5_dataset *d, hid_t set, uint64_t at,
                           size_t *next)
 {
-    hsize_t offset[RANK_MOST], size = 0;
+    hsize_t offset[RANK_MAX], size = 0;
     haddr_t address = HADDR_UNDEF;
     uint64_t rest = at;
     unsigned mask = 0;

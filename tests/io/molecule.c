@@ -172,11 +172,11 @@ static void check_refused(void)
  * as their number. What compares all with all would take a hundred times the limit. */
 static void check_many_nuclei(void)
 {
-    enum { MOST = 46340, FAR_TOO_MANY = 1000000, LINE = 40 };
+    enum { MAX = 46340, FAR_TOO_MANY = 1000000, LINE = 40 };
     static const double seconds = 10.0;
     char *const text = malloc((size_t)LINE * FAR_TOO_MANY);
     for (int shape = 0; shape < 4 && text; shape++) { /* a line, a plane, one far away, too many */
-        const int n = shape == 3 ? FAR_TOO_MANY : MOST, row = shape == 0 ? n : 1 + (int)sqrt(n);
+        const int n = shape == 3 ? FAR_TOO_MANY : MAX, row = shape == 0 ? n : 1 + (int)sqrt(n);
         size_t at = (size_t)sprintf(text, "%d\n\n", n);
         for (int i = 0; i < n; i++)
             at += (size_t)sprintf(text + at, "He %.2f %.2f %.2f\n",

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SECONDS_MOST 1.0
-#define MEMORY_MOST  ((rlim_t)2 << 30)
+#define SECONDS_MAX 1.0
+#define MEMORY_MAX  ((rlim_t)2 << 30)
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { SANITIZED = 1 };
@@ -41,7 +41,7 @@ static void check_case(const bad_file *bad, const char *path)
     double start = check_cpu_seconds();
     fmo_status status = fmo_dataset_read(path, &dataset, &err);
     double seconds = check_cpu_seconds() - start;
-    CHECK(SANITIZED || seconds < SECONDS_MOST, "%s took %.2f s", bad->name, seconds);
+    CHECK(SANITIZED || seconds < SECONDS_MAX, "%s took %.2f s", bad->name, seconds);
     CHECK(fmo_status_exit_code(status) == bad->exit_code, "%s: %s (%s)", bad->name,
           fmo_status_text(status), err.message);
     if (bad->exit_code == 0) {
@@ -85,7 +85,7 @@ int main(void)
     if (!mkdtemp(directory)) return 1;
     snprintf(path, sizeof path, "%s/case.h5", directory);
     snprintf(log_path, sizeof log_path, "%s/stderr", directory);
-    struct rlimit memory = {MEMORY_MOST, MEMORY_MOST};
+    struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
     if (!SANITIZED) setrlimit(RLIMIT_AS, &memory);
 
     int terminal = dup(2);

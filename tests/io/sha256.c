@@ -57,10 +57,10 @@ static void check_hash(const char *bytes, size_t size, const char *want)
 
 int main(void)
 {
-    enum { MOST = 1000000 };
-    char *bytes = malloc(MOST), hex[65];
+    enum { MAX = 1000000 };
+    char *bytes = malloc(MAX), hex[65];
     if (!bytes) return 1;
-    memset(bytes, 'a', MOST);
+    memset(bytes, 'a', MAX);
     for (size_t i = 0; i < sizeof nist / sizeof nist[0]; i++)
         check_hash(nist[i][0], strlen(nist[i][0]), nist[i][1]);
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)

@@ -8,8 +8,8 @@
 
 #include "tests/support/shipped.h"
 
-/* MOST: functions of the largest. */
-enum { NAMES = 3, COUNT = 70, BAD = 5, THREADS = 3, MOST = 13 };
+/* MAX: functions of the largest. */
+enum { NAMES = 3, COUNT = 70, BAD = 5, THREADS = 3, MAX = 13 };
 static const char *const names[NAMES] = {"he2_6-31g", "h2o_6-31g", "h2o_sto-3g"};
 static fmo_mode mode;
 
@@ -194,7 +194,7 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     if (mode == FMO_MODE_CPU)
         CHECK(w.jobs_most <= THREADS, "%d jobs are there for %d threads", w.jobs_most, THREADS);
     else /* lockstep batches of one job too many */
-        CHECK(w.most <= elements + 2.0 * MOST * MOST, "%g elements are there, of %g", w.most,
+        CHECK(w.most <= elements + 2.0 * MAX * MAX, "%g elements are there, of %g", w.most,
               elements);
     printf("mode %s, bad %d, stranger %d, little %d, fixed %d: at most %d jobs at a time\n",
            fmo_mode_name(mode), is.bad, is.stranger, is.little, is.fixed, w.jobs_most);
@@ -264,7 +264,7 @@ static void set_turn(const fmo_scf_job *whole, int turn, size_t k, double *field
  * unchanged density skips the first build. */
 static void test_left(const fmo_scf_job *whole)
 {
-    enum { ALL = 40, SQUARE = MOST * MOST };
+    enum { ALL = 40, SQUARE = MAX * MAX };
     static double field[ALL][SQUARE], density[ALL][SQUARE], projector[ALL][SQUARE];
     fmo_batch_cache *const cache = fmo_batch_cache_create(mode == FMO_MODE_FUSED);
     CHECK(cache, "no memory");

@@ -68,11 +68,11 @@ static double driver_seconds(const char *driver, const char *threads)
 /* With a process that computes on every processor, twice. */
 static void check_load(const char *driver)
 {
-    enum { MOST = 256 };
-    pid_t busy[MOST];
+    enum { MAX = 256 };
+    pid_t busy[MAX];
     int num = 0;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    for (; num < 2 * processors && num < MOST; num++) {
+    for (; num < 2 * processors && num < MAX; num++) {
         busy[num] = fork();
         if (busy[num] == 0)
             for (volatile long x = 0;; x++) continue;

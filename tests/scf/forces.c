@@ -7,7 +7,7 @@
 #include "tests/support/molecule.h"
 #include "tests/support/system.h"
 
-enum { ATOMS_MOST = 8 };
+enum { ATOMS_MAX = 8 };
 
 static fmo_mode mode = FMO_MODE_CPU;
 
@@ -15,7 +15,7 @@ static fmo_mode mode = FMO_MODE_CPU;
 typedef struct movable {
     const char *name;
     fmo_basis_input input;
-    double coord[3 * ATOMS_MOST];
+    double coord[3 * ATOMS_MAX];
     int electrons, multiplicity, restricted;
     double linear_dependence; /* 0: the default */
 } movable;
@@ -180,7 +180,7 @@ static void check_refused(const movable *m)
     fmo_scf_options o = tight(m);
     fmo_scf_result *r = NULL, *again = NULL;
     fmo_error err = {FMO_OK, ""};
-    double gradient[3 * ATOMS_MOST] = {7.0};
+    double gradient[3 * ATOMS_MAX] = {7.0};
     o.forces = 1;
     o.max_cycles = 2;
     CHECK(fmo_scf_run(&input, &o, &r, &err) == FMO_ERR_CHECK && r && !r->nuclear_gradient,
@@ -217,7 +217,7 @@ static void check_refused(const movable *m)
 
 /* Sets input k of a batch: molecules of several kinds with nuclei displaced at random; molecule BAD
  * has too many electrons. The basis is freed by the caller. */
-enum { BATCH_MOST = 200, BAD = 3 };
+enum { BATCH_MAX = 200, BAD = 3 };
 static fmo_scf_input displaced(const movable *kinds, int kind_num, int k, fmo_basis **basis)
 {
     static unsigned long long seed = 20261128;
@@ -234,10 +234,10 @@ static fmo_scf_input displaced(const movable *kinds, int kind_num, int k, fmo_ba
  * for thread blocks, and single runs for some; for all with FMO_TEST_FULL=1. */
 static void check_batch(const movable *kinds, int kind_num)
 {
-    static fmo_scf_job jobs[BATCH_MOST];
-    static fmo_basis *basis[BATCH_MOST];
+    static fmo_scf_job jobs[BATCH_MAX];
+    static fmo_basis *basis[BATCH_MAX];
     const int full = getenv("FMO_TEST_FULL") != NULL, many = full || mode == FMO_MODE_FUSED;
-    const int num = many ? BATCH_MOST : 4 * kind_num, step = many && !full ? 7 : 1;
+    const int num = many ? BATCH_MAX : 4 * kind_num, step = many && !full ? 7 : 1;
     fmo_scf_options o = tight(&kinds[0]);
     double energy = 0.0, gradient = 0.0;
     o.forces = 1;

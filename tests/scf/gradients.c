@@ -6,7 +6,7 @@
 
 #include "tests/scf/list.h"
 
-enum { ENTRIES_MOST = 64 };
+enum { ENTRIES_MAX = 64 };
 
 static const double energy_tolerance = 1e-8, tolerance = 1e-7;
 
@@ -77,16 +77,16 @@ static void check_result(const scf_entry *entry, const json_t *item, const char 
 /* Single runs, and all molecules whose options agree in a batch. */
 int main(int argc, char **argv)
 {
-    static scf_entry entry[ENTRIES_MOST];
-    static double charge[ENTRIES_MOST][SCF_CHARGES_MOST], place[ENTRIES_MOST][3 * SCF_CHARGES_MOST];
-    static fmo_scf_job job[ENTRIES_MOST];
-    static size_t number[ENTRIES_MOST];
+    static scf_entry entry[ENTRIES_MAX];
+    static double charge[ENTRIES_MAX][SCF_CHARGES_MAX], place[ENTRIES_MAX][3 * SCF_CHARGES_MAX];
+    static fmo_scf_job job[ENTRIES_MAX];
+    static size_t number[ENTRIES_MAX];
     size_t count = 0;
     fmo_error err = {FMO_OK, ""};
     if (argc < 2) return 2;
     json_t *root = scf_list_read(argv[1]);
     const json_t *list = json_object_get(root, "molecules");
-    for (size_t k = 0; root && k < ENTRIES_MOST && scf_list_entry(root, k, &entry[k]); k++) {
+    for (size_t k = 0; root && k < ENTRIES_MAX && scf_list_entry(root, k, &entry[k]); k++) {
         int selected = argc < 3;
         for (int word = 2; word < argc; word++)
             if (strstr(entry[k].name, argv[word])) selected = 1;
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
         check_result(&entry[number[j]], json_array_get(list, number[j]), "batch", job[j].result);
         fmo_scf_result_destroy(job[j].result);
     }
-    for (size_t k = 0; k < ENTRIES_MOST; k++) fmo_dataset_destroy(entry[k].dataset);
+    for (size_t k = 0; k < ENTRIES_MAX; k++) fmo_dataset_destroy(entry[k].dataset);
     json_decref(root);
     return check_summary();
 }

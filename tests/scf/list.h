@@ -8,14 +8,14 @@
 
 #include "tests/support/check.h"
 
-enum { SCF_CHARGES_MOST = 3 };
+enum { SCF_CHARGES_MAX = 3 };
 
 typedef struct scf_entry {
     const char *name, *basis;
     int charge, large, multiplicity; /* 0: RHF */
     int restricted;                  /* 1: ROHF */
     double energy, spin_square;
-    double charges[4 * SCF_CHARGES_MOST]; /* e, and place in bohr */
+    double charges[4 * SCF_CHARGES_MAX]; /* e, and place in bohr */
     int charge_num;
     fmo_dataset *dataset;
 } scf_entry;
@@ -74,7 +74,7 @@ static inline int scf_list_entry(const json_t *root, size_t k, scf_entry *entry)
     if (!method) method = json_object_get(root, "method");
     entry->restricted = strcmp(json_string_value(method), "ROHF") == 0;
     entry->charge_num = (int)json_array_size(charges);
-    for (int c = 0; c < entry->charge_num && c < SCF_CHARGES_MOST; c++)
+    for (int c = 0; c < entry->charge_num && c < SCF_CHARGES_MAX; c++)
         scf_list_numbers(json_array_get(charges, (size_t)c), 4, entry->charges + 4 * c);
     molecule.multiplicity = entry->multiplicity;
     for (size_t i = 0; i < nuclei; i++) {

@@ -9,7 +9,7 @@
 
 #include "tests/support/shipped.h"
 
-enum { NAMES = 8, KINDS = 8, PROJECTED = 6, MOST = 240 };
+enum { NAMES = 8, KINDS = 8, PROJECTED = 6, MAX = 240 };
 static const char *const names[NAMES] = {"he_sto-3g", "h2o_6-31g",   "hehp_sto-3g",
                                          "n2_3-21g",  "h2o8_sto-3g", "ch2o_6-31g_sph",
                                          "he2_6-31g", "h4_sto-3g"};
@@ -49,7 +49,7 @@ static void make_kinds(kind *kinds)
 }
 
 typedef struct ended {
-    int num[MOST];
+    int num[MAX];
 } ended;
 
 static void note(fmo_lockstep_job *job, void *user)
@@ -120,10 +120,10 @@ static double *project_first(const fmo_basis *basis)
 static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
 {
     static kind kinds[KINDS];
-    static fmo_lockstep_job jobs[MOST];
-    static fmo_scf_input input[MOST];
+    static fmo_lockstep_job jobs[MAX];
+    static fmo_scf_input input[MAX];
     static ended heard;
-    static double *projector[MOST];
+    static double *projector[MAX];
     fmo_error err = {FMO_OK, ""};
     fmo_batch_linalg *executor = NULL;
     fmo_atoms *atoms = NULL;
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
     check_lockstep(dataset, 1, 1);
     check_lockstep(dataset, 2, 2);
     check_lockstep(dataset, few ? 20 : NAMES * KINDS, 2);
-    if (!few) check_lockstep(dataset, MOST, 3);
+    if (!few) check_lockstep(dataset, MAX, 3);
     for (int k = 0; k < NAMES; k++) fmo_dataset_destroy(dataset[k]);
     return check_summary();
 }

@@ -8,7 +8,7 @@
 #include "tests/support/check.h"
 #include "driver/scf/small.h"
 
-enum { N = FMO_SMALL_MOST };
+enum { N = FMO_SMALL_MAX };
 
 static unsigned long long seed = 5;
 

@@ -105,7 +105,7 @@ static int make_prim(const fmo_basis *b, const fmo_gradient_sp_shell *i,
     const double decay = fmo_prim_pair_decay(a, c, r2);
     const int order = i->ang_mom + j->ang_mom;
     double prim[FMO_PAIR_FIELDS];
-    if (decay < -FMO_PAIR_DECAY_MOST && threshold > 0.0) return 0;
+    if (decay < -FMO_PAIR_DECAY_MAX && threshold > 0.0) return 0;
     fmo_prim_pair_make(a, c, b->coefficient[at[0]], b->coefficient[at[1]], exp(decay), AB, prim);
     *to = (fmo_gradient_prim){p,
                               prim[FMO_PAIR_K],

@@ -147,7 +147,7 @@ __device__ bool find_pair(const molecule &mol, int i, int j, found_pair *pair)
         pair->carried = mol.shell[A->partner].prim_begin;
     if (mol.threshold > 0.0) {
         const double a = A->smallest, b = B->smallest;
-        if (a * b / (a + b) * pair->r2 > FMO_PAIR_DECAY_MOST) return false;
+        if (a * b / (a + b) * pair->r2 > FMO_PAIR_DECAY_MAX) return false;
     }
     return true;
 }

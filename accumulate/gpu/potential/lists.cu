@@ -384,7 +384,7 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
 
 /* Limits of what is made at a time: doubles, and distributions. */
 const size_t made_most = fmo_tuning_gpu_potential_made_doubles;
-enum { MADE_MOST = fmo_tuning_gpu_potential_made };
+enum { MADE_MAX = fmo_tuning_gpu_potential_made };
 
 /* Makes the lists of all distributions, up to the limits at a time. */
 fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
@@ -394,7 +394,7 @@ fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_devic
     for (size_t k = 0; k < num && status == FMO_OK;) {
         sizes z = {};
         size_t some = 0;
-        while (k + some < num && some < MADE_MOST && z.H + z.lists < made_most)
+        while (k + some < num && some < MADE_MAX && z.H + z.lists < made_most)
             add_sizes(of[k + some++], &z);
         status = make_some(of + k, some, device, err);
         k += some;

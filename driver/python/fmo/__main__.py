@@ -20,7 +20,7 @@ from ._library import LIBRARY, VERSION
 from ._molecule import BASIS, FORMS, Molecule, read_xyz
 from ._rhf import RHF
 from ._uhf import hf, scf_batch
-from ._values import INT_MOST, whole_number
+from ._values import INT_MAX, whole_number
 
 _USAGE = 2  # exit code of wrong arguments, FMO_ERR_ARGUMENT's
 # Options of batch, and what fmo-driver calls them.
@@ -133,7 +133,7 @@ def _energy_fmo2(arguments: argparse.Namespace) -> int:
 def _run_optimize(arguments: argparse.Namespace) -> int:
     """The geometry that is reached is written in any case: one that has not converged says so in its comment."""
     by = _optimize.optimizer(arguments.by)
-    whole_number("--steps", arguments.steps, 1, INT_MOST)
+    whole_number("--steps", arguments.steps, 1, INT_MAX)
     _check_output(arguments, ".xyz")
     mols = _molecules(arguments, arguments.file)
     if len(mols) != 1:

@@ -26,7 +26,7 @@ from ._molecule import FORMS, Molecule
 from ._plan import arguments_of, check_options, make_options
 from ._progress import progress_bar
 from ._scf import CutoffWarning, ScfOptions, log
-from ._values import INT_MOST, real_number, whole_number
+from ._values import INT_MAX, real_number, whole_number
 from ._worker import interruptible
 
 
@@ -89,7 +89,7 @@ def _json(mol: Molecule, fragments: Any, charges: Any, bonds: Any) -> str:
     missing = [atom for atom, one in enumerate(where) if one is None]
     if missing:
         raise bad_value(f"fragments: atom {missing[0]} ({mol.symbols[missing[0]]}) is in no fragment")
-    given = [0] * len(lists) if charges is None else [whole_number("fragment_charges", one, -INT_MOST, INT_MOST)
+    given = [0] * len(lists) if charges is None else [whole_number("fragment_charges", one, -INT_MAX, INT_MAX)
                                                       for one in charges]
     if charges is None and mol.charge:
         raise bad_value(f"fragment_charges: the molecule has the charge {mol.charge}: say which fragments have it")
@@ -241,7 +241,7 @@ class FMO2(Strict):
         if self.conv_tol is not None:
             made.convergence = real_number("conv_tol", self.conv_tol)
         if self.max_iterations is not None:
-            made.max_iterations = whole_number("max_iterations", self.max_iterations, -INT_MOST, INT_MOST)
+            made.max_iterations = whole_number("max_iterations", self.max_iterations, -INT_MAX, INT_MAX)
         made.state = None if self.state is None else os.fsencode(self.state)
         made.resume = int(bool(self.resume))
         return made

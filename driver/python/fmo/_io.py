@@ -77,7 +77,7 @@ class BasisSet:
 
 _sets: dict[tuple[str, ...], BasisSet] = {}
 _sets_lock = threading.Lock()
-_SETS_MOST = 16
+_SETS_MAX = 16
 
 
 def basis_set(name: str) -> BasisSet:
@@ -89,7 +89,7 @@ def basis_set(name: str) -> BasisSet:
     with _sets_lock:
         if (name, state) not in _sets:
             made = BasisSet(name)
-            if len(_sets) >= _SETS_MOST:
+            if len(_sets) >= _SETS_MAX:
                 _sets.clear()
             _sets[name, state] = made
         return _sets[name, state]

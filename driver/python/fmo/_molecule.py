@@ -18,7 +18,7 @@ from ._errors import Error, InputError, UnknownAttributeError, UnsupportedError,
 from ._io import BOHR, BasisSet, MoleculeStruct, basis_set, element_numbers, io_library
 from ._library import checked, zeroed
 from ._optional import optional
-from ._values import INT_MOST, whole_number
+from ._values import INT_MAX, whole_number
 
 # fmo_basis_input.ao_component of the functions of a shell in PySCF's order, by mol.cart: d functions
 # go by m = -2 ... 2 there, and 0, +1, -1, +2, -2 in libfmo.
@@ -117,12 +117,12 @@ class Molecule:
 
     def __init__(self, numbers: Sequence[int | str] | NDArray[Any], positions: Any, charge: int = 0, multiplicity: int = 1,
                  basis: str | os.PathLike[str] = BASIS, unit: str = "angstrom", functions: str = "set"):
-        spin = whole_number("multiplicity", multiplicity, 1, INT_MOST) - 1
+        spin = whole_number("multiplicity", multiplicity, 1, INT_MAX) - 1
         atoms = _atomic_numbers(numbers)
         _chosen(basis, functions)
         symbols = tuple(io_library().fmo_element_symbol(int(number)).decode() for number in atoms)
         set_now = vars(self).update  # __setattr__ refuses
-        set_now(numbers=atoms, symbols=symbols, charge=whole_number("charge", charge, -INT_MOST, INT_MOST), multiplicity=spin + 1,
+        set_now(numbers=atoms, symbols=symbols, charge=whole_number("charge", charge, -INT_MAX, INT_MAX), multiplicity=spin + 1,
                 spin=spin, basis=os.fspath(basis), functions=functions, natm=len(atoms),
                 _coords=_coordinates(positions, unit, len(atoms)))
         set_now(**self._made())
@@ -402,9 +402,9 @@ def read_xyz(source: str | os.PathLike[str], charge: int | None, multiplicity: i
     if not isinstance(source, (str, os.PathLike)):
         raise bad_type(f"from_xyz: expected a path, or text of an .xyz file, not {type(source).__name__}")
     if charge is not None:  # what is wrong with all molecules is raised
-        whole_number("charge", charge, -INT_MOST, INT_MOST)
+        whole_number("charge", charge, -INT_MAX, INT_MAX)
     if multiplicity is not None:
-        whole_number("multiplicity", multiplicity, 1, INT_MOST)
+        whole_number("multiplicity", multiplicity, 1, INT_MAX)
     _chosen(basis, functions)
     if not _is_text(source):
         yield from _frames(os.fspath(source), os.fspath(source), charge, multiplicity, basis, functions)

@@ -19,7 +19,7 @@ from ._mole import _cannot
 from ._molecule import Molecule
 from ._optional import optional
 from ._plan import basis_arrays, basis_create, make_options
-from ._values import INT_MOST, index_of, real_number, whole_number
+from ._values import INT_MAX, index_of, real_number, whole_number
 from ._worker import interruptible
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def make_scf_options(settings: dict[str, Any], options: dict[str, Any]) -> ScfOp
             names = names_of(f"scf_{CHOICES[name]}", scf_library())
             setattr(made, CHOICES[name], index_of(name, value, names))
         elif isinstance(getattr(made, SETTINGS[name]), int):
-            setattr(made, SETTINGS[name], whole_number(name, value, -INT_MOST, INT_MOST))
+            setattr(made, SETTINGS[name], whole_number(name, value, -INT_MAX, INT_MAX))
         else:
             setattr(made, SETTINGS[name], real_number(name, value))
     return made

@@ -6,7 +6,7 @@ from typing import Any
 
 from ._errors import InputOverflowError, bad_value
 
-INT_MOST = 2**31 - 1
+INT_MAX = 2**31 - 1
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:

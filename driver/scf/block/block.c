@@ -16,10 +16,10 @@
 #include "driver/scf/tuning.h"
 
 /* Each GPU has WORKERS threads: one prepares molecules while the other waits for the GPU. Each
- * takes a quarter of the molecules at a time, but CHUNK_LEAST to CHUNK_MOST. */
+ * takes a quarter of the molecules at a time, but CHUNK_LEAST to CHUNK_MAX. */
 enum {
     CHUNK_LEAST = fmo_tuning_block_chunk_least,
-    CHUNK_MOST = fmo_tuning_block_chunk_most,
+    CHUNK_MAX = fmo_tuning_block_chunk_most,
     WORKERS = fmo_tuning_block_workers
 };
 
@@ -197,9 +197,9 @@ static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **numbe
     size_t num = 0, sum = 0;
     pthread_mutex_lock(&w->b->lock);
     const size_t left = w->num - w->next, share = w->num / (2 * (size_t)w->workers) + 1;
-    const size_t max_chunk = share < CHUNK_LEAST  ? CHUNK_LEAST
-                             : share > CHUNK_MOST ? CHUNK_MOST
-                                                  : share;
+    const size_t max_chunk = share < CHUNK_LEAST ? CHUNK_LEAST
+                             : share > CHUNK_MAX ? CHUNK_MAX
+                                                 : share;
     *number = w->order + w->next;
     while (num < left && num < max_chunk) {
         sum += fmo_block_task_bytes((int)(*number)[num].functions, w->settings.diis_size);
