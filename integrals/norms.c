@@ -5,8 +5,8 @@
 #include <math.h>
 
 /* Range of norms of functions: products of two norms must not overflow or underflow. */
-#define FMO_AO_NORM_LEAST 1e-140
-#define FMO_AO_NORM_MAX   1e140
+#define FMO_AO_NORM_MIN 1e-140
+#define FMO_AO_NORM_MAX 1e140
 
 /* Returns the norm of those Cartesian functions of a shell whose powers of x, y and z are 0 or 1
  * (for l > 3 formally), the square root of
@@ -47,12 +47,12 @@ fmo_status fmo_basis_normalise_shells(fmo_basis *b, fmo_error *err)
             b->ao_factor[at] *= norm;
             b->ao_norm[ao] =
                 fabs(b->ao_factor[at]) * fmo_function_norm(b->cartesian, shell->ang_mom, m);
-            if (!(b->ao_norm[ao] >= FMO_AO_NORM_LEAST && b->ao_norm[ao] <= FMO_AO_NORM_MAX))
+            if (!(b->ao_norm[ao] >= FMO_AO_NORM_MIN && b->ao_norm[ao] <= FMO_AO_NORM_MAX))
                 return fmo_error_set(err, FMO_ERR_INPUT,
                                      "function %d has the norm %g: expected one between %g and "
                                      "%g; change basis/coefficient, basis/prim_factor, "
                                      "basis/shell_factor or ao/normalization",
-                                     ao, b->ao_norm[ao], FMO_AO_NORM_LEAST, FMO_AO_NORM_MAX);
+                                     ao, b->ao_norm[ao], FMO_AO_NORM_MIN, FMO_AO_NORM_MAX);
         }
     }
     return FMO_OK;

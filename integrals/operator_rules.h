@@ -48,8 +48,8 @@ static inline double fmo_operator_bound(fmo_operator op)
 
 /* Limits of omega, 1/bohr. Far beyond them theta^(m+1/2) underflows or omega^2 overflows, so that
  * integrals would be NaN. */
-#define FMO_OMEGA_LEAST 1e-10
-#define FMO_OMEGA_MAX   1e10
+#define FMO_OMEGA_MIN 1e-10
+#define FMO_OMEGA_MAX 1e10
 
 /* True if all members are finite, and omega is within its limits where there is a long range and 0
  * where there is none. */
@@ -57,7 +57,7 @@ static inline int fmo_operator_is_valid(fmo_operator op)
 {
     return isfinite(op.full) && isfinite(op.long_range) &&
            (op.long_range == 0.0 ? op.omega == 0.0
-                                 : op.omega >= FMO_OMEGA_LEAST && op.omega <= FMO_OMEGA_MAX);
+                                 : op.omega >= FMO_OMEGA_MIN && op.omega <= FMO_OMEGA_MAX);
 }
 
 #endif

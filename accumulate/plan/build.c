@@ -27,7 +27,7 @@ static fmo_status check_operator(const char *name, fmo_operator op, fmo_error *e
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "%s = {full %g, long_range %g, omega %g}: expected finite numbers, and "
                          "omega from %g to %g if long_range is not 0, else 0",
-                         name, op.full, op.long_range, op.omega, FMO_OMEGA_LEAST, FMO_OMEGA_MAX);
+                         name, op.full, op.long_range, op.omega, FMO_OMEGA_MIN, FMO_OMEGA_MAX);
 }
 
 /* Checks symmetry and operators of a job, and refuses those that the plan's mode does not have. */

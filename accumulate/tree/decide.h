@@ -28,11 +28,11 @@ FMO_HD void fmo_box_take_logs(fmo_box_load *load)
  * pairs (docs/explanation/far-field.md, "Error by overlap"). Cells are far if T is at least
  * FMO_BOX_T + ln(size / cutoff), with the size of their largest pairs; most pairs are smaller.
  * Measured: docs/explanation/accuracy.md, "Multipoles of cells". */
-#define FMO_BOX_T       5.0
-#define FMO_BOX_T_LEAST 5.0
+#define FMO_BOX_T     5.0
+#define FMO_BOX_T_MIN 5.0
 FMO_HD double fmo_box_T(double log_size_over_cutoff)
 {
-    return fmax(FMO_BOX_T + log_size_over_cutoff, FMO_BOX_T_LEAST);
+    return fmax(FMO_BOX_T + log_size_over_cutoff, FMO_BOX_T_MIN);
 }
 
 /* Share of the cutoff that the bound on the truncation error may reach, for an element of X^J and

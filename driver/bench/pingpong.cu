@@ -13,7 +13,7 @@
 
 namespace {
 
-enum { THREADS = 512, CHANNEL_MAX = 64 << 20, SUM_LEAST = 32768 };
+enum { THREADS = 512, CHANNEL_MAX = 64 << 20, SUM_MIN = 32768 };
 
 /* Results that a kernel returns to the host. */
 struct outcome {
@@ -527,7 +527,7 @@ void from_host(world *w)
         }
     }
     for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++)
-        if (w->here == 2 && !w->one_gpu && sizes->value[k] >= SUM_LEAST) {
+        if (w->here == 2 && !w->one_gpu && sizes->value[k] >= SUM_MIN) {
             double *const doubles[2] = {(double *)data[0], (double *)data[1]};
             sums(w, nccl, doubles, sizes->value[k]);
         }

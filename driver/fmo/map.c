@@ -13,20 +13,20 @@
 /* Lengths in pixels. */
 enum {
     SIDE = 640,      /* side of the map */
-    SIDE_MAX = 1000, /* largest side, reached if cells would be smaller than CELL_LEAST */
-    CELL_LEAST = 4,
+    SIDE_MAX = 1000, /* largest side, reached if cells would be smaller than CELL_MIN */
+    CELL_MIN = 4,
     CELL_MAX = 72,
     CELL_LINES = 9,    /* smallest cell with lines between cells */
     CELL_HATCHES = 16, /* smallest cell in which hatching is visible */
     CELL_NUMBERS = 25, /* smallest cell with numbers, such as "-1.2" and "-12" */
     CELL_ROOMY = 40,   /* smallest cell for "-12.3" */
-    WIDTH_LEAST = 600,
+    WIDTH_MIN = 600,
     MARGIN = 24,
     HEAD = 88,   /* title and two lines */
     FOOT = 70,   /* legend */
     SWATCH = 18, /* colour sample in the legend */
     BAR = 16,
-    BAR_LEAST =
+    BAR_MIN =
         250, /* smallest part of the map's height for the bar, including the words at its ends */
     BAR_MAX = 360,
     BAR_WIDTH = 134, /* bar, gap and numbers */
@@ -152,7 +152,7 @@ static int step_of(const map *m)
 static void lay_out(map *m)
 {
     char name[FMO_FRAGMENT_NAME];
-    m->cell = floor(fmin(CELL_MAX, fmax(SIDE / (double)m->n, CELL_LEAST)));
+    m->cell = floor(fmin(CELL_MAX, fmax(SIDE / (double)m->n, CELL_MIN)));
     if (m->cell * m->n > SIDE_MAX) m->cell = SIDE_MAX / (double)m->n;
     m->side = m->n * m->cell;
     m->font = m->cell < FONT + 2 ? FONT_SMALL : FONT;
@@ -167,9 +167,8 @@ static void lay_out(map *m)
     m->turned = m->name_width > m->step * m->cell - 6;
     m->left = MARGIN + m->name_width + 10;
     m->top = HEAD;
-    m->width = fmax(WIDTH_LEAST, m->left + m->side + BAR_WIDTH + MARGIN);
-    m->height =
-        m->top + fmax(m->side, BAR_LEAST) + 12 + (m->turned ? m->name_width : m->font) + FOOT;
+    m->width = fmax(WIDTH_MIN, m->left + m->side + BAR_WIDTH + MARGIN);
+    m->height = m->top + fmax(m->side, BAR_MIN) + 12 + (m->turned ? m->name_width : m->font) + FOOT;
 }
 
 /* Writes the start of the file and the title. */
@@ -335,7 +334,7 @@ static void put_numbers(const map *m)
 static void put_bar(const map *m)
 {
     const double x = m->left + m->side + 24, top = m->top + 34;
-    const double height = fmin(BAR_MAX, fmax(m->side, BAR_LEAST) - 68), end = top + height;
+    const double height = fmin(BAR_MAX, fmax(m->side, BAR_MIN) - 68), end = top + height;
     const bool above = m->scale.highest > m->scale.range, below = m->scale.lowest < -m->scale.range;
     if (m->scale.strongest < 0) return;
     fputs("<linearGradient id=\"colours\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">", m->stream);

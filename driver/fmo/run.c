@@ -160,13 +160,13 @@ static void release(fmo_fragments *f)
  * fast"). */
 enum {
     THREADS_BESIDE = fmo_tuning_fragment_threads,
-    THREADS_BESIDE_LEAST = fmo_tuning_fragment_threads_least
+    THREADS_BESIDE_MIN = fmo_tuning_fragment_threads_least
 };
 
 static int threads_beside(const fmo_fragments *f)
 {
     const int share = THREADS_BESIDE / (f->ranks ? f->ranks->node_size : 1);
-    return share > THREADS_BESIDE_LEAST ? share : THREADS_BESIDE_LEAST;
+    return share > THREADS_BESIDE_MIN ? share : THREADS_BESIDE_MIN;
 }
 
 /* Returns the number of threads that the user set, or all; ranks of a host share its cores. */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { TEXTS = 3, AT_ONCE_LEAST = fmo_tuning_batch_piece };
+enum { TEXTS = 3, AT_ONCE_MIN = fmo_tuning_batch_piece };
 
 /* The distribution: data sets in `order`, in pieces; piece k begins at begin[k]. */
 typedef struct dealing {
@@ -47,7 +47,7 @@ static fmo_status no_network(fmo_error *err)
 
 /* Makes the distribution on rank 0: the largest files first. A piece is one data set on CPUs; with
  * GPUs, which build many small molecules together, it is half of a rank's share of the remaining
- * ones, but at least AT_ONCE_LEAST. */
+ * ones, but at least AT_ONCE_MIN. */
 static void choose(const driver_options *options, int ranks, by_size *size, dealing *d)
 {
     const fmo_mode mode = options->fock.mode;
@@ -62,7 +62,7 @@ static void choose(const driver_options *options, int ranks, by_size *size, deal
     d->pieces = 0;
     for (int at = 0; at < d->count;) {
         const int left = d->count - at, half = left / (2 * ranks);
-        const int some = !together ? 1 : half > AT_ONCE_LEAST ? half : AT_ONCE_LEAST;
+        const int some = !together ? 1 : half > AT_ONCE_MIN ? half : AT_ONCE_MIN;
         d->begin[d->pieces++] = at;
         at += some < left ? some : left;
     }

@@ -66,7 +66,7 @@ static fmo_status check_charges(const driver_options *options, const driver_resu
         for (int i = 0; i < in->nucleus_num; i++) {
             const double *const a = charges->coord + 3 * c, *const b = in->nucleus_coord + 3 * i;
             const double distance = hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
-            if (distance < FMO_NUCLEUS_DISTANCE_LEAST && charges->charge[c] != 0.0 &&
+            if (distance < FMO_NUCLEUS_DISTANCE_MIN && charges->charge[c] != 0.0 &&
                 in->nucleus_charge[i] != 0.0)
                 return fmo_error_set(
                     err, FMO_ERR_INPUT,
@@ -74,7 +74,7 @@ static fmo_status check_charges(const driver_options *options, const driver_resu
                     "closer than %g bohr; remove it, or correct its coordinates or their unit",
                     options->charges, charges->line[c], i + 1,
                     fmo_element_symbol(fmo_dataset_nucleus_number(result->dataset, i)),
-                    FMO_NUCLEUS_DISTANCE_LEAST);
+                    FMO_NUCLEUS_DISTANCE_MIN);
         }
     }
     return FMO_OK;

@@ -432,7 +432,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     if (status == FMO_OK && !b.done)
         status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for %zu jobs", count);
     if (status == FMO_OK) status = normalise_jobs(&b, &own);
-    if (status == FMO_OK && count >= FMO_BLOCKS_LEAST) fmo_blocks_run(&b);
+    if (status == FMO_OK && count >= FMO_BLOCKS_MIN) fmo_blocks_run(&b);
     if (status == FMO_OK) status = sort_jobs(&b, &own);
     if (ranks) status = begin_deal(&b, status, &own);
     if (status == FMO_OK)

@@ -38,11 +38,11 @@ enum { FMO_SCF_BEFORE_NEWTON = 10 };
 
 /* The error of the energy is estimated as c g^2 for a gradient of norm g. c is determined from
  * cycles with gradients between RATIO_FROM thresholds (below, errors of loose cutoffs interfere)
- * and RATIO_TO hartree (above, the energy is not quadratic); it is at least RATIO_LEAST and
+ * and RATIO_TO hartree (above, the energy is not quadratic); it is at least RATIO_MIN and
  * multiplied by RATIO_SAFETY. */
 #define FMO_SCF_RATIO_FROM   30.0
 #define FMO_SCF_RATIO_TO     0.1
-#define FMO_SCF_RATIO_LEAST  0.5
+#define FMO_SCF_RATIO_MIN    0.5
 #define FMO_SCF_RATIO_SAFETY 2.0
 
 /* The ratio of the energy error to the squared gradient, determined during a run. */
@@ -62,7 +62,7 @@ FMO_HD fmo_scf_error_ratio fmo_scf_error_ratio_begin(double gradient_convergence
 FMO_HD void fmo_scf_error_ratio_update(fmo_scf_error_ratio *f, double gradient, double change)
 {
     if (gradient > f->from && gradient < f->to)
-        f->ratio = fmax(f->ratio, fmax(FMO_SCF_RATIO_LEAST, fabs(change) / (gradient * gradient)));
+        f->ratio = fmax(f->ratio, fmax(FMO_SCF_RATIO_MIN, fabs(change) / (gradient * gradient)));
 }
 
 /* Returns the estimated error of the energy, hartree; NaN if c is not known. */

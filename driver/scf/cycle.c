@@ -343,24 +343,23 @@ typedef struct iteration {
 /* Starts an iteration from the density of the state. */
 static iteration begin_iteration(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
 {
-    const int alone = o->diis_size < FMO_SCF_HISTORY_LEAST;
+    const int alone = o->diis_size < FMO_SCF_HISTORY_MIN;
     /* A cached G must be as accurate as this SCF's own would be. */
     s->fock_2e_known &= s->incremental_builds < o->rebuild_cycles &&
                         (s->largest_cutoff <= o->fock.cutoff ||
                          (fmo_scf_fock_is_loose(o) &&
                           s->largest_cutoff <= fmo_scf_loose_cutoff(s, o->gradient_convergence)));
-    const iteration it = {.s = s,
-                          .o = o,
-                          .r = r,
-                          .history = {.size = alone ? FMO_SCF_HISTORY_LEAST : o->diis_size,
-                                      .newest = -1,
-                                      .guess = -1},
-                          .c = begin_cutoffs(s, o),
-                          .error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence),
-                          .how = s->fock_2e_known ? FMO_SCF_REUSED : FMO_SCF_FULL,
-                          .lowest = INFINITY,
-                          .nearest = INFINITY,
-                          .alone = alone};
+    const iteration it = {
+        .s = s,
+        .o = o,
+        .r = r,
+        .history = {.size = alone ? FMO_SCF_HISTORY_MIN : o->diis_size, .newest = -1, .guess = -1},
+        .c = begin_cutoffs(s, o),
+        .error_ratio = fmo_scf_error_ratio_begin(o->gradient_convergence),
+        .how = s->fock_2e_known ? FMO_SCF_REUSED : FMO_SCF_FULL,
+        .lowest = INFINITY,
+        .nearest = INFINITY,
+        .alone = alone};
     s->cutoff = it.c.final ? it.c.requested : it.c.early;
     s->fock_2e_known = 0;
     r->converged = 0;

@@ -13,12 +13,12 @@
 #include "base/snake.h"
 
 /* Molecules of at most LOCKSTEP_FUNCTIONS functions advance in lockstep: at most LOCKSTEP_MAX per
- * batch, whose matrices take at most fmo_tuning_lockstep_bytes; at least LOCKSTEP_LEAST per batch
+ * batch, whose matrices take at most fmo_tuning_lockstep_bytes; at least LOCKSTEP_MIN per batch
  * before there are several batches. */
 enum {
     LOCKSTEP_FUNCTIONS = fmo_tuning_lockstep_functions,
     LOCKSTEP_MAX = fmo_tuning_lockstep_most,
-    LOCKSTEP_LEAST = fmo_tuning_lockstep_least
+    LOCKSTEP_MIN = fmo_tuning_lockstep_least
 };
 
 /* A thread that runs lockstep batches on one GPU. */
@@ -321,8 +321,8 @@ size_t fmo_lockstep_single_num(const batch *b)
 int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *max_size)
 {
     const int lockstep_batches =
-        gpus * (jobs >= LOCKSTEP_BATCHES * LOCKSTEP_LEAST ? LOCKSTEP_BATCHES : 1);
-    const size_t turns = jobs >= (size_t)(4 * lockstep_batches * LOCKSTEP_LEAST) ? 2 : 1;
+        gpus * (jobs >= LOCKSTEP_BATCHES * LOCKSTEP_MIN ? LOCKSTEP_BATCHES : 1);
+    const size_t turns = jobs >= (size_t)(4 * lockstep_batches * LOCKSTEP_MIN) ? 2 : 1;
     const size_t share =
         (jobs + turns * (size_t)lockstep_batches - 1) / (turns * (size_t)lockstep_batches);
     *max_size = share > LOCKSTEP_MAX ? LOCKSTEP_MAX : share;

@@ -53,7 +53,7 @@ group group_of(const fmo_request *q, size_t count)
 }
 
 /* Groups of at least this size use cublasDgemmBatched if there is only one. */
-enum { BATCHED_LEAST = fmo_tuning_lockstep_product_group };
+enum { BATCHED_MIN = fmo_tuning_lockstep_product_group };
 
 /* Multiplies one group. at: pointers to all A, then all B, then all C, `total` of each. */
 cublasStatus_t multiply_alike(fmo_gpu_batch_linalg *h, const group *g, const double **at,
@@ -72,7 +72,7 @@ cublasStatus_t multiply_groups(fmo_gpu_batch_linalg *h, const group *all, size_t
                                const double **at, size_t total)
 {
 #if CUBLAS_VER_MAJOR * 100 + CUBLAS_VER_MINOR >= 1205
-    if (num > 1 || all[0].count < BATCHED_LEAST) {
+    if (num > 1 || all[0].count < BATCHED_MIN) {
         enum { INTS = 7 };
         int *const ints = (int *)malloc(num * INTS * sizeof *ints);
         double *const factors = (double *)malloc(num * 2 * sizeof *factors);
@@ -287,8 +287,8 @@ namespace {
  * as long as many, and its start-up takes longer than small matrices take on the host
  * (docs/log/scf.md, "Many molecules"). */
 enum {
-    ALIKE_LEAST = fmo_tuning_lockstep_eigen_alike,
-    FUNCTIONS_LEAST = fmo_tuning_lockstep_eigen_functions
+    ALIKE_MIN = fmo_tuning_lockstep_eigen_alike,
+    FUNCTIONS_MIN = fmo_tuning_lockstep_eigen_functions
 };
 
 #if CUDART_VERSION >= 12080
@@ -411,7 +411,7 @@ void fmo_gpu_batch_linalg_eigen(fmo_gpu_batch_linalg *g, const fmo_request *cons
     fmo_gpu_batch_linalg_sort(sorted, num);
     for (size_t begin = 0, end; begin < num; begin = end) {
         for (end = begin + 1; end < num && sorted[end]->n == sorted[begin]->n;) end++;
-        if (end - begin >= ALIKE_LEAST && sorted[begin]->n >= FUNCTIONS_LEAST &&
+        if (end - begin >= ALIKE_MIN && sorted[begin]->n >= FUNCTIONS_MIN &&
             solve_alike(g, sorted + begin, end - begin))
             continue;
         for (size_t k = begin; k < end; k++) sorted[left++] = sorted[k];

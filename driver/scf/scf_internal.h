@@ -167,8 +167,8 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
                         fmo_error *err);
 /* Allocates all arrays of the state; errors are recorded in the backend. The history has diis_size
- * entries, but at least FMO_SCF_HISTORY_LEAST: the current and the previous one. */
-enum { FMO_SCF_HISTORY_LEAST = 2 };
+ * entries, but at least FMO_SCF_HISTORY_MIN: the current and the previous one. */
+enum { FMO_SCF_HISTORY_MIN = 2 };
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* does nothing without a backend */
 /* H += the symmetric part of M, [n][n] in host memory; NULL: no change. */

@@ -100,7 +100,7 @@ static size_t padded(size_t count)
 /* Allocates all arrays of the state at once. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
 {
-    if (diis_size < FMO_SCF_HISTORY_LEAST) diis_size = FMO_SCF_HISTORY_LEAST;
+    if (diis_size < FMO_SCF_HISTORY_MIN) diis_size = FMO_SCF_HISTORY_MIN;
     const size_t size = (size_t)s->n * (size_t)s->n, all_of = (size_t)s->channels * size;
     const size_t past = (size_t)diis_size * all_of;
     const size_t past_one = (size_t)diis_size * size;

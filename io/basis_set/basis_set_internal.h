@@ -18,7 +18,7 @@ enum {
 /* Form of the functions of a shell above p in the file; FMO_FORM_OPEN: not specified. */
 typedef enum fmo_set_form { FMO_FORM_OPEN, FMO_FORM_CARTESIAN, FMO_FORM_SPHERICAL } fmo_set_form;
 
-#define FMO_EXPONENT_LEAST  1e-10 /* bohr^-2, as in fmo_basis_create */
+#define FMO_EXPONENT_MIN    1e-10 /* bohr^-2, as in fmo_basis_create */
 #define FMO_EXPONENT_MAX    1e12
 #define FMO_COEFFICIENT_MAX 1e10
 

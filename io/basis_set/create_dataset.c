@@ -56,14 +56,14 @@ static fmo_status check_molecule(maker *m)
     }
     bool close;
     int i = 0, j = 0;
-    if (fmo_find_close(mol->coord, mol->nucleus_num, FMO_NUCLEUS_DISTANCE_LEAST, &close, &i, &j) !=
+    if (fmo_find_close(mol->coord, mol->nucleus_num, FMO_NUCLEUS_DISTANCE_MIN, &close, &i, &j) !=
         FMO_OK)
         return no_memory(m);
     if (close)
         return INPUT(m,
                      "%s: nuclei %d (%s) and %d (%s) are closer than %g bohr; remove one of them",
                      m->label, i, fmo_element_symbol(mol->number[i]), j,
-                     fmo_element_symbol(mol->number[j]), FMO_NUCLEUS_DISTANCE_LEAST);
+                     fmo_element_symbol(mol->number[j]), FMO_NUCLEUS_DISTANCE_MIN);
     return FMO_OK;
 }
 

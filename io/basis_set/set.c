@@ -76,11 +76,11 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
     double used_exponent[FMO_SHELL_PRIMITIVES], used_coefficient[FMO_SHELL_PRIMITIVES];
     int used = 0;
     for (int k = 0; k < from->prim_num; k++) {
-        if (!(exponent[k] >= FMO_EXPONENT_LEAST && exponent[k] <= FMO_EXPONENT_MAX))
+        if (!(exponent[k] >= FMO_EXPONENT_MIN && exponent[k] <= FMO_EXPONENT_MAX))
             return fmo_text_fail(text, 0, FMO_ERR_INPUT,
                                  "%s: exponent %d of a shell of %s (%c) is %g: expected %g to %g "
                                  "bohr^-2; correct it",
-                                 where, k + 1, symbol, letter, exponent[k], FMO_EXPONENT_LEAST,
+                                 where, k + 1, symbol, letter, exponent[k], FMO_EXPONENT_MIN,
                                  FMO_EXPONENT_MAX);
         if (!(fabs(coefficient[k]) <= FMO_COEFFICIENT_MAX))
             return fmo_text_fail(text, 0, FMO_ERR_INPUT,

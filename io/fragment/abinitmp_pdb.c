@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_LEAST = 54 };
+enum { LINE_MIN = 54 };
 
 #define INPUT(text, ...) fmo_text_fail(text, (text)->line, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -33,7 +33,7 @@ static fmo_status read_atom(fmo_text *text, fmo_abinitmp *a, fmo_word line, int 
     fmo_abinitmp_atom atom = {.residue = *residue};
     char field[9], name[5], head[5], place[6], element[3];
     long serial = 0;
-    if (line.size < LINE_LEAST)
+    if (line.size < LINE_MIN)
         return INPUT(text, "has %zu columns; expected x, y and z in columns 31 to 54", line.size);
     if (line.at[16] != ' ' && line.at[16] != 'A')
         return INPUT(text, "an alternative place; keep one of each atom, and count them anew");

@@ -48,12 +48,12 @@ static fmo_status check_atoms(const fmo_fragment_system *s, const char *label, f
     }
     bool close = false;
     int i = 0, j = 0;
-    if (fmo_find_close(s->coord, s->atom_num, FMO_NUCLEUS_DISTANCE_LEAST, &close, &i, &j) != FMO_OK)
+    if (fmo_find_close(s->coord, s->atom_num, FMO_NUCLEUS_DISTANCE_MIN, &close, &i, &j) != FMO_OK)
         return fmo_error_set(err, FMO_ERR_MEMORY, "%sno memory to check it", label);
     if (close)
         return INPUT("%satoms %d (%s) and %d (%s) are closer than %g bohr; remove one of them",
                      label, i + 1, fmo_element_symbol(s->number[i]), j + 1,
-                     fmo_element_symbol(s->number[j]), FMO_NUCLEUS_DISTANCE_LEAST);
+                     fmo_element_symbol(s->number[j]), FMO_NUCLEUS_DISTANCE_MIN);
     return FMO_OK;
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* No known residue, and no ligand, has as many atoms. */
-enum { RESIDUE_ATOMS_MAX = 64, LIGAND_ATOMS_MAX = 1000, LINE_LEAST = 54 };
+enum { RESIDUE_ATOMS_MAX = 64, LIGAND_ATOMS_MAX = 1000, LINE_MIN = 54 };
 
 /* Atoms closer than this, in angstrom, are taken for one atom written twice. */
 #define CLOSEST 0.3
@@ -56,7 +56,7 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
     fmo_pdb_residue head = {.segment = pdb->segment, .line = text->line};
     fmo_pdb_atom atom = {.line = text->line, .hetero = hetero};
     char element[3], field[9], label[FMO_PDB_LABEL];
-    if (line.size < LINE_LEAST)
+    if (line.size < LINE_MIN)
         return INPUT(pdb, text->line, "has %zu columns; expected x, y and z in columns 31 to 54",
                      line.size);
     if (pdb->atom_num >= FMO_MOLECULE_NUCLEI_MAX)

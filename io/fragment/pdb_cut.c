@@ -14,7 +14,7 @@
 
 /* A complete cysteine has at least 10 atoms; an incomplete one gets no bridge and is rejected
  * later. */
-enum { CYSTEINE_LEAST = 8 };
+enum { CYSTEINE_MIN = 8 };
 
 #define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -83,8 +83,7 @@ fmo_status fmo_pdb_link(fmo_pdb *pdb)
         fmo_pdb_residue *r = &pdb->residue[k];
         r->n = find_atom(pdb, r, "N");
         r->c = find_atom(pdb, r, "C");
-        r->sg =
-            r->kind == FMO_PDB_AMINO && r->count >= CYSTEINE_LEAST ? find_atom(pdb, r, "SG") : -1;
+        r->sg = r->kind == FMO_PDB_AMINO && r->count >= CYSTEINE_MIN ? find_atom(pdb, r, "SG") : -1;
         if (r->sg >= 0) cysteines[n++] = k;
         if (!in_chain(r)) continue;
         if (last >= 0) status = link_peptide(pdb, last, k);

@@ -6,17 +6,17 @@
 
 /* --- names of an old-style group ------------------------------------------------------------ */
 
-enum { LOCAL_HEADER = 32, UNIT = 8, FREE_LEAST = 16 };
+enum { LOCAL_HEADER = 32, UNIT = 8, FREE_MIN = 16 };
 
 #define NAMES_BAD "the names of a group do not fit the file, or their free list does not end"
 
 static fmo_h5_code mark_free(fmo_h5_file *file, fmo_h5_names *names, uint64_t next)
 {
     while (next != 1 && next != FMO_H5_NOWHERE) { /* ends, since each iteration marks units */
-        if (next % UNIT || next > names->size || names->size - next < FREE_LEAST)
+        if (next % UNIT || next > names->size || names->size - next < FREE_MIN)
             return FMO_H5_BAD(file, NAMES_BAD);
         uint64_t size = fmo_little_endian(names->bytes + next + 8, 8);
-        if (size % UNIT || size < FREE_LEAST || size > names->size - next)
+        if (size % UNIT || size < FREE_MIN || size > names->size - next)
             return FMO_H5_BAD(file, NAMES_BAD);
         for (size_t i = (size_t)next / UNIT; i < (size_t)(next + size) / UNIT; i++) {
             if (names->used[i]) return FMO_H5_BAD(file, NAMES_BAD);
@@ -73,7 +73,7 @@ const char *fmo_h5_names_take(fmo_h5_names *names, uint64_t offset)
 }
 
 /* Names of up to 7 characters may be unused, since HDF5 does not record free pieces below
- * FREE_LEAST bytes. */
+ * FREE_MIN bytes. */
 bool fmo_h5_names_accounted(const fmo_h5_names *names)
 {
     for (size_t i = 1; i < names->size / UNIT; i++) /* the first is the empty name */
@@ -83,7 +83,7 @@ bool fmo_h5_names_accounted(const fmo_h5_names *names)
 
 /* --- strings of variable length ------------------------------------------------------------- */
 
-enum { COLLECTION_HEADER = 16, COLLECTION_LEAST = 4096, OBJECT_HEADER = 16 };
+enum { COLLECTION_HEADER = 16, COLLECTION_MIN = 4096, OBJECT_HEADER = 16 };
 
 #define STRINGS_BAD "there are no strings where it says"
 
@@ -154,7 +154,7 @@ static fmo_h5_code load_collection(fmo_h5_file *file, fmo_h5_strings *strings, u
     fmo_h5_code code = fmo_h5_pread(file, address, header, sizeof header);
     if (code != FMO_H5_OK) return code;
     uint64_t size = fmo_little_endian(header + 8, 8);
-    if (memcmp(header, "GCOL\1\0\0\0", 8) != 0 || size < COLLECTION_LEAST ||
+    if (memcmp(header, "GCOL\1\0\0\0", 8) != 0 || size < COLLECTION_MIN ||
         size > file->end - address || !fmo_h5_unclaimed(file, address, size))
         return FMO_H5_BAD(file, STRINGS_BAD);
     strings->bytes = malloc((size_t)size);

@@ -16,7 +16,7 @@ extern "C" {
 
 /** Two nuclei closer than this (bohr) are taken for one nucleus written twice; the input is
  *  rejected. */
-#define FMO_NUCLEUS_DISTANCE_LEAST 1e-3
+#define FMO_NUCLEUS_DISTANCE_MIN 1e-3
 
 /* X(enumerator, name, description), for options of programs */
 #define FMO_UNIT_TABLE(X)                                                                  \

@@ -17,7 +17,7 @@
 
 enum {
     BYTES_MAX = 1 << 28,
-    LINE_LEAST = 7 /* least number of bytes of an atom's line: "H 0 0 0" */
+    LINE_MIN = 7 /* least number of bytes of an atom's line: "H 0 0 0" */
 };
 
 #define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
@@ -336,8 +336,8 @@ static fmo_status check_distances(const fmo_text *text, int first, const fmo_mol
 {
     bool found;
     int i = 0, j = 0;
-    if (fmo_find_close(molecule->coord, molecule->nucleus_num, FMO_NUCLEUS_DISTANCE_LEAST, &found,
-                       &i, &j) != FMO_OK)
+    if (fmo_find_close(molecule->coord, molecule->nucleus_num, FMO_NUCLEUS_DISTANCE_MIN, &found, &i,
+                       &j) != FMO_OK)
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     if (found)
         return INPUT(text, first + j + 2,
@@ -345,7 +345,7 @@ static fmo_status check_distances(const fmo_text *text, int first, const fmo_mol
                      "them",
                      fmo_element_symbol(molecule->number[j]),
                      fmo_element_symbol(molecule->number[i]), first + i + 2,
-                     FMO_NUCLEUS_DISTANCE_LEAST);
+                     FMO_NUCLEUS_DISTANCE_MIN);
     return FMO_OK;
 }
 
@@ -381,7 +381,7 @@ static fmo_status read_molecule(fmo_text *text, const char *path, fmo_unit unit,
     int first = 0;
     fmo_status status = read_count(text, &first, &count);
     if (status == FMO_OK) status = read_comment(text, molecule, &unit);
-    if (status == FMO_OK && (size_t)count > left / LINE_LEAST)
+    if (status == FMO_OK && (size_t)count > left / LINE_MIN)
         status =
             INPUT(text, first, "%ld atoms do not fit in a file of %zu bytes; correct the number",
                   count, text->size);

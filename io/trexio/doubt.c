@@ -17,7 +17,7 @@
 
 /* Limit for the number of shell pairs times nuclei that are compared, which takes some milliseconds
  * unless a molecule has thousands of atoms, and the least number of shells. */
-enum { WORK_MAX = 4000, SHELLS_LEAST = 8 };
+enum { WORK_MAX = 4000, SHELLS_MIN = 8 };
 
 /* A basis of a subset of the shells with all nuclei, and the indices of its functions in the
  * file. */
@@ -45,7 +45,7 @@ static void free_part(part *p)
 static int shells_of(const fmo_basis_input *in)
 {
     const double most = sqrt(2.0 * WORK_MAX / in->nucleus_num);
-    const int shells = most > SHELLS_LEAST ? (int)fmin(most, 1e6) : SHELLS_LEAST;
+    const int shells = most > SHELLS_MIN ? (int)fmin(most, 1e6) : SHELLS_MIN;
     return shells < in->shell_num ? shells : in->shell_num;
 }
 

@@ -65,12 +65,12 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
 }
 
 /* The arrays of a plan in GPU memory; those with a host pointer here are made on the host and
- * copied. CHUNKS_A_BOX, CHUNKS_LEAST: the number of chunks (fmo_gpu_box_view.open) is proportional
+ * copied. CHUNKS_A_BOX, CHUNKS_MIN: the number of chunks (fmo_gpu_box_view.open) is proportional
  * to the number of cells, plus a minimum. */
 enum {
     ARRAYS = 21 + 4 * FMO_PAIR_LOW_L_COUNT,
     CHUNKS_A_BOX = fmo_tuning_gpu_box_chunks,
-    CHUNKS_LEAST = fmo_tuning_gpu_box_chunks_least
+    CHUNKS_MIN = fmo_tuning_gpu_box_chunks_least
 };
 typedef struct box_arrays {
     fmo_gpu_array array[ARRAYS];
@@ -115,7 +115,7 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     add_array<double2>(a, terms, &v->potential, NULL);
     add_array<float>(a, boxes * FMO_GPU_BOX_STRENGTHS, &v->strength, NULL);
     add_array<unsigned>(a, leaves * (size_t)v->words, &v->near, NULL);
-    v->open_chunks = b->tree.num * CHUNKS_A_BOX + CHUNKS_LEAST;
+    v->open_chunks = b->tree.num * CHUNKS_A_BOX + CHUNKS_MIN;
     add_array<int2>(a, boxes, &v->opened, NULL);
     add_array<unsigned>(a, (size_t)v->open_chunks * FMO_GPU_BOX_CHUNK, &v->open, NULL);
     add_array<int>(a, (size_t)v->open_chunks, &v->next_open, NULL);

@@ -16,9 +16,9 @@
 #include "driver/scf/tuning.h"
 
 /* Each GPU has WORKERS threads: one prepares molecules while the other waits for the GPU. Each
- * takes a quarter of the molecules at a time, but CHUNK_LEAST to CHUNK_MAX. */
+ * takes a quarter of the molecules at a time, but CHUNK_MIN to CHUNK_MAX. */
 enum {
-    CHUNK_LEAST = fmo_tuning_block_chunk_least,
+    CHUNK_MIN = fmo_tuning_block_chunk_least,
     CHUNK_MAX = fmo_tuning_block_chunk_most,
     WORKERS = fmo_tuning_block_workers
 };
@@ -75,7 +75,7 @@ static size_t choose(const batch *b, fmo_scf_sized *order)
         order[num++] = (fmo_scf_sized){0, n, k};
         seconds += fmo_tuning_block_cpu_seconds * pow((double)n / 13.0, fmo_tuning_block_cpu_power);
     }
-    if (num < FMO_BLOCKS_LEAST) return 0;
+    if (num < FMO_BLOCKS_MIN) return 0;
     if (b->options->fock.mode == FMO_MODE_AUTO && seconds / threads < fmo_tuning_block_gpu_begins)
         return 0;
     fmo_scf_batch_sort(order, num);
@@ -197,9 +197,7 @@ static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **numbe
     size_t num = 0, sum = 0;
     pthread_mutex_lock(&w->b->lock);
     const size_t left = w->num - w->next, share = w->num / (2 * (size_t)w->workers) + 1;
-    const size_t max_chunk = share < CHUNK_LEAST ? CHUNK_LEAST
-                             : share > CHUNK_MAX ? CHUNK_MAX
-                                                 : share;
+    const size_t max_chunk = share < CHUNK_MIN ? CHUNK_MIN : share > CHUNK_MAX ? CHUNK_MAX : share;
     *number = w->order + w->next;
     while (num < left && num < max_chunk) {
         sum += fmo_block_task_bytes((int)(*number)[num].functions, w->settings.diis_size);

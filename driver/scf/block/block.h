@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Smallest number of molecules for which thread blocks are used. */
-enum { FMO_BLOCKS_LEAST = fmo_tuning_block_least };
+enum { FMO_BLOCKS_MIN = fmo_tuning_block_least };
 /* Runs the suitable jobs of the batch in thread blocks, and marks in b->done those that have ended.
  * The others are left to batch.c. */
 void fmo_blocks_run(batch *b);
