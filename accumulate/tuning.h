@@ -73,13 +73,13 @@
       "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")                                      \
     X(gpu_depth_middle, 6, "the same", "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")     \
     X(gpu_depth_large, 9, "the same", "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")  \
-    X(gpu_list_most, 1 << 30, "largest number of quartets in a list",                             \
+    X(gpu_list_max, 1 << 30, "largest number of quartets in a list",                              \
       "docs/results/2026-11-21-db43f1e/h200-rungs-24-31.txt 31")                                  \
-    X(gpu_copies_most, 8, "largest number of copies of K under auto",                             \
+    X(gpu_copies_max, 8, "largest number of copies of K under auto",                              \
       "docs/results/2026-11-20-d727bbc/h200-rungs-8-14.txt 6")                                    \
-    X(gpu_replicas_most, 64, "largest number of copies under replicated",                         \
+    X(gpu_replicas_max, 64, "largest number of copies under replicated",                          \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
-    X(gpu_block_shared_ao_most, 128,                                                              \
+    X(gpu_block_shared_ao_max, 128,                                                               \
       "functions up to which block-shared, which compares every pair of threads, is "             \
       "accepted",                                                                                 \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
@@ -110,7 +110,7 @@
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                  \
     X(gpu_group_least, 8, "least number of builds in a group",                                    \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                  \
-    X(gpu_group_most, 64, "largest number of builds in a group",                                  \
+    X(gpu_group_max, 64, "largest number of builds in a group",                                   \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 42")                                  \
     X(gpu_group_waves, 4, "blocks of a group's kernel, as a multiple of the resident ones",       \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 46")                                  \
@@ -122,7 +122,7 @@
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                       \
     X(gpu_stored_piece_least, 32, "least number of consecutive stored quartets of a warp",        \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                          \
-    X(gpu_stored_piece_most, 256,                                                                 \
+    X(gpu_stored_piece_max, 256,                                                                  \
       "largest such number: neighbouring quartets share rows of the matrices",                    \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                          \
     X(gpu_stored_pieces, 8,                                                                       \
@@ -140,14 +140,14 @@
     X(gpu_hermite_chunk_bras, 8,                                                                  \
       "points of bras for each multiprocessor, below which their kets are divided into chunks",   \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                               \
-    X(gpu_hermite_chunks_most, 8, "largest number of chunks of kets",                             \
+    X(gpu_hermite_chunks_max, 8, "largest number of chunks of kets",                              \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                               \
     X(gpu_hermite_screen_warps, 4, "warps of a block that screens K of d shells", "not measured") \
     X(gpu_hermite_screen_queue, 256,                                                              \
       "screened-in quartets that a warp collects before it writes them", "not measured")          \
     X(gpu_hermite_screen_blocks, 16, "such blocks a multiprocessor if there are fewer bras",      \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                               \
-    X(gpu_gradient_group_most, 4096,                                                              \
+    X(gpu_gradient_group_max, 4096,                                                               \
       "molecules whose gradients share launches, at most; grids have at most 65535",              \
       "not measured")                                                                             \
     X(gpu_gradient_streams, 3, "streams for the classes of K of a gradient, beside that of J",    \

@@ -13,7 +13,7 @@
 
 /* fmo_blas_is_thread_safe: 1 if several threads may call BLAS at the same time, which a sequential
  * OpenBLAS does not allow. fmo_blas_threads: the number of threads of BLAS; a library may give -1
- * where none was set, and one without threads has 1. fmo_blas_threads_most: the number above which
+ * where none was set, and one without threads has 1. fmo_blas_threads_max: the number above which
  * more threads are of no use. */
 #if FMO_BLAS_MKL
 static inline int fmo_blas_is_thread_safe(void)
@@ -28,7 +28,7 @@ static inline void fmo_blas_set_threads(int threads)
 {
     MKL_Set_Num_Threads(threads);
 }
-static inline int fmo_blas_threads_most(void)
+static inline int fmo_blas_threads_max(void)
 {
     return omp_get_num_procs();
 }
@@ -45,7 +45,7 @@ static inline void fmo_blas_set_threads(int threads)
 {
     openblas_set_num_threads(threads);
 }
-static inline int fmo_blas_threads_most(void)
+static inline int fmo_blas_threads_max(void)
 {
     return openblas_get_num_procs();
 }
@@ -79,7 +79,7 @@ static inline void fmo_blas_set_threads(int threads)
     else if (bli_thread_set_num_threads)
         bli_thread_set_num_threads(threads);
 }
-static inline int fmo_blas_threads_most(void)
+static inline int fmo_blas_threads_max(void)
 {
     return openblas_get_num_procs ? openblas_get_num_procs() : omp_get_num_procs();
 }

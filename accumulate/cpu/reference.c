@@ -185,7 +185,7 @@ static fmo_status contract(fmo_fock_plan *plan, int term, const double *T, fmo_e
     pthread_mutex_lock(&blas_lock);
     const int blas_threads = fmo_blas_threads(), threads = plan->options.threads;
     /* at most the number of processors, and only threads that can be started */
-    int blas = fmo_blas_threads_most() < threads ? fmo_blas_threads_most() : threads;
+    int blas = fmo_blas_threads_max() < threads ? fmo_blas_threads_max() : threads;
     if (blas > blas_threads) blas = fmo_threads(blas);
     fmo_blas_set_threads(blas);
     /* J_ij = sum_kl (ij|kl) D_kl and K_ik = sum_jl (ij|lk) D_jl: row i of K is D, as a row vector

@@ -281,7 +281,7 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
     a->piece[a->num].at = *pointer;
     a->piece[a->num++].bytes = bytes;
     a->bytes += bytes;
-    if (a->bytes > a->bytes_most) a->bytes_most = a->bytes;
+    if (a->bytes > a->bytes_max) a->bytes_max = a->bytes;
     return FMO_OK;
 }
 
@@ -306,7 +306,7 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
     const fmo_status status = alloc_or_explain(device, device->pools, what, bytes, pointer, err);
     if (status != FMO_OK) return status;
     a->bytes += bytes;
-    if (a->bytes > a->bytes_most) a->bytes_most = a->bytes;
+    if (a->bytes > a->bytes_max) a->bytes_max = a->bytes;
     return FMO_OK;
 }
 

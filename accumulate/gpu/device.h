@@ -17,7 +17,7 @@ typedef struct fmo_gpu_piece {
 typedef struct fmo_gpu_arena {
     fmo_gpu_piece *piece;
     int num, capacity;
-    size_t bytes, bytes_most; /* bytes in use, and the largest value they have had */
+    size_t bytes, bytes_max; /* bytes in use, and the largest value they have had */
 } fmo_gpu_arena;
 
 /* One allocation that one or several plans take memory from. It is freed with the last of them. */

@@ -25,7 +25,7 @@
 static unsigned auto_copies(double elements)
 {
     return (unsigned)fmin(ceil(fmo_tuning_gpu_copies_elements / elements),
-                          fmo_tuning_gpu_copies_most);
+                          fmo_tuning_gpu_copies_max);
 }
 
 /* Chooses between `segmented` and `native` after the first build under `auto`, by the share of
@@ -57,11 +57,11 @@ static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device 
     *copies = 1;
     switch (plan->options.scatter) {
     case FMO_SCATTER_BLOCK_SHARED:
-        if (n > fmo_tuning_gpu_block_shared_ao_most)
+        if (n > fmo_tuning_gpu_block_shared_ao_max)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "scatter = block-shared is for small data, up to %d functions; "
                                  "this basis has %zu: use warp-shared",
-                                 fmo_tuning_gpu_block_shared_ao_most, n);
+                                 fmo_tuning_gpu_block_shared_ao_max, n);
         return FMO_OK;
 #if FMO_EXPERIMENTS
     case FMO_SCATTER_TILE:
@@ -72,7 +72,7 @@ static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device 
             (unsigned)fmin(fmax(fmo_tuning_gpu_replicated_share * (double)device->cache_bytes /
                                     (2.0 * elements * sizeof(double)),
                                 1.0),
-                           fmo_tuning_gpu_replicas_most);
+                           fmo_tuning_gpu_replicas_max);
         return FMO_OK;
     default:
         if (plan->scatter_open) *copies = auto_copies(elements);

@@ -46,9 +46,9 @@ static size_t bras_of(const fmo_task *task, size_t begin)
     return fmo_work_bras(begin, (size_t)task->bra_end, (size_t)task->bra_step);
 }
 
-/* Number of candidates of all tasks. *most_kets becomes the largest number of candidates of one bra
+/* Number of candidates of all tasks. *max_kets becomes the largest number of candidates of one bra
  * pair, if that is larger. */
-static size_t all_candidates(const cutting *cut, size_t *most_kets)
+static size_t all_candidates(const cutting *cut, size_t *max_kets)
 {
     size_t all = 0;
     for (int t = 0; t < cut->work->num; t++) {
@@ -56,7 +56,7 @@ static size_t all_candidates(const cutting *cut, size_t *most_kets)
         const size_t kets = (size_t)cut->kets[fmo_eri_class_ket(task->eri_class)].pairs;
         all += candidates_of(cut, task, (size_t)task->bra_begin,
                              bras_of(task, (size_t)task->bra_begin));
-        if (kets > *most_kets) *most_kets = kets;
+        if (kets > *max_kets) *max_kets = kets;
     }
     return all;
 }
@@ -177,8 +177,8 @@ fmo_status fmo_gpu_make_pass(fmo_gpu_state *g, fmo_error *err)
 }
 
 /* Number of quartets that a list gets, at `entry` bytes each: as many as memory allows, at least
- * the `most_kets` of one bra pair, at most `all` candidates. */
-static fmo_status find_capacity(const fmo_fock_plan *plan, size_t entry, size_t most_kets,
+ * the `max_kets` of one bra pair, at most `all` candidates. */
+static fmo_status find_capacity(const fmo_fock_plan *plan, size_t entry, size_t max_kets,
                                 size_t all, size_t *capacity, fmo_error *err)
 {
     size_t available = 0;
@@ -187,8 +187,8 @@ static fmo_status find_capacity(const fmo_fock_plan *plan, size_t entry, size_t 
     size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
     *capacity = bytes / entry;
-    if (*capacity > fmo_tuning_gpu_list_most) *capacity = fmo_tuning_gpu_list_most;
-    if (*capacity < most_kets) *capacity = most_kets;
+    if (*capacity > fmo_tuning_gpu_list_max) *capacity = fmo_tuning_gpu_list_max;
+    if (*capacity < max_kets) *capacity = max_kets;
     if (*capacity > all) *capacity = all ? all : 1;
     return FMO_OK;
 }
@@ -199,10 +199,10 @@ static fmo_status find_size(const fmo_fock_plan *plan, bool far, size_t *capacit
     const fmo_gpu_state *const g = plan->gpu;
     cutting cut;
     find_cutting(g, &g->work, &cut);
-    size_t most_kets = 1;
-    const size_t all = all_candidates(&cut, &most_kets);
+    size_t max_kets = 1;
+    const size_t all = all_candidates(&cut, &max_kets);
     const size_t entry = sizeof *g->lists.near + (far ? sizeof *g->lists.far_K : 0);
-    return find_capacity(plan, entry, most_kets, all, capacity, err);
+    return find_capacity(plan, entry, max_kets, all, capacity, err);
 }
 
 size_t fmo_gpu_lists_bytes(const fmo_fock_plan *plan, bool far)
@@ -246,7 +246,7 @@ fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *
     cutting cut[2];
     fmo_work work[2] = {{0, NULL}, {0, NULL}};
     fmo_status status = FMO_OK;
-    size_t most_kets = 1, all = 0, capacity = 0;
+    size_t max_kets = 1, all = 0, capacity = 0;
     /* the plan's pairs are first bras, then kets */
     for (int k = 0; k < 2 && status == FMO_OK; k++) {
         cut[k].work = &work[k];
@@ -255,10 +255,10 @@ fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *
         sizes(side[k], cut[k].bras);
         sizes(side[1 - k], cut[k].kets);
         status = fmo_work_between(cut[k].bras, cut[k].kets, k == 1, &work[k], err);
-        if (status == FMO_OK) all += all_candidates(&cut[k], &most_kets);
+        if (status == FMO_OK) all += all_candidates(&cut[k], &max_kets);
     }
     if (status == FMO_OK)
-        status = find_capacity(plan, sizeof *to->near, most_kets, all, &capacity, err);
+        status = find_capacity(plan, sizeof *to->near, max_kets, all, &capacity, err);
     if (status == FMO_OK && capacity > to->size) {
         fmo_gpu_free(&g->device, to->near);
         to->near = NULL;

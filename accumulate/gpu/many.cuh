@@ -29,7 +29,7 @@ typedef struct fmo_gpu_group {
     cudaStream_t stream;
 } fmo_gpu_group;
 
-enum { FMO_GPU_GROUP_MAX = fmo_tuning_gpu_group_most };
+enum { FMO_GPU_GROUP_MAX = fmo_tuning_gpu_group_max };
 
 /* Most bytes of a kernel's arguments. */
 #if defined(CUDART_VERSION) && CUDART_VERSION >= 12010
@@ -52,12 +52,12 @@ template <class Args, int N> struct fmo_gpu_many {
     __device__ __forceinline__ const Args &own() const { return of[N > 1 ? blockIdx.z : 0]; }
 };
 template <class Args> using fmo_gpu_one = fmo_gpu_many<Args, 1>;
-template <class Args> using fmo_gpu_most = fmo_gpu_many<Args, fmo_gpu_many_max<Args>>;
+template <class Args> using fmo_gpu_full_group = fmo_gpu_many<Args, fmo_gpu_many_max<Args>>;
 
 /* The instances of a kernel for a single build, and for several. */
 template <class Args> struct fmo_gpu_kernels {
     void (*one)(fmo_gpu_one<Args>);
-    void (*many)(fmo_gpu_most<Args>);
+    void (*many)(fmo_gpu_full_group<Args>);
 };
 
 /* Launches a kernel for the builds of a group: `one`, if there is such a kernel, for a single
@@ -66,8 +66,8 @@ template <class Args> struct fmo_gpu_kernels {
  */
 template <class Args, class Fill>
 cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<Args>),
-                                 void (*many)(fmo_gpu_most<Args>), dim3 threads, size_t shared,
-                                 const Fill &fill)
+                                 void (*many)(fmo_gpu_full_group<Args>), dim3 threads,
+                                 size_t shared, const Fill &fill)
 {
     if (group->num == 1 && one) {
         fmo_gpu_one<Args> args;
@@ -76,7 +76,7 @@ cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu
         one<<<grid, threads, shared, group->stream>>>(args);
         return cudaGetLastError();
     }
-    fmo_gpu_most<Args> args;
+    fmo_gpu_full_group<Args> args;
     dim3 all(0, 0, 0);
     for (int k = 0; k < group->num; k++) {
         const dim3 grid = fill(&group->build[k], &args.of[all.z]);

@@ -284,7 +284,7 @@ extern "C" void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *me
 {
     const fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    memory->device_bytes += g->device.arena.bytes_most;
+    memory->device_bytes += g->device.arena.bytes_max;
     memory->host_bytes += fmo_gpu_box_host_bytes(g->boxes) + fmo_hermite_host_bytes(g->hermite) +
                           3 * n * n * sizeof(double) + sizeof *g + sizeof *g->pinned.counters +
                           (size_t)g->lists.passes * sizeof *g->lists.pass +

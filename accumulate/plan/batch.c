@@ -88,7 +88,7 @@ static void mark_taken(batch *b, size_t k)
 
 /* Returns how many densities of a job's plan can be built together. With `fixed` each density must
  * give the bits that it gives alone, which depend on its own screening: one. */
-static int most_together(const fmo_fock_job *job)
+static int max_group_size(const fmo_fock_job *job)
 {
     const fmo_fock_plan *plan = job->plan;
     if (job->source || plan->shared.ranks || fmo_scatter_sums_integers(plan->options.scatter))
@@ -101,7 +101,7 @@ static int most_together(const fmo_fock_job *job)
  * largest density element. */
 static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
 {
-    const int limit = most_together(&b->jobs[k]);
+    const int limit = max_group_size(&b->jobs[k]);
     int num = 0, parts = 0;
     *largest = 0.0;
     for (size_t n = k; n < b->count && parts < limit; n = b->next[n]) {

@@ -92,17 +92,17 @@ fmo_status fmo_ranks_gpu(const fmo_ranks *ranks, int *device, fmo_error *err)
 }
 
 /* Largest message in bytes, since networks such as MPI count in int. */
-static const size_t most_bytes = fmo_tuning_rank_message_bytes;
+static const size_t max_bytes = fmo_tuning_rank_message_bytes;
 
 static size_t some(size_t left)
 {
-    return left < most_bytes ? left : most_bytes;
+    return left < max_bytes ? left : max_bytes;
 }
 
 static int broadcast(const fmo_ranks *ranks, void *data, size_t bytes)
 {
     int fault = 0;
-    for (size_t at = 0; at < bytes && !fault; at += most_bytes)
+    for (size_t at = 0; at < bytes && !fault; at += max_bytes)
         fault = ranks->broadcast(ranks->user, (char *)data + at, some(bytes - at));
     return fault;
 }
@@ -120,7 +120,7 @@ fmo_status fmo_ranks_broadcast(const fmo_ranks *ranks, void *data, size_t bytes,
 static int receive(const fmo_ranks *ranks, int rank, char *buffer, size_t bytes)
 {
     int fault = 0;
-    for (size_t at = 0; at < bytes && !fault; at += most_bytes)
+    for (size_t at = 0; at < bytes && !fault; at += max_bytes)
         fault = ranks->receive(ranks->user, rank, buffer + at, some(bytes - at));
     return fault;
 }
@@ -128,7 +128,7 @@ static int receive(const fmo_ranks *ranks, int rank, char *buffer, size_t bytes)
 static int send(const fmo_ranks *ranks, const void *data, size_t bytes)
 {
     int fault = 0;
-    for (size_t at = 0; at < bytes && !fault; at += most_bytes)
+    for (size_t at = 0; at < bytes && !fault; at += max_bytes)
         fault = ranks->send(ranks->user, (const char *)data + at, some(bytes - at));
     return fault;
 }

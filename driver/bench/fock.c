@@ -221,7 +221,7 @@ void fock_check(bench_run *run, fock_case *c, bench_check *check)
     options.stream = NULL;
     if (c->count > 1) options.device_num = 0;
     options.cutoff = c->exact_cutoff =
-        c->work.unscreened_prims <= c->unscreened_most ? 0.0 : exact_screened;
+        c->work.unscreened_prims <= c->unscreened_max ? 0.0 : exact_screened;
     for (int s = 0; s < checked && run->err.status == FMO_OK; s++) {
         const int k = checked > 1 ? (int)((int64_t)s * (c->count - 1) / (checked - 1)) : 0;
         const double *coulomb = c->coulomb + (size_t)k * one;
@@ -429,7 +429,7 @@ static void measure_mode(bench_run *run, const fock_item *item, fmo_mode mode, b
     c->options.device_num = gpu && o->gpus > 1 ? (int)o->gpus : 0;
     for (int k = 0; k < c->options.device_num; k++) c->options.devices[k] = k;
     c->accumulation_share = c->first_seconds = NAN;
-    c->unscreened_most = gpu ? unscreened_gpu : unscreened_cpu;
+    c->unscreened_max = gpu ? unscreened_gpu : unscreened_cpu;
     c->count = item->fragments;
     c->dataset = bench_alloc(run, (size_t)c->count, sizeof *c->dataset, "data sets");
     c->plan = bench_alloc(run, (size_t)c->count, sizeof *c->plan, "plans");

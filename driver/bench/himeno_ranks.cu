@@ -251,7 +251,7 @@ void shape(himeno_team *t, const himeno_form *form)
 /* Whether no process has an error. */
 bool agreed(bench_run *run, const bench_world *w)
 {
-    if (bench_world_most(w, run->err.status != FMO_OK) == 0.0) return true;
+    if (bench_world_max(w, run->err.status != FMO_OK) == 0.0) return true;
     bench_fail(run, FMO_ERR_DEVICE, "another process failed");
     return false;
 }
@@ -265,7 +265,7 @@ double run_once(const experiment *e, himeno_team *t, const himeno_form *form, bo
     if (!agreed(t->run, &t->world)) return -1.0;
     t->sweeps = sweeps, t->halo = halo, t->residual = residual;
     const double seconds = form->run(t);
-    const double longest = bench_world_most(&t->world, seconds);
+    const double longest = bench_world_max(&t->world, seconds);
     return agreed(t->run, &t->world) ? longest / sweeps : -1.0;
 }
 
@@ -377,7 +377,7 @@ void run_form(experiment *e, himeno_team *t, const himeno_form *form)
     char why[160] = "";
     if (!agreed(run, &t->world)) return;
     const bool good = form->open(t, why, sizeof why);
-    if (bench_world_most(&t->world, !good) > 0.0) {
+    if (bench_world_max(&t->world, !good) > 0.0) {
         bench_cell cell = make_cell(e, t, form, false);
         bench_leave_out(run, &cell, "%s", *why ? why : "not available in another process");
     } else {

@@ -26,7 +26,7 @@ void bench_world_barrier(const bench_world *w);
 void bench_world_share(const bench_world *w, void *data, size_t bytes);
 /** Sum and maximum over the processes. */
 double bench_world_sum(const bench_world *w, double value);
-double bench_world_most(const bench_world *w, double value);
+double bench_world_max(const bench_world *w, double value);
 /** Sends a message to another process, or receives one from it. */
 void bench_world_move(const bench_world *w, void *data, size_t bytes, int other, bool send);
 /** Sends and receives at once; other < 0: no partner. */

@@ -41,7 +41,7 @@ double bench_world_sum(const bench_world *w, double value)
 {
     return reduce(w, value, MPI_SUM);
 }
-double bench_world_most(const bench_world *w, double value)
+double bench_world_max(const bench_world *w, double value)
 {
     return reduce(w, value, MPI_MAX);
 }

@@ -41,7 +41,7 @@ bench_nccl *bench_nccl_open(const bench_world *w, int ranks, const int *devices,
     good = good && n->name_;
     NCCL_TABLE(ROW)
 #undef ROW
-    if (bench_world_most(w, !good) > 0.0) {
+    if (bench_world_max(w, !good) > 0.0) {
         delete n;
         return nullptr;
     }
@@ -58,7 +58,7 @@ bench_nccl *bench_nccl_open(const bench_world *w, int ranks, const int *devices,
         n->code = n->ncclCommInitRank(&n->comm[r], ranks, id, n->first + r);
     }
     bench_nccl_end(n);
-    if (bench_world_most(w, n->code != ncclSuccess) == 0.0) return n;
+    if (bench_world_max(w, n->code != ncclSuccess) == 0.0) return n;
     if (n->code == ncclSuccess)
         snprintf(why, size, "not available in another process");
     else

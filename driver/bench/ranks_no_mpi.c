@@ -26,7 +26,7 @@ double bench_world_sum(const bench_world *w, double value)
     (void)w;
     return value;
 }
-double bench_world_most(const bench_world *w, double value)
+double bench_world_max(const bench_world *w, double value)
 {
     (void)w;
     return value;

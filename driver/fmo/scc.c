@@ -49,12 +49,12 @@ static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user,
 }
 
 /* Far from convergence fields need less accuracy: their cutoff is this share of their residual
- * (hartree), at most cutoff_most, but not below the requested cutoff. */
-static const double cutoff_share = 1e-8, cutoff_most = 1e-7;
+ * (hartree), at most cutoff_max, but not below the requested cutoff. */
+static const double cutoff_share = 1e-8, cutoff_max = 1e-7;
 
 static double field_cutoff(const fmo_scf_options *o, double far)
 {
-    const double loose = isnan(far) ? cutoff_most : fmin(cutoff_most, cutoff_share * far);
+    const double loose = isnan(far) ? cutoff_max : fmin(cutoff_max, cutoff_share * far);
     return o->fock.cutoff > 0.0 ? fmax(o->fock.cutoff, loose) : 0.0; /* 0: no screening */
 }
 

@@ -11,16 +11,16 @@
 #include <string.h>
 
 /* Largest tolerance that a loose cutoff or a large density can lead to, hartree. */
-static const double tolerance_most = 1e-6;
+static const double tolerance_max = 1e-6;
 
 double driver_check_tolerance(double cutoff, double scale)
 {
-    return fmin(scale * fmax(1e-10, 100.0 * cutoff), tolerance_most);
+    return fmin(scale * fmax(1e-10, 100.0 * cutoff), tolerance_max);
 }
 
 double driver_check_energy_tolerance(double cutoff, double scale)
 {
-    return fmin(scale * scale * fmax(1e-9, 1000.0 * cutoff), tolerance_most);
+    return fmin(scale * scale * fmax(1e-9, 1000.0 * cutoff), tolerance_max);
 }
 
 double driver_check_scale(const double *density, const double *norm, size_t nao)
@@ -208,7 +208,7 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     check->tolerance = driver_check_tolerance(options->cutoff, scale);
     check->energy_tolerance = driver_check_energy_tolerance(options->cutoff, scale);
     check->cutoff = options->cutoff;
-    check->loose = 100.0 * options->cutoff > tolerance_most;
+    check->loose = 100.0 * options->cutoff > tolerance_max;
     check->against = "the file's values";
 
     /* J alone or K alone does not determine the other, or G. */
@@ -291,5 +291,5 @@ void driver_check_print(const driver_check *check, const fmo_dataset *dataset, F
     fprintf(stream, "; against %s", check->against);
     if (check->loose)
         fprintf(stream, "; the cutoff %g is too loose to pass a check: %g at most", check->cutoff,
-                0.01 * tolerance_most);
+                0.01 * tolerance_max);
 }

@@ -238,7 +238,7 @@ static const double incremental_error_share = 0.3;
 
 /* The error of an incremental build affects later density changes as well: a full build follows
  * when they are this many times larger than assumed for its cutoff. */
-static const double change_growth_most = 4.0;
+static const double change_growth_max = 4.0;
 
 /* If G is cached for later SCFs, which need it to be more accurate, incremental builds use this
  * share of the looser cutoff. */
@@ -307,7 +307,7 @@ static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, i
 {
     const int begins = !c->final && gradient < c->final_from;
     const int rises = c->final && s->largest_cutoff > c->requested &&
-                      s->largest_cutoff * gradient > change_growth_most * c->requested * c->density;
+                      s->largest_cutoff * gradient > change_growth_max * c->requested * c->density;
     const int full = rebuild || begins || rises || (gradient < c->final_at && !c->incremental);
     c->final |= begins;
     s->cutoff = !c->final ? c->early

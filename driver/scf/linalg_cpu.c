@@ -316,7 +316,7 @@ fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err)
     cpu_linalg *cpu = calloc(1, sizeof *cpu);
     if (!cpu) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     cpu->base.ops = &cpu_ops;
-    const int processors = fmo_blas_threads_most(); /* more threads do not help */
+    const int processors = fmo_blas_threads_max(); /* more threads do not help */
     cpu->threads = threads < 1 ? 1 : threads > processors ? processors : threads;
     *la = &cpu->base;
     return FMO_OK;

@@ -17,7 +17,7 @@
  * before there are several batches. */
 enum {
     LOCKSTEP_FUNCTIONS = fmo_tuning_lockstep_functions,
-    LOCKSTEP_MAX = fmo_tuning_lockstep_most,
+    LOCKSTEP_MAX = fmo_tuning_lockstep_max,
     LOCKSTEP_MIN = fmo_tuning_lockstep_least
 };
 

@@ -10,7 +10,7 @@
 namespace {
 
 enum { BLOCK = fmo_tuning_scf_gpu_threads };
-const size_t blocks_most = fmo_tuning_lockstep_matrix_blocks;
+const size_t blocks_max = fmo_tuning_lockstep_matrix_blocks;
 
 /* ---- kernels: blockIdx.y is the request ---------------------------------------------------- */
 
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(BLOCK)
 unsigned blocks_for(size_t count)
 {
     const size_t blocks = (count + BLOCK - 1) / BLOCK;
-    return (unsigned)(blocks < 1 ? 1 : blocks > blocks_most ? blocks_most : blocks);
+    return (unsigned)(blocks < 1 ? 1 : blocks > blocks_max ? blocks_max : blocks);
 }
 
 /* Launches `kernel` for all requests; fill(request, args) sets the arguments and returns the number

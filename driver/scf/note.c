@@ -9,7 +9,7 @@
 
 /* Cycles towards gradient_aim continue while the gradient is at most this fraction of the previous
  * one. */
-static const double gradient_ratio_most = 0.5;
+static const double gradient_ratio_max = 0.5;
 
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
 {
@@ -51,7 +51,7 @@ int fmo_scf_note_cycle(fmo_scf_result *r, const fmo_scf_options *o, fmo_scf_erro
                                                  o->energy_convergence, o->gradient_convergence);
     const double aim = fmo_scf_aim(o);
     const int no_better =
-        gradient > gradient_ratio_most * before || gradient < aim || r->cycles == o->max_cycles;
+        gradient > gradient_ratio_max * before || gradient < aim || r->cycles == o->max_cycles;
     return !within ? 0 : aim <= 0.0 || no_better ? 2 : 1;
 }
 

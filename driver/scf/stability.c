@@ -12,13 +12,13 @@
 /* ---- lowest eigenvalue of the Hessian -------------------------------------------------------- */
 
 enum { SUBSPACE = FMO_HESSIAN_SUBSPACE, STEPS = 80, START = 6 };
-static const double residual_most =
+static const double residual_max =
     1e-4; /* the error of the eigenvalue is about the square of this */
 
 /* Below this (hartree) an eigenvalue may be that of a rotation that leaves the energy as it is, as
  * among degenerate states: Davidson's method often finds it exactly before lower ones of other
  * symmetries, and then continues for the second eigenvalue. */
-static const double zero_most = 1e-3;
+static const double zero_max = 1e-3;
 
 /* The two lowest eigenvalues in the subspace, and their coefficients. @return 0 if it fails */
 static int lowest_of(fmo_hessian *h, double value[2], double coefficient[2][SUBSPACE])
@@ -134,11 +134,11 @@ static double lowest_eigenvalue(fmo_scf_state *s, double *direction)
             if (!lowest_of(&h, value, coefficient)) break;
             if (h.num == SUBSPACE) restart(&h, value, coefficient);
             double norm = residual_of(&h, value[0], coefficient[0], direction);
-            if (norm <= residual_most && fabs(value[0]) < zero_most && h.num > 1) {
+            if (norm <= residual_max && fabs(value[0]) < zero_max && h.num > 1) {
                 k = 1;
                 norm = residual_of(&h, value[1], coefficient[1], h.transition);
             }
-            if (!(norm > residual_most)) break;
+            if (!(norm > residual_max)) break;
             fmo_hessian_gaps(&h, value[k], 1, h.residual, h.residual);
             if (!fmo_hessian_add(&h, h.residual)) break;
         }

@@ -21,7 +21,7 @@
     X(block_gpu_begins, 0.3, "seconds that a GPU takes to start", "not measured")                 \
     X(block_memory_share, 0.2,                                                                    \
       "of the free GPU memory, for molecules that are solved in thread blocks", "not measured")   \
-    X(block_memory_most, 6e9, "bytes of the same, at most", "not measured")
+    X(block_memory_max, 6e9, "bytes of the same, at most", "not measured")
 
 #define FMO_SCF_TUNING_COUNTS(X)                                                                   \
     X(scf_purify_from, 48,                                                                         \
@@ -40,7 +40,7 @@
       "not measured")                                                                              \
     X(lockstep_functions, 512, "functions of a molecule that advances in lockstep, at most",       \
       "not measured")                                                                              \
-    X(lockstep_most, 512, "molecules of a lockstep batch, at most", "not measured")                \
+    X(lockstep_max, 512, "molecules of a lockstep batch, at most", "not measured")                 \
     X(lockstep_least, 32, "molecules of a lockstep batch before there are several",                \
       "not measured")                                                                              \
     X(lockstep_eigen_alike, 16, "matrices of one size from which cuSOLVER gets them",              \
@@ -57,7 +57,7 @@
       "pieces of page-locked memory that are kept: allocating one takes 8 ms", "not measured")     \
     X(block_least, 64, "molecules from which thread blocks solve them", "not measured")            \
     X(block_chunk_least, 256, "molecules of a launch, at least", "not measured")                   \
-    X(block_chunk_most, 2048, "molecules of a launch, at most", "not measured")                    \
+    X(block_chunk_max, 2048, "molecules of a launch, at most", "not measured")                     \
     X(block_workers, 2, "host threads for each GPU: one prepares while the other waits",           \
       "not measured")                                                                              \
     X(block_functions, 56, "functions of a molecule that a thread block solves, at most",          \

@@ -119,7 +119,7 @@ fmo_h5_code fmo_h5_heap_read(fmo_h5_file *file, uint64_t address, fmo_h5_heap *h
     heap->id_bytes = (unsigned)fmo_bytes_take(&b, 2);
     uint64_t filters = fmo_bytes_take(&b, 2);
     heap->summed = fmo_bytes_take(&b, 1) & FLAG_SUMMED;
-    uint64_t object_most = fmo_bytes_take(&b, 4);
+    uint64_t object_max = fmo_bytes_take(&b, 4);
     fmo_bytes_skip(&b, 8 + 8 + 8 + 8 + 8 + 8 + 8); /* huge objects, free space, sizes */
     heap->managed = fmo_bytes_take(&b, 8);
     fmo_bytes_skip(&b, 8);
@@ -141,7 +141,7 @@ fmo_h5_code fmo_h5_heap_read(fmo_h5_file *file, uint64_t address, fmo_h5_heap *h
         heap->start < 64 || !bits || bits > 64 || heap->id_bytes < 3 || heap->id_bytes > 64)
         return FMO_H5_BAD(file, "the header of a heap is invalid");
     heap->offset_bytes = (bits + 7) / 8;
-    unsigned by_block = (fmo_log2(heap->largest) + 7) / 8, by_object = fmo_bytes_width(object_most);
+    unsigned by_block = (fmo_log2(heap->largest) + 7) / 8, by_object = fmo_bytes_width(object_max);
     heap->length_bytes = by_block < by_object ? by_block : by_object;
     if (1 + heap->offset_bytes + heap->length_bytes > heap->id_bytes)
         return FMO_H5_BAD(file, "the header of a heap is invalid");

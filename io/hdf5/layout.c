@@ -11,7 +11,7 @@ enum { BYTES_PER_CHUNK = 64 /* an index entry and some data */, CHUNKS_ALWAYS = 
 
 #define CURE "; h5repack IN OUT converts it"
 
-uint64_t fmo_h5_chunks_most(const fmo_h5_file *file)
+uint64_t fmo_h5_chunks_max(const fmo_h5_file *file)
 {
     return CHUNKS_ALWAYS + file->size / BYTES_PER_CHUNK;
 }
@@ -100,7 +100,7 @@ static fmo_h5_code find_chunks(fmo_h5_file *file, fmo_h5_dataset *d)
         d->grid[i] = d->space.dim[i] ? (d->space.dim[i] - 1) / d->chunk_dim[i] + 1 : 0;
         d->chunk_num *= d->grid[i]; /* at most the number of values */
     }
-    d->plausible = d->chunk_num <= fmo_h5_chunks_most(file);
+    d->plausible = d->chunk_num <= fmo_h5_chunks_max(file);
     if (d->address == FMO_H5_NOWHERE || !d->chunk_num || !d->plausible) return FMO_H5_OK;
     fmo_h5_code code =
         d->index ? fmo_h5_list_chunks(file, d)

@@ -57,7 +57,7 @@ typedef struct fmo_h5_dataset {
 } fmo_h5_dataset;
 
 /* Returns the largest plausible number of chunks of a dataset in this file. */
-uint64_t fmo_h5_chunks_most(const fmo_h5_file *file);
+uint64_t fmo_h5_chunks_max(const fmo_h5_file *file);
 
 /* Reads type, shape and storage of the dataset of an object, and claims its data. Unsupported
  * features are recorded in dataset->code instead of returned. Call fmo_h5_dataset_free in any

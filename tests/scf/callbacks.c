@@ -28,7 +28,7 @@ typedef struct watched {
     pthread_mutex_t lock;
     int prepared[COUNT], release[COUNT], finished[COUNT];
     double there, most; /* squares of functions that are prepared */
-    int jobs_there, jobs_most;
+    int jobs_there, jobs_max;
 } watched;
 
 static size_t square(const watched *w, size_t k)
@@ -73,7 +73,7 @@ static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options 
         w->jobs_there++;
     }
     if (w->there > w->most) w->most = w->there;
-    if (w->jobs_there > w->jobs_most) w->jobs_most = w->jobs_there;
+    if (w->jobs_there > w->jobs_max) w->jobs_max = w->jobs_there;
     CHECK(fock->threads >= 1 && fock->threads <= THREADS, "%d threads", fock->threads);
     for (size_t k = 0; k < num; k++)
         CHECK(!w->jobs[job[k]].input.field, "job %zu is there already", job[k]);
@@ -192,12 +192,12 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     CHECK(!is.little || twice, "there was memory for all");
     CHECK(w.jobs_there == 0 && w.there == 0.0, "%d jobs are left", w.jobs_there);
     if (mode == FMO_MODE_CPU)
-        CHECK(w.jobs_most <= THREADS, "%d jobs are there for %d threads", w.jobs_most, THREADS);
+        CHECK(w.jobs_max <= THREADS, "%d jobs are there for %d threads", w.jobs_max, THREADS);
     else /* lockstep batches of one job too many */
         CHECK(w.most <= elements + 2.0 * MAX * MAX, "%g elements are there, of %g", w.most,
               elements);
     printf("mode %s, bad %d, stranger %d, little %d, fixed %d: at most %d jobs at a time\n",
-           fmo_mode_name(mode), is.bad, is.stranger, is.little, is.fixed, w.jobs_most);
+           fmo_mode_name(mode), is.bad, is.stranger, is.little, is.fixed, w.jobs_max);
     for (int k = 0; k < COUNT; k++) fmo_scf_result_destroy(jobs[k].result);
     pthread_mutex_destroy(&w.lock);
 }

@@ -355,7 +355,7 @@ extern "C" void fmo_fused_gradients(fmo_gradient_job *const *jobs, size_t num,
             const double n = jobs[k]->plan->basis->function_num;
             if (taken[k] || !are_alike(jobs[first], jobs[k]) ||
                 (group.num && elements + n * n > fmo_tuning_gpu_gradient_group_elements) ||
-                group.num == fmo_tuning_gpu_gradient_group_most)
+                group.num == fmo_tuning_gpu_gradient_group_max)
                 continue;
             elements += n * n;
             taken[k] = 1;

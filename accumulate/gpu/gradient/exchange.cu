@@ -93,7 +93,7 @@ template <int CLASS> __host__ __device__ constexpr int find_warps(void)
         warps--;
     return warps;
 }
-template <int CLASS> constexpr int most_warps = find_warps<CLASS>();
+template <int CLASS> constexpr int max_warps = find_warps<CLASS>();
 
 /* A quartet of pairs, and the largest product of density elements that it is multiplied with. */
 typedef struct own_quartet {
@@ -374,7 +374,7 @@ template <int CLASS> constexpr int resident(void)
 
 /* Computes items until there are none left. */
 template <int CLASS>
-__global__ void __launch_bounds__(32 * most_warps<CLASS>, resident<CLASS>())
+__global__ void __launch_bounds__(32 * max_warps<CLASS>, resident<CLASS>())
     exchange(const __grid_constant__ exchange_args a)
 {
     extern __shared__ double shared[];
@@ -421,7 +421,7 @@ typedef struct block_shape {
 template <int CLASS> block_shape find_shape(const fmo_gradient_pass *pass)
 {
     const size_t sums_bytes = (size_t)pass->h->sums.components * sizeof *pass->h->sums.sum;
-    block_shape shape = {most_warps<CLASS>, sums_bytes <= fmo_tuning_gpu_gradient_sums_bytes, 0};
+    block_shape shape = {max_warps<CLASS>, sums_bytes <= fmo_tuning_gpu_gradient_sums_bytes, 0};
     for (;;) {
         shape.bytes = block_doubles<CLASS>(shape.warps) * sizeof(double) +
                       (shape.sums_shared ? sums_bytes : 0);

@@ -262,7 +262,7 @@ typedef struct fmo_hermite_exchange_args {
 
 /* The kernels for one build, and for a group of builds. */
 typedef void fmo_hermite_exchange_kernel(fmo_gpu_one<fmo_hermite_exchange_args>);
-typedef void fmo_hermite_group_kernel(fmo_gpu_most<fmo_hermite_exchange_args>);
+typedef void fmo_hermite_group_kernel(fmo_gpu_full_group<fmo_hermite_exchange_args>);
 
 /* Threads of a block, its bytes of shared memory, and quartets that it computes at a time. A block
  * may have fewer quartets, with their threads and `quartet_bytes` each less; 0: it may not. */

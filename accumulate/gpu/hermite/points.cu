@@ -117,7 +117,7 @@ static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, 
 static int chunks_for(const fmo_gpu_device *device, size_t bras)
 {
     const size_t blocks = fmo_tuning_gpu_hermite_chunk_bras * (size_t)device->processors;
-    const size_t most = fmo_tuning_gpu_hermite_chunks_most;
+    const size_t most = fmo_tuning_gpu_hermite_chunks_max;
     const size_t chunks = bras ? (blocks + bras - 1) / bras : 1;
     return (int)(chunks < most ? chunks : most);
 }

@@ -391,7 +391,7 @@ static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_
     size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
     size_t capacity = bytes / sizeof *h->list;
-    if (capacity > fmo_tuning_gpu_list_most) capacity = fmo_tuning_gpu_list_most;
+    if (capacity > fmo_tuning_gpu_list_max) capacity = fmo_tuning_gpu_list_max;
     if (capacity > all) capacity = all;
     if (capacity < most) capacity = most;
     h->tasks = cut_tasks(h, capacity, NULL, &h->passes);

@@ -10,7 +10,7 @@
 
 /* Kernels for one build, for a group of builds, and for stored integrals. */
 typedef void fmo_gpu_kernel(fmo_gpu_one<fmo_gpu_quartet_args>);
-typedef void fmo_gpu_group_kernel(fmo_gpu_most<fmo_gpu_quartet_args>);
+typedef void fmo_gpu_group_kernel(fmo_gpu_full_group<fmo_gpu_quartet_args>);
 typedef void fmo_gpu_stored_kernel(fmo_gpu_class_view, fmo_gpu_matrices, fmo_gpu_stored_args);
 
 /* Properties of a strategy in the table of scatter.h; index FMO_SCATTER_COUNT is `none`. integers:

@@ -187,7 +187,7 @@ far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
 /* The grid covers the largest class; threads beyond the end of their class have nothing to do. */
 cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
                                  void (*one)(fmo_gpu_one<fmo_gpu_pairs_args>),
-                                 void (*many)(fmo_gpu_most<fmo_gpu_pairs_args>), bool fixed)
+                                 void (*many)(fmo_gpu_full_group<fmo_gpu_pairs_args>), bool fixed)
 {
     return fmo_gpu_launch_group<fmo_gpu_pairs_args>(
         group, one, many, FMO_GPU_PAIR_THREADS, 0,

@@ -31,15 +31,15 @@ static int known_shells(const fmo_basis *b)
 static void number_sp_shells(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
 {
     const int s_shells = b->shell_num_l[0];
-    int most_prims = 0;
+    int max_prims = 0;
     for (int s = 0; s < known_shells(b); s++)
-        if (b->shell[s].prim_num > most_prims) most_prims = b->shell[s].prim_num;
+        if (b->shell[s].prim_num > max_prims) max_prims = b->shell[s].prim_num;
     f->single_s = 0;
-    for (int prims = most_prims; prims > 0; prims--)
+    for (int prims = max_prims; prims > 0; prims--)
         for (int s = 0; s < s_shells; s++)
             if (partner[s] < 0 && b->shell[s].prim_num == prims) f->sp_shell_of[s] = f->single_s++;
     f->sp_shells = f->single_s;
-    for (int prims = most_prims; prims > 0; prims--) {
+    for (int prims = max_prims; prims > 0; prims--) {
         for (int p = s_shells; p < known_shells(b); p++) {
             if (b->shell[p].prim_num != prims) continue;
             f->sp_shell_of[p] = f->sp_shells++;

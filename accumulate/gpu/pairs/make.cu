@@ -68,7 +68,7 @@ int piece_of(int shells, int prims)
 }
 
 /* Upper limit of the number of rows of a class. */
-size_t most_rows(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
+size_t max_rows(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
 {
     return shells_of(g, b, pair_class, 1) ? (size_t)shells_of(g, b, pair_class, 0) * ROW_PIECES : 0;
 }
@@ -154,7 +154,7 @@ size_t measure(const making *m, int *rows)
         const fmo_basis *const b = m->plan[k]->basis;
         const size_t shells = (size_t)low_l_shells(b), prims = (size_t)b->prim_num;
         bytes += shells * (sizeof(gpu_shell) + sizeof(int)) + 2 * prims * sizeof(double) + 4 * 256;
-        for (int c = 0; c < CLASSES; c++) all += most_rows(m->plan[k]->gpu, b, c);
+        for (int c = 0; c < CLASSES; c++) all += max_rows(m->plan[k]->gpu, b, c);
     }
     *rows = (int)all;
     bytes += (size_t)m->num * (sizeof(molecule) + sizeof(int) + CLASSES * sizeof(target)) +

@@ -48,7 +48,7 @@ enum {
  * summed in fixed point. */
 cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
                                  void (*one)(fmo_gpu_one<fmo_gpu_pairs_args>),
-                                 void (*many)(fmo_gpu_most<fmo_gpu_pairs_args>), bool fixed);
+                                 void (*many)(fmo_gpu_full_group<fmo_gpu_pairs_args>), bool fixed);
 
 /* Both forms of such a kernel: for one build, and for a group. */
 #define FMO_GPU_PAIRS_KERNEL(kernel) kernel<1>, kernel<fmo_gpu_many_max<fmo_gpu_pairs_args>>

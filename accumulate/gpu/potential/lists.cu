@@ -223,11 +223,11 @@ size_t lists_size(const int num[FMO_GPU_POINT_ORDERS])
     return size;
 }
 
-/* Sizes of the arrays of several distributions, in doubles, except for `pairs` and points_most,
+/* Sizes of the arrays of several distributions, in doubles, except for `pairs` and points_max,
  * which are maxima. */
 typedef struct sizes {
     size_t lists, D, charges, block, H, points;
-    int pairs, points_most[FMO_GPU_POINT_ORDERS];
+    int pairs, points_max[FMO_GPU_POINT_ORDERS];
 } sizes;
 
 /* Number of elements of the blocks of all pairs of centres. */
@@ -254,8 +254,8 @@ void add_sizes(const fmo_distribution *d, sizes *z)
     z->points += (size_t)p->num;
     if (p->pair_num > z->pairs) z->pairs = p->pair_num;
     for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++)
-        if (p->begin[N + 1] - p->begin[N] > z->points_most[N])
-            z->points_most[N] = p->begin[N + 1] - p->begin[N];
+        if (p->begin[N + 1] - p->begin[N] > z->points_max[N])
+            z->points_max[N] = p->begin[N + 1] - p->begin[N];
 }
 
 /* The arrays of the distributions that are made together, on the host or in GPU memory. */
@@ -304,9 +304,9 @@ cudaError_t queue(const maker *make, size_t num, const sizes *z, cudaStream_t st
         FMO_GPU_TRY(cudaGetLastError());
     }
     for (int N = 0; N < FMO_GPU_POINT_ORDERS; N++) {
-        if (!z->points_most[N]) continue;
+        if (!z->points_max[N]) continue;
         expand_kernels
-            [N]<<<dim3(blocks(z->points_most[N], THREADS), (unsigned)num), THREADS, 0, stream>>>(
+            [N]<<<dim3(blocks(z->points_max[N], THREADS), (unsigned)num), THREADS, 0, stream>>>(
                 make);
         FMO_GPU_TRY(cudaGetLastError());
     }
@@ -383,7 +383,7 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
 /* ---- what is missing ------------------------------------------------------------------------- */
 
 /* Limits of what is made at a time: doubles, and distributions. */
-const size_t made_most = fmo_tuning_gpu_potential_made_doubles;
+const size_t made_max = fmo_tuning_gpu_potential_made_doubles;
 enum { MADE_MAX = fmo_tuning_gpu_potential_made };
 
 /* Makes the lists of all distributions, up to the limits at a time. */
@@ -394,7 +394,7 @@ fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_devic
     for (size_t k = 0; k < num && status == FMO_OK;) {
         sizes z = {};
         size_t some = 0;
-        while (k + some < num && some < MADE_MAX && z.H + z.lists < made_most)
+        while (k + some < num && some < MADE_MAX && z.H + z.lists < made_max)
             add_sizes(of[k + some++], &z);
         status = make_some(of + k, some, device, err);
         k += some;

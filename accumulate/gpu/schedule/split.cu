@@ -125,7 +125,7 @@ size_t batch_size(const split_state *s, int c)
 }
 
 /* Bytes of the largest possible batch, which contains all candidates of one task. */
-size_t most_bytes(const fmo_gpu_state *g)
+size_t max_bytes(const fmo_gpu_state *g)
 {
     size_t largest = least_bytes;
     for (int p = 0; p < g->lists.passes; p++) {
@@ -153,7 +153,7 @@ cudaError_t make_buffer(const split_state *s, size_t quartets, buffer *f)
 }
 
 /* Largest number of quartets in a buffer, over all classes. */
-size_t most_quartets(const split_state *s)
+size_t max_quartets(const split_state *s)
 {
     size_t largest = 0;
     for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++)
@@ -171,15 +171,15 @@ fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *er
     cudaError_t code = plan->lead ? cudaSuccess : fmo_gpu_make_pinned(plan);
     FMO_GPU_CHECK(code, "pinned memory", err);
     s->bytes = total / (size_t)s->used;
-    if (s->bytes > most_bytes(plan->gpu))
-        s->bytes = most_bytes(plan->gpu);
+    if (s->bytes > max_bytes(plan->gpu))
+        s->bytes = max_bytes(plan->gpu);
     else if (s->bytes < least_bytes)
         return fmo_error_set(
             err, FMO_ERR_MEMORY,
             "mode split needs at least %.1f MB of buffers; increase options.memory from %.1f MB",
             1e-6 * (double)(gpus * (size_t)s->used * least_bytes), 1e-6 * (double)(gpus * total));
     for (int b = 0; b < s->used && code == cudaSuccess; b++)
-        code = make_buffer(s, most_quartets(s), &s->buffers[b]);
+        code = make_buffer(s, max_quartets(s), &s->buffers[b]);
     if (code == cudaSuccess) return FMO_OK;
     (void)cudaGetLastError();
     return fmo_gpu_error(code, "split buffers; reduce options.memory", err);
@@ -468,6 +468,6 @@ extern "C" void fmo_split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *
     /* the host's buffers for all GPUs */
     const size_t buffers = (size_t)(1 + plan->others.num) * (size_t)s->used;
     memory->device_bytes += (size_t)s->used * s->bytes;
-    memory->host_bytes += buffers * (s->bytes + most_quartets(s) * 2 * sizeof(int));
+    memory->host_bytes += buffers * (s->bytes + max_quartets(s) * 2 * sizeof(int));
     if (s->own) memory->host_bytes += (size_t)s->threads * 2 * n * n * sizeof(double);
 }

@@ -173,7 +173,7 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     FMO_GPU_TRY(fmo_gpu_blocks_for(g, task, (const void *)variant->stored[c], &blocks));
     const size_t warps = (size_t)blocks * (FMO_GPU_THREADS / 32);
     size_t piece = fmo_tuning_gpu_stored_piece_least;
-    while (piece < fmo_tuning_gpu_stored_piece_most &&
+    while (piece < fmo_tuning_gpu_stored_piece_max &&
            fmo_tuning_gpu_stored_pieces * warps * 2 * piece <= task->candidates)
         piece *= 2;
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);

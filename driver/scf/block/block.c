@@ -19,7 +19,7 @@
  * takes a quarter of the molecules at a time, but CHUNK_MIN to CHUNK_MAX. */
 enum {
     CHUNK_MIN = fmo_tuning_block_chunk_least,
-    CHUNK_MAX = fmo_tuning_block_chunk_most,
+    CHUNK_MAX = fmo_tuning_block_chunk_max,
     WORKERS = fmo_tuning_block_workers
 };
 

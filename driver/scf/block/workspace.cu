@@ -21,7 +21,7 @@ enum {
 
 /* Share of the free GPU memory that a workspace uses, and its limit in bytes. */
 static const double memory_share = fmo_tuning_block_memory_share,
-                    workspace_most = fmo_tuning_block_memory_most;
+                    workspace_max = fmo_tuning_block_memory_max;
 
 struct fmo_block_workspace {
     int number, before; /* its GPU; the GPU that was current in the thread */
@@ -253,7 +253,7 @@ fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **workspace,
         return workspace_error(code, err);
     }
     const double share = memory_share * (double)free_bytes;
-    r->max_bytes = (size_t)(share < workspace_most ? share : workspace_most);
+    r->max_bytes = (size_t)(share < workspace_max ? share : workspace_max);
     snprintf(r->device, sizeof r->device, "%.90s", properties.name);
     *workspace = r;
     return FMO_OK;
