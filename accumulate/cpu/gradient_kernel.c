@@ -74,10 +74,10 @@ static int screen(const gradient_bra *t, const fmo_cpu_family *family, int end, 
     const double D = 4.0 * of_bras->coulomb_max[t->bra];
     const double *const of_i = g->exchange_max + (size_t)i * shells;
     const double *const of_j = g->exchange_max + (size_t)j * shells;
-    const double most = D * g->coulomb_largest + 2.0 * g->row_max[i] * g->row_max[j];
+    const double density_bound = D * g->coulomb_largest + 2.0 * g->row_max[i] * g->row_max[j];
     const double steepest = fmax(Q > 0.0 ? S / Q : 0.0, of_kets->steepest[family - kets->family]);
     int num = 0;
-    end = fmo_cpu_kets_end(kets, family->begin, end, Q, most * steepest, g->cutoff);
+    end = fmo_cpu_kets_end(kets, family->begin, end, Q, density_bound * steepest, g->cutoff);
     for (int q = family->begin; q < end; q += W) {
         const fmo_real ik = fmo_load_each(of_i, kets->i + q), il = fmo_load_each(of_i, kets->j + q);
         const fmo_real jk = fmo_load_each(of_j, kets->i + q), jl = fmo_load_each(of_j, kets->j + q);

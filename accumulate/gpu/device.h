@@ -30,8 +30,8 @@ typedef struct fmo_gpu_stock {
 typedef struct fmo_gpu_device {
     int number;                       /* as numbered by CUDA */
     int processors;                   /* number of multiprocessors */
-    size_t shared_bytes, cache_bytes; /* most shared memory of a block; L2 cache */
-    size_t memory; /* most bytes that builds may use, options.memory; 0: no limit */
+    size_t shared_bytes, cache_bytes; /* shared memory of a block, at most; L2 cache */
+    size_t memory; /* largest number of bytes that builds may use, options.memory; 0: no limit */
     char name[96];
     cudaStream_t stream; /* the caller's; the device's own if own_stream is set */
     int own_stream;

@@ -195,8 +195,8 @@ static double find_units(bench_run *run, const bench_task *task, int64_t *units)
 static bool is_a_figure(int count, double total, double begin, double seconds)
 {
     const double quick = 1e-4, enough = 0.02, longest = fmin(0.2, 2.0 * seconds);
-    const int most = 500;
-    return total >= quick * count || total >= enough || count >= most ||
+    const int count_max = 500;
+    return total >= quick * count || total >= enough || count >= count_max ||
            driver_seconds() - begin > longest;
 }
 

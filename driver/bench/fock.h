@@ -68,10 +68,11 @@ typedef struct fock_case {
     double *current, *coulomb, *exchange; /* of the last call */
     bench_work work;                      /* of all `count` builds */
     double plan_seconds, first_seconds, accumulation_share;
-    double error[3];       /* largest errors of J, K, G */
-    double exact_cutoff;   /* of the build that is used as reference */
-    double unscreened_max; /* most primitive quartets of a reference without screening */
-    int waits;             /* number of wall times recorded */
+    double error[3];     /* largest errors of J, K, G */
+    double exact_cutoff; /* of the build that is used as reference */
+    double
+        unscreened_max; /* largest number of primitive quartets of a reference without screening */
+    int waits;          /* number of wall times recorded */
     double wall[FOCK_WALL_MAX];
     uint64_t calls;
 } fock_case;

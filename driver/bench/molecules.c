@@ -18,17 +18,18 @@ void bench_molecule_destroy(fmo_molecule *molecule)
     free(molecule);
 }
 
-/* Allocates a molecule for `most` nuclei, which has none yet. */
-static fmo_status start(int64_t most, fmo_molecule **molecule, fmo_error *err)
+/* Allocates a molecule for `nuclei_max` nuclei, which has none yet. */
+static fmo_status start(int64_t nuclei_max, fmo_molecule **molecule, fmo_error *err)
 {
     fmo_molecule *m = calloc(1, sizeof *m);
     if (m) {
-        m->number = malloc((size_t)most * sizeof *m->number);
-        m->coord = malloc(3 * (size_t)most * sizeof *m->coord);
+        m->number = malloc((size_t)nuclei_max * sizeof *m->number);
+        m->coord = malloc(3 * (size_t)nuclei_max * sizeof *m->coord);
     }
     if (!m || !m->number || !m->coord) {
         bench_molecule_destroy(m);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %lld nuclei", (long long)most);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %lld nuclei",
+                             (long long)nuclei_max);
     }
     *molecule = m;
     return FMO_OK;
@@ -107,7 +108,7 @@ fmo_status bench_alkane(int carbons, fmo_molecule **molecule, fmo_error *err)
     return FMO_OK;
 }
 
-fmo_status bench_displaced(const fmo_molecule *from, double most, uint64_t seed,
+fmo_status bench_displaced(const fmo_molecule *from, double max_displacement, uint64_t seed,
                            fmo_molecule **molecule, fmo_error *err)
 {
     if (start(from->nucleus_num, molecule, err) != FMO_OK) return FMO_ERR_MEMORY;
@@ -115,8 +116,8 @@ fmo_status bench_displaced(const fmo_molecule *from, double most, uint64_t seed,
     m->nucleus_num = from->nucleus_num;
     memcpy(m->number, from->number, (size_t)m->nucleus_num * sizeof *m->number);
     for (int i = 0; i < 3 * m->nucleus_num; i++)
-        m->coord[i] =
-            from->coord[i] + most * (2.0 * bench_uniform(bench_hash(seed, (uint64_t)i)) - 1.0);
+        m->coord[i] = from->coord[i] +
+                      max_displacement * (2.0 * bench_uniform(bench_hash(seed, (uint64_t)i)) - 1.0);
     snprintf(m->comment, sizeof m->comment, "%.240s, displaced", from->comment);
     return FMO_OK;
 }

@@ -17,8 +17,9 @@ fmo_status bench_water_cluster(int edge, uint64_t seed, fmo_molecule **molecule,
  *  alkane_C60H122 of datasets/xyz were made in this way. */
 fmo_status bench_alkane(int carbons, fmo_molecule **molecule, fmo_error *err);
 
-/** Makes a copy with each coordinate displaced by up to `most` bohr, uniformly distributed. */
-fmo_status bench_displaced(const fmo_molecule *from, double most, uint64_t seed,
+/** Makes a copy with each coordinate displaced by up to `max_displacement` bohr, uniformly
+ * distributed. */
+fmo_status bench_displaced(const fmo_molecule *from, double max_displacement, uint64_t seed,
                            fmo_molecule **molecule, fmo_error *err);
 
 void bench_molecule_destroy(fmo_molecule *molecule); /**< of the functions above; may be NULL */

@@ -145,7 +145,7 @@ static void host_mpi(bench_run *run, const pingpong *p, int64_t bytes)
 /* Prints the table, and published figures. */
 static void print_cells(const bench_run *run, int first)
 {
-    printf("\npingpong: microseconds one way, or for a call: median (least - most); GB/s\n");
+    printf("\npingpong: microseconds one way, or for a call: median (minimum - maximum); GB/s\n");
     for (int c = first; c < run->cell_num; c++) {
         const bench_cell *cell = &run->cell[c];
         if (c == first || strcmp(cell->table, run->cell[c - 1].table) != 0 ||

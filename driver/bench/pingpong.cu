@@ -303,11 +303,11 @@ void in_kernels(world *w)
     const cli_list *sizes = &run->options->bytes;
     const char *name = fmo_gmpi_transport_name(w->transport);
     fmo_error err = {FMO_OK, ""};
-    int64_t most = 8;
+    int64_t max_bytes = 8;
     for (int k = 0; k < sizes->count; k++)
-        if (sizes->value[k] > most) most = sizes->value[k];
+        if (sizes->value[k] > max_bytes) max_bytes = sizes->value[k];
     char method[40], note[64];
-    if (!open_group(w, most)) return close_group(w);
+    if (!open_group(w, max_bytes)) return close_group(w);
     const auto kernel_time = [&](auto kernel, int blocks) {
         return launch(w, blocks, kernel) ? w->result->seconds : -1.0;
     };
@@ -322,7 +322,7 @@ void in_kernels(world *w)
     }
     const size_t channel_sizes[] = {8, 4096, 65536, 1 << 20, CHANNEL_MAX};
     for (const size_t bytes : channel_sizes) {
-        if ((int64_t)bytes > most || run->err.status != FMO_OK) break;
+        if ((int64_t)bytes > max_bytes || run->err.status != FMO_OK) break;
         int there = -1, back = -1;
         if (fmo_gmpi_channel_create(w->g, 0, 1, bytes, &there, &err) != FMO_OK ||
             fmo_gmpi_channel_create(w->g, 1, 0, bytes, &back, &err) != FMO_OK) {
@@ -467,21 +467,21 @@ void from_host(world *w)
     const cli_list *sizes = &run->options->bytes;
     char why[160] = "";
     void *data[2] = {NULL, NULL}, *pinned = NULL;
-    int64_t most = 8;
+    int64_t max_bytes = 8;
     for (int k = 0; k < sizes->count; k++)
-        if (sizes->value[k] > most) most = sizes->value[k];
+        if (sizes->value[k] > max_bytes) max_bytes = sizes->value[k];
     for (int r = 0; r < w->here; r++) {
         BENCH_CUDA(run, cudaSetDevice(w->device[r]));
-        data[r] = bench_gpu_alloc(run, (size_t)most, "messages");
+        data[r] = bench_gpu_alloc(run, (size_t)max_bytes, "messages");
     }
     if (w->p->world.processes > 1)
-        BENCH_CUDA(run, cudaHostAlloc(&pinned, (size_t)most, cudaHostAllocDefault));
+        BENCH_CUDA(run, cudaHostAlloc(&pinned, (size_t)max_bytes, cudaHostAllocDefault));
     bench_nccl *nccl =
         w->one_gpu ? nullptr : bench_nccl_open(&w->p->world, 2, w->device, why, sizeof why);
     if (!nccl) {
         const double none = -1.0;
         pingpong_keep(run, w->p,
-                      {BENCH_ON_GPU, "one way, by bytes", "NCCL, from the host", most, false},
+                      {BENCH_ON_GPU, "one way, by bytes", "NCCL, from the host", max_bytes, false},
                       &none, w->one_gpu ? "one GPU" : why);
     }
     for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++) {
@@ -549,9 +549,12 @@ extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
     BENCH_CUDA(run, cudaGetDeviceCount(&devices));
     w.here = w.p->world.processes > 1 ? 1 : 2;
     w.one_gpu = w.here == 2 && devices < 2;
-    const int most = w.here == 1 ? 1 : devices < 2 ? 2 : devices < GPUS_MAX ? devices : GPUS_MAX;
+    const int ranks_max = w.here == 1          ? 1
+                          : devices < 2        ? 2
+                          : devices < GPUS_MAX ? devices
+                                               : GPUS_MAX;
     BENCH_CUDA(run, cudaHostAlloc((void **)&w.result, sizeof *w.result, cudaHostAllocPortable));
-    for (int r = 0; r < most; r++) {
+    for (int r = 0; r < ranks_max; r++) {
         w.device[r] = w.here == 1 ? w.p->world.rank % devices : w.one_gpu ? 0 : r;
         BENCH_CUDA(run, cudaSetDevice(w.device[r]));
         BENCH_CUDA(run, cudaStreamCreateWithFlags(&w.stream[r], cudaStreamNonBlocking));
@@ -563,13 +566,13 @@ extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
     for (int t = 0; t < FMO_GMPI_TRANSPORT_COUNT && run->err.status == FMO_OK; t++) {
         w.transport = (fmo_gmpi_transport)t;
         in_kernels(&w);
-        if (most <= 2 || run->err.status != FMO_OK) continue;
+        if (ranks_max <= 2 || run->err.status != FMO_OK) continue;
         world all = w;
-        all.here = most;
+        all.here = ranks_max;
         on_all_gpus(&all);
     }
     if (run->err.status == FMO_OK) from_host(&w);
-    for (int r = 0; r < most; r++) cudaStreamDestroy(w.stream[r]);
+    for (int r = 0; r < ranks_max; r++) cudaStreamDestroy(w.stream[r]);
     cudaFreeHost(w.result);
     cudaSetDevice(before);
 }

@@ -63,9 +63,9 @@ static void count_class(const fmo_pair_list *bra, const fmo_pair_list *ket, cons
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : count, prims) num_threads(threads)
     for (int m = 0; m < bra->num; m++) {
         const int last = bra == ket ? m + 1 : ket->num;
-        const double most = 4.0 * by->weight * by->largest * bra->bound[m];
+        const double bra_estimate = 4.0 * by->weight * by->largest * bra->bound[m];
         int64_t kept = 0, kept_prims = 0;
-        for (int k = 0; k < last && most * ket->bound[k] >= by->cutoff; k++) {
+        for (int k = 0; k < last && bra_estimate * ket->bound[k] >= by->cutoff; k++) {
             const double d = fmo_screen_density(by->maxima, by->shells, by->weight, bra->i[m],
                                                 bra->j[m], ket->i[k], ket->j[k]);
             if (bra->bound[m] * ket->bound[k] * d < by->cutoff) continue;

@@ -70,24 +70,24 @@ FMO_HD double fmo_prim_bound_md(int l_i, int l_j, const double *AB, const double
             /* even[x][s]: sum over t + t' = 2 s of one dimension of (-1)^t' (2s-1)!! E_t E_t'
              * (-p)^s; zero for s above the sum of the powers, as E_t is */
             double even[3][N], sum = 0.0;
-            int most[3];
+            int max_order[3];
             for (int x = 0; x < 3; x++) {
                 const int i = fmo_shell_power(l_i, a, x), j = fmo_shell_power(l_j, b, x);
                 const double *const e = E[x][i][j];
                 double factor = 1.0;
-                most[x] = i + j;
-                for (int s = 0; s <= most[x]; s++) {
+                max_order[x] = i + j;
+                for (int s = 0; s <= max_order[x]; s++) {
                     double products = 0.0;
-                    for (int t = 2 * s > most[x] ? 2 * s - most[x] : 0; t <= 2 * s && t <= most[x];
-                         t++)
+                    for (int t = 2 * s > max_order[x] ? 2 * s - max_order[x] : 0;
+                         t <= 2 * s && t <= max_order[x]; t++)
                         products += (t % 2 ? -1 : 1) * e[t] * e[2 * s - t];
                     even[x][s] = factor * products;
                     factor *= -p * (2 * s + 1);
                 }
             }
-            for (int s = 0; s <= most[0]; s++)
-                for (int t = 0; t <= most[1]; t++)
-                    for (int u = 0; u <= most[2]; u++)
+            for (int s = 0; s <= max_order[0]; s++)
+                for (int t = 0; t <= max_order[1]; t++)
+                    for (int u = 0; u <= max_order[2]; u++)
                         sum += even[0][s] * even[1][t] * even[2][u] / (2 * (s + t + u) + 1);
             largest = fmax(largest, sum);
         }

@@ -43,7 +43,7 @@ fmo_status fmo_json_integers(const fmo_text *text, const char *name, const json_
 }
 
 fmo_status fmo_json_reals(const fmo_text *text, const char *name, const json_t *array, int count,
-                          double most, double *values)
+                          double limit, double *values)
 {
     if (!json_is_array(array) || json_array_size(array) != (size_t)count)
         return INPUT(text, "%s: expected an array of %d numbers", name, count);
@@ -51,9 +51,9 @@ fmo_status fmo_json_reals(const fmo_text *text, const char *name, const json_t *
         const json_t *value = json_array_get(array, (size_t)i);
         values[i] = json_number_value(value);
         if (!json_is_number(value)) return INPUT(text, "%s[%d]: expected a number", name, i);
-        if (!isfinite(values[i]) || fabs(values[i]) > most)
+        if (!isfinite(values[i]) || fabs(values[i]) > limit)
             return INPUT(text, "%s[%d] = %g: expected a number from %g to %g", name, i, values[i],
-                         -most, most);
+                         -limit, limit);
     }
     return FMO_OK;
 }

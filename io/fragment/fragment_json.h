@@ -14,10 +14,10 @@ const char *fmo_json_unknown(const json_t *object, const char *const *known);
 const char *fmo_json_quote(const char *text, char quote[FMO_QUOTE_SIZE]);
 
 /* Read an array of `count` integers from low to high, or of finite numbers of magnitude at most
- * `most`. Return FMO_OK, or FMO_ERR_INPUT with a message that names the element. */
+ * `limit`. Return FMO_OK, or FMO_ERR_INPUT with a message that names the element. */
 fmo_status fmo_json_integers(const fmo_text *text, const char *name, const json_t *array, int count,
                              int low, int high, int *values);
 fmo_status fmo_json_reals(const fmo_text *text, const char *name, const json_t *array, int count,
-                          double most, double *values);
+                          double limit, double *values);
 
 #endif

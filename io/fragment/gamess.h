@@ -82,9 +82,9 @@ bool fmo_gamess_line(fmo_gamess *g);
 /* Reads the next word of the group; "=" is a word by itself. Returns false at the end of the
  * file. */
 bool fmo_gamess_word(fmo_gamess *g, fmo_word *word);
-/* Reads up to `most` words of the next line that is not empty; returns their number, 0 at $END or
- * the end of the file. */
-int fmo_gamess_words(fmo_gamess *g, fmo_word *words, int most);
+/* Reads up to `max_num` words of the next line that is not empty; returns their number, 0 at $END
+ * or the end of the file. */
+int fmo_gamess_words(fmo_gamess *g, fmo_word *words, int max_num);
 
 /* Read a group, including its $END. */
 fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group);

@@ -55,7 +55,7 @@ bool fmo_gamess_is(fmo_word word, const char *name)
     return strcmp(capitals, name) == 0;
 }
 
-int fmo_gamess_words(fmo_gamess *g, fmo_word *words, int most)
+int fmo_gamess_words(fmo_gamess *g, fmo_word *words, int max_num)
 {
     int n = 0;
     while (!g->at_end && !n) {
@@ -65,7 +65,7 @@ int fmo_gamess_words(fmo_gamess *g, fmo_word *words, int most)
                 g->at_end = true;
                 break;
             }
-            if (n < most) words[n++] = word;
+            if (n < max_num) words[n++] = word;
         }
         if (!g->at_end && !n && !fmo_gamess_line(g)) break;
     }

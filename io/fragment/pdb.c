@@ -22,10 +22,10 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
     fmo_pdb_residue *last = pdb->residue_num ? &pdb->residue[pdb->residue_num - 1] : NULL;
     if (last && strcmp(last->name, head->name) == 0 && strcmp(last->place, head->place) == 0 &&
         last->chain == head->chain && last->segment == head->segment) {
-        const int most = last->ligand ? LIGAND_ATOMS_MAX : RESIDUE_ATOMS_MAX;
-        if (last->count < most) return FMO_OK;
+        const int limit = last->ligand ? LIGAND_ATOMS_MAX : RESIDUE_ATOMS_MAX;
+        if (last->count < limit) return FMO_OK;
         return INPUT(pdb, pdb->text->line, "%s has more than %d atoms; number residues anew",
-                     fmo_pdb_label(last, label), most);
+                     fmo_pdb_label(last, label), limit);
     }
     if (!fmo_fragment_grow((void **)&pdb->residue, pdb->residue_num, &pdb->residue_capacity,
                            sizeof *pdb->residue))

@@ -36,9 +36,9 @@ fmo_status fmo_fragment_set_name(const fmo_text *text, fmo_fragment_system *syst
 /* Ensures that an array of `num` items of `size` bytes has space for one more; *capacity: number of
  * items for which there is space. Returns false if there is no memory. */
 bool fmo_fragment_grow(void **things, int num, int *capacity, size_t size);
-/* Parses an integer with or without a sign, from -most to most; returns false if the word is not
+/* Parses an integer with or without a sign, from -limit to limit; returns false if the word is not
  * one. */
-bool fmo_fragment_integer(fmo_word word, long most, long *value);
+bool fmo_fragment_integer(fmo_word word, long limit, long *value);
 fmo_status fmo_fragment_no_memory(const fmo_text *text);
 
 #endif

@@ -65,11 +65,11 @@ bool fmo_fragment_grow(void **things, int num, int *capacity, size_t size)
     return true;
 }
 
-bool fmo_fragment_integer(fmo_word word, long most, long *value)
+bool fmo_fragment_integer(fmo_word word, long limit, long *value)
 {
     const bool negative = word.size && *word.at == '-';
     if (word.size && (negative || *word.at == '+')) word.at++, word.size--;
-    if (!fmo_text_count(word, most, value)) return false;
+    if (!fmo_text_count(word, limit, value)) return false;
     if (negative) *value = -*value;
     return true;
 }

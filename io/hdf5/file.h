@@ -31,7 +31,8 @@ typedef struct fmo_h5_file {
     uint64_t end;       /* upper limit of all addresses */
     uint64_t root;      /* address of the root group */
     uint64_t extension; /* address of the superblock extension, or FMO_H5_NOWHERE */
-    unsigned leaf_k, group_k, chunk_k; /* half the most entries of nodes of version 1 */
+    unsigned leaf_k, group_k,
+        chunk_k;         /* half the largest number of entries of nodes of version 1 */
     uint64_t budget;     /* number of bytes of metadata that may still be read or copied */
     fmo_h5_claim *claim; /* [claim_num], sorted by fmo_h5_check_claims */
     size_t claim_num, claim_capacity;

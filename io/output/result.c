@@ -136,7 +136,7 @@ static size_t bytes_of(const fmo_result_array *array)
 /* Checks that an array has a name, values, a valid rank and a size that does not overflow. */
 static fmo_status check_array(const fmo_result_array *array, int k, fmo_error *err)
 {
-    static const size_t most = (size_t)1 << 40; /* elements */
+    static const size_t limit = (size_t)1 << 40; /* elements */
     if (!array->name || (!array->real && !array->integer && !array->text))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_result_write_arrays: arrays[%d]: expected a name, and real, "
@@ -148,8 +148,8 @@ static fmo_status check_array(const fmo_result_array *array, int k, fmo_error *e
                              "fmo_result_write_arrays: arrays[%d].rank = %d: expected %s", k,
                              array->rank, of_text ? "1 of texts" : "0, 1 or 2");
     for (int d = 0; d < array->rank; d++)
-        if (array->size[d] > most ||
-            (d && array->size[d] && array->size[0] > most / array->size[d]))
+        if (array->size[d] > limit ||
+            (d && array->size[d] && array->size[0] > limit / array->size[d]))
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "fmo_result_write_arrays: arrays[%d].size[%d] = %zu: more than "
                                  "there can be",

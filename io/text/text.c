@@ -72,7 +72,7 @@ static const char *unpacker_of(const char *bytes, size_t size)
 }
 
 /* Opens the file, checks its size, reads and hashes it, and skips a byte order mark. */
-static fmo_status read_file(fmo_text *text, const char *path, size_t most, const char *what,
+static fmo_status read_file(fmo_text *text, const char *path, size_t max_bytes, const char *what,
                             int *descriptor)
 {
     struct stat info;
@@ -82,9 +82,9 @@ static fmo_status read_file(fmo_text *text, const char *path, size_t most, const
     const fmo_file_hints hints = {directory, empty};
     fmo_status status = fmo_file_open(path, text->label, &hints, descriptor, &info, text->err);
     if (status != FMO_OK) return status;
-    if ((unsigned long long)info.st_size > most)
+    if ((unsigned long long)info.st_size > max_bytes)
         return INPUT(text, "%lld bytes are too many for %s (at most %zu are read)",
-                     (long long)info.st_size, what, most);
+                     (long long)info.st_size, what, max_bytes);
     text->size = (size_t)info.st_size;
     text->bytes = malloc(text->size + 1);
     text->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -103,13 +103,13 @@ static fmo_status read_file(fmo_text *text, const char *path, size_t most, const
     return FMO_OK;
 }
 
-fmo_status fmo_text_read(fmo_text *text, const char *path, size_t most, const char *what,
+fmo_status fmo_text_read(fmo_text *text, const char *path, size_t max_bytes, const char *what,
                          fmo_error *err)
 {
     int descriptor = -1;
     *text = (fmo_text){.err = err};
     fmo_path_label(path, text->label, sizeof text->label);
-    fmo_status status = read_file(text, path, most, what, &descriptor);
+    fmo_status status = read_file(text, path, max_bytes, what, &descriptor);
     if (descriptor >= 0) close(descriptor);
     return status;
 }
@@ -195,13 +195,13 @@ bool fmo_text_real(const fmo_text *text, fmo_word word, double *value)
     return isfinite(*value);
 }
 
-bool fmo_text_count(fmo_word word, long most, long *value)
+bool fmo_text_count(fmo_word word, long limit, long *value)
 {
     long n = 0;
     for (size_t i = 0; i < word.size; i++) {
         if (word.at[i] < '0' || word.at[i] > '9') return false;
         n = 10 * n + (word.at[i] - '0');
-        if (n > most) return false;
+        if (n > limit) return false;
     }
     *value = n;
     return word.size > 0;

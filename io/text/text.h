@@ -27,9 +27,9 @@ typedef struct fmo_text {
     fmo_error *err;
 } fmo_text;
 
-/* Reads a regular file of 1 to `most` bytes without zero bytes; a UTF-8 byte order mark is skipped.
- * Call fmo_text_close afterwards, also on error. what: "an .xyz file", for messages. */
-fmo_status fmo_text_read(fmo_text *text, const char *path, size_t most, const char *what,
+/* Reads a regular file of 1 to `max_bytes` bytes without zero bytes; a UTF-8 byte order mark is
+ * skipped. Call fmo_text_close afterwards, also on error. what: "an .xyz file", for messages. */
+fmo_status fmo_text_read(fmo_text *text, const char *path, size_t max_bytes, const char *what,
                          fmo_error *err);
 void fmo_text_close(fmo_text *text);
 
@@ -56,7 +56,7 @@ const char *fmo_text_quote(fmo_word word, char quote[FMO_QUOTE_SIZE]);
  * is not such a number. */
 bool fmo_text_real(const fmo_text *text, fmo_word word, double *value);
 
-/* Parses a word of digits only with a value of at most `most`; returns false otherwise. */
-bool fmo_text_count(fmo_word word, long most, long *value);
+/* Parses a word of digits only with a value of at most `limit`; returns false otherwise. */
+bool fmo_text_count(fmo_word word, long limit, long *value);
 
 #endif

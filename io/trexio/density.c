@@ -95,11 +95,11 @@ typedef struct orbitals {
  * those that are fractional. */
 static fmo_status check_occupations(fmo_reader *r, orbitals *o)
 {
-    const double most = o->spin ? 1.0 : 2.0;
+    const double max_occupation = o->spin ? 1.0 : 2.0;
     o->first = -1;
     for (int64_t m = 0; m < r->store.count[DIM_MO]; m++) {
         const double n = o->occupation[m];
-        if (n < -OCCUPATION_TOLERANCE || n > most + OCCUPATION_TOLERANCE) {
+        if (n < -OCCUPATION_TOLERANCE || n > max_occupation + OCCUPATION_TOLERANCE) {
             char name[96];
             snprintf(name, sizeof name, "%s[%lld] = %g", fmo_field_title(FIELD_mo_occupation),
                      (long long)m, n);
@@ -112,7 +112,8 @@ static fmo_status check_occupations(fmo_reader *r, orbitals *o)
         if (fabs(n - 1.0) <= OCCUPATION_TOLERANCE) {
             o->single++;
             if (o->first < 0 && !o->spin) o->first = m;
-        } else if (fabs(n) > OCCUPATION_TOLERANCE && fabs(n - most) > OCCUPATION_TOLERANCE) {
+        } else if (fabs(n) > OCCUPATION_TOLERANCE &&
+                   fabs(n - max_occupation) > OCCUPATION_TOLERANCE) {
             o->fractional++;
             if (o->first < 0) o->first = m;
         }

@@ -44,8 +44,8 @@ static void free_part(part *p)
 /* Returns the number of shells that WORK_MAX allows. */
 static int shells_of(const fmo_basis_input *in)
 {
-    const double most = sqrt(2.0 * WORK_MAX / in->nucleus_num);
-    const int shells = most > SHELLS_MIN ? (int)fmin(most, 1e6) : SHELLS_MIN;
+    const double shells_max = sqrt(2.0 * WORK_MAX / in->nucleus_num);
+    const int shells = shells_max > SHELLS_MIN ? (int)fmin(shells_max, 1e6) : SHELLS_MIN;
     return shells < in->shell_num ? shells : in->shell_num;
 }
 

@@ -468,14 +468,14 @@ bool fmo_store_has_attribute(fmo_store *store, const fmo_attribute *what)
                      code != FMO_H5_OK);
 }
 
-bool fmo_store_is_short_string(fmo_store *store, const fmo_attribute *what, size_t most)
+bool fmo_store_is_short_string(fmo_store *store, const fmo_attribute *what, size_t max_bytes)
 {
     const fmo_h5_node *group = group_of(store, what->group);
     fmo_h5_attribute a;
     fmo_h5_code code;
     bool found = group && find_attribute(store, &group->object, what->name, &a, &code);
     if (group) store->tree.file.why[0] = '\0';
-    return found && code == FMO_H5_OK && a.type.class == FMO_H5_TEXT && a.type.size <= most &&
+    return found && code == FMO_H5_OK && a.type.class == FMO_H5_TEXT && a.type.size <= max_bytes &&
            a.space.values == 1;
 }
 

@@ -57,8 +57,8 @@ fmo_status fmo_store_read_strings(fmo_store *store, const fmo_field *field, char
 
 bool fmo_store_has_attribute(fmo_store *store, const fmo_attribute *attribute);
 
-/* Returns true if the attribute is one string of fixed length of at most `most` bytes. */
-bool fmo_store_is_short_string(fmo_store *store, const fmo_attribute *attribute, size_t most);
+/* Returns true if the attribute is one string of fixed length of at most `max_bytes` bytes. */
+bool fmo_store_is_short_string(fmo_store *store, const fmo_attribute *attribute, size_t max_bytes);
 
 /* Read a scalar attribute that exists; type and shape are checked. A string, of fixed or variable
  * length, is truncated to fit. */

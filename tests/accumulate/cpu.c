@@ -231,15 +231,15 @@ static void check_fixed_ends(const fmo_basis *basis)
 /* Lists that vectors cannot index are refused with one line. */
 static void check_indices(void)
 {
-    const size_t most = 536870911;
+    const size_t limit = 536870911;
     fmo_error err = {FMO_OK, ""};
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        CHECK(fmo_cpu_pairs_check(c, most, most, &err) == FMO_OK, "%s", err.message);
-    CHECK(fmo_cpu_pairs_check(0, 7, most + 1, &err) == FMO_ERR_UNSUPPORTED &&
+        CHECK(fmo_cpu_pairs_check(c, limit, limit, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_cpu_pairs_check(0, 7, limit + 1, &err) == FMO_ERR_UNSUPPORTED &&
               strstr(err.message, "mode cpu: 536870912 primitive pairs of s and s shells") &&
               strstr(err.message, "mode fused"),
           "%s", err.message);
-    CHECK_REFUSED(fmo_cpu_pairs_check(1, most + 1, 7, &err), &err, FMO_ERR_UNSUPPORTED,
+    CHECK_REFUSED(fmo_cpu_pairs_check(1, limit + 1, 7, &err), &err, FMO_ERR_UNSUPPORTED,
                   "shell pairs of p and s shells");
     err = (fmo_error){FMO_OK, ""};
     CHECK(fmo_cpu_pairs_check(0, 7, (size_t)1 << 40, &err) == FMO_ERR_UNSUPPORTED, "2^40 rows");

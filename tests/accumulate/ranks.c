@@ -117,7 +117,7 @@ static void check_builds(const fmo_basis *basis, fmo_fock_options o, fmo_ranks *
     for (size_t f = 0; f < sizeof factors / sizeof *factors && shared && alone; f++)
         for (int terms = 1; terms <= 3; terms++) {
             char name[96];
-            const double most = fabs(factors[f]);
+            const double largest = fabs(factors[f]);
             snprintf(name, sizeof name, "%d ranks, %s%s, terms %d, density %g", ranks->size,
                      fixed ? "fixed, " : "", fmo_integrals_name(o.integrals), terms, factors[f]);
             for (size_t x = 0; x < m->size; x++) m->D[x] *= factors[f];
@@ -130,7 +130,7 @@ static void check_builds(const fmo_basis *basis, fmo_fock_options o, fmo_ranks *
             CHECK(status == FMO_OK, "%s: %s", name, err.message);
             CHECK(quartets_of(alone) == quartets_of(shared), "%s: %lld quartets alone, %lld", name,
                   (long long)quartets_of(alone), (long long)quartets_of(shared));
-            const double tolerance = fixed ? 0.0 : 1e-11 * fmax(1.0, most);
+            const double tolerance = fixed ? 0.0 : 1e-11 * fmax(1.0, largest);
             if (J) check_close(name, J, m->want_J, m->size, m->n, tolerance, 0.0);
             if (K) check_close(name, K, m->want_K, m->size, m->n, tolerance, 0.0);
             for (size_t x = 0; x < m->size; x++) m->D[x] /= factors[f];

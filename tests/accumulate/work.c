@@ -106,10 +106,11 @@ int main(void)
 {
     unsigned long long seed = 815;
     for (int shares = 1; shares <= 70; shares = shares * 3 / 2 + 1)
-        for (int most = 1; most <= BRAS_MAX; most *= 4) {
+        for (int pairs_max = 1; pairs_max <= BRAS_MAX; pairs_max *= 4) {
             fmo_work_size size[FMO_PAIR_CLASS_COUNT];
             for (int p = 0; p < FMO_PAIR_CLASS_COUNT; p++) {
-                size[p].pairs = (p + 1) * most / FMO_PAIR_CLASS_COUNT; /* the first may be empty */
+                size[p].pairs =
+                    (p + 1) * pairs_max / FMO_PAIR_CLASS_COUNT; /* the first may be empty */
                 size[p].prims = 3.0 * size[p].pairs;
             }
             check_lists(size, shares, fmo_work_share);

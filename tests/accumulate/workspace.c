@@ -13,15 +13,15 @@
 static const double factor = 1.2;
 enum { SLACK = 12288 }; /* bytes: what malloc rounds up to, small things of libgomp */
 
-static _Atomic long in_use, most;
+static _Atomic long in_use, peak;
 
 static void count(void *memory)
 {
     if (!memory) return;
     const long now = atomic_fetch_add(&in_use, (long)malloc_usable_size(memory)) +
                      (long)malloc_usable_size(memory);
-    long seen = atomic_load(&most);
-    while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now)) continue;
+    long seen = atomic_load(&peak);
+    while (now > seen && !atomic_compare_exchange_weak(&peak, &seen, now)) continue;
 }
 
 static void discount(void *memory)
@@ -77,9 +77,9 @@ static long counted(const fmo_basis *basis, const fmo_fock_options *o, const dou
                     double *K)
 {
     const long before = atomic_load(&in_use);
-    atomic_store(&most, before);
+    atomic_store(&peak, before);
     fock_build(basis, o, D, J, K, NULL);
-    return atomic_load(&most) - before;
+    return atomic_load(&peak) - before;
 }
 
 /* The bytes that fmo_fock_workspace reports cover those that a plan and a build allocate, and are
@@ -157,11 +157,11 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
         CHECK(fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK, "%s", err.message);
         const long before =
             atomic_load(&in_use); /* the second build, after threads have been created */
-        atomic_store(&most, before);
+        atomic_store(&peak, before);
         CHECK(fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK &&
                   fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK,
               "%s", err.message);
-        const long bytes = atomic_load(&most) - before;
+        const long bytes = atomic_load(&peak) - before;
         CHECK(bytes <= (long)o.memory + SLACK, "%s: a build took %ld bytes of %zu", name, bytes,
               o.memory);
         const int all = profile.threads == THREADS && !*profile.notice;

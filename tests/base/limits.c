@@ -33,22 +33,22 @@ static int build(const fmo_basis *basis, fmo_mode mode, int threads, const doubl
 }
 
 /* Calls everything that uses threads, in a process that may start at most `most - 1` of them. */
-static int in_child(const fmo_basis *basis, const double *D, const double *want, rlim_t most)
+static int in_child(const fmo_basis *basis, const double *D, const double *want, rlim_t max_threads)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
-    const struct rlimit limit = {most, most};
+    const struct rlimit limit = {max_threads, max_threads};
     double *const J = malloc(2 * n * n * sizeof *J);
     char notice[sizeof((fmo_fock_profile *)0)->notice];
     if (geteuid() == 0 && (setgid(other_user()) != 0 || setuid(other_user()) != 0))
         return check_skip("no other user to be");
     CHECK(setrlimit(RLIMIT_NPROC, &limit) == 0, "no limit");
     const int possible = fmo_fock_threads(16);
-    CHECK(possible >= 1 && (rlim_t)possible <= most, "%d threads with a limit of %d", possible,
-          (int)most);
+    CHECK(possible >= 1 && (rlim_t)possible <= max_threads, "%d threads with a limit of %d",
+          possible, (int)max_threads);
     CHECK(fmo_overlap(basis, J, NULL) == FMO_OK, "overlap");
     const int used = build(basis, FMO_MODE_CPU, 16, D, J, notice);
-    CHECK((rlim_t)used <= most && strstr(notice, "instead of 16"), "%d threads, \"%s\"", used,
-          notice);
+    CHECK((rlim_t)used <= max_threads && strstr(notice, "instead of 16"), "%d threads, \"%s\"",
+          used, notice);
     check_close("J and K under a limit", J, want, 2 * n * n, n, 1e-11, 1e-13);
     /* and a batch of plans, which are made by several threads */
     fmo_fock_options o;
@@ -71,17 +71,17 @@ static void check_limits(const fmo_basis *basis, const double *D, const double *
     /* A user other than root may have no processes left. */
     static const rlim_t limits[] = {1, 2, 3, 6};
     for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-        const rlim_t most = geteuid() == 0 ? limits[k] : 1;
+        const rlim_t max_threads = geteuid() == 0 ? limits[k] : 1;
         int status = -1;
         fflush(NULL);
         const pid_t child = fork();
         if (child == 0) {
             check_count = check_failures = 0;
-            exit(in_child(basis, D, want, most));
+            exit(in_child(basis, D, want, max_threads));
         }
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) &&
                   (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == CHECK_SKIP_CODE),
-              "limit of %d: the process ended with status %#x", (int)most, (unsigned)status);
+              "limit of %d: the process ended with status %#x", (int)max_threads, (unsigned)status);
     }
 }
 
@@ -128,25 +128,26 @@ int main(void)
     check_limits(basis, D, want);
     check_address_space(basis, D, want);
 
-    const int most = omp_get_num_procs() > 16 ? 4 * omp_get_num_procs() : 64;
+    const int max_threads = omp_get_num_procs() > 16 ? 4 * omp_get_num_procs() : 64;
     CHECK(fmo_fock_threads(1) == 1 && fmo_fock_threads(2) == 2, "few threads");
-    CHECK(fmo_fock_threads(65536) <= most && fmo_fock_threads(65536) > 1, "%d threads",
+    CHECK(fmo_fock_threads(65536) <= max_threads && fmo_fock_threads(65536) > 1, "%d threads",
           fmo_fock_threads(65536));
     static const fmo_mode modes[] = {FMO_MODE_CPU, FMO_MODE_REFERENCE};
     for (int m = 0; m < 2; m++) {
         const int used = build(basis, modes[m], 65536, D, J, notice);
-        CHECK(used >= 1 && used <= most && strstr(notice, "instead of 65536"), "%d threads, \"%s\"",
-              used, notice);
+        CHECK(used >= 1 && used <= max_threads && strstr(notice, "instead of 65536"),
+              "%d threads, \"%s\"", used, notice);
         check_close("J and K of 65536 threads", J, want, 2 * n * n, n, 1e-8, 0.0);
     }
     const int usual = omp_get_max_threads();
     omp_set_num_threads(99999999);
-    CHECK(fmo_fock_threads(0) <= most, "OMP_NUM_THREADS of 99999999: %d", fmo_fock_threads(0));
+    CHECK(fmo_fock_threads(0) <= max_threads, "OMP_NUM_THREADS of 99999999: %d",
+          fmo_fock_threads(0));
     const int used = build(basis, FMO_MODE_CPU, 0, D, J, notice);
-    CHECK(used <= most && strstr(notice, "instead of 99999999"), "%d threads, \"%s\"", used,
+    CHECK(used <= max_threads && strstr(notice, "instead of 99999999"), "%d threads, \"%s\"", used,
           notice);
     CHECK(fmo_kinetic(basis, J, NULL) == FMO_OK, "one-electron matrices");
-    omp_set_num_threads(usual < most ? usual : most);
+    omp_set_num_threads(usual < max_threads ? usual : max_threads);
     CHECK(build(basis, FMO_MODE_CPU, 2, D, J, notice) == 2 && !*notice, "2 threads: \"%s\"",
           notice);
     free(D);

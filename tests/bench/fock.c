@@ -86,12 +86,13 @@ static void check_water(int edge)
             }
             CHECK(distance(a + 3, other->coord + 3 * w + 3) > 1e-3, "seed makes no difference");
         }
-        double most = 0.0, least = INFINITY;
+        double largest = 0.0, smallest = INFINITY;
         for (int i = 0; i < 3 * made->nucleus_num; i++) {
-            most = fmax(most, fabs(moved->coord[i] - made->coord[i]));
-            least = fmin(least, fabs(moved->coord[i] - made->coord[i]));
+            largest = fmax(largest, fabs(moved->coord[i] - made->coord[i]));
+            smallest = fmin(smallest, fabs(moved->coord[i] - made->coord[i]));
         }
-        CHECK(most <= 0.05 && most > 0.02 && least > 0.0, "displaced by %g to %g", least, most);
+        CHECK(largest <= 0.05 && largest > 0.02 && smallest > 0.0, "displaced by %g to %g",
+              smallest, largest);
     }
     bench_molecule_destroy(made);
     bench_molecule_destroy(other);

@@ -261,12 +261,12 @@ class HeatMap(Case):
             energies = [float(row["energy_kcal_mol"]) for row in rows if row["bonded"] == "0"]
             near = [abs(float(row["energy_kcal_mol"])) for row in rows if row["bonded"] == "0" and row["kind"] == "scf"]
             line = next(text for text in picture.texts if text.startswith("Colours end"))
-            end, least, most = (float(x.replace("−", "-")) for x in
+            end, smallest, largest = (float(x.replace("−", "-")) for x in
                                 re.fullmatch(r"Colours end at ±(\S+) kcal/mol; energies go from (\S+) to (\S+)\.", line).groups())
             self.assertGreaterEqual(sum(x <= end for x in near), 0.9 * len(near))
             self.assertLess(sum(x <= end / 2.5 for x in near), 0.9 * len(near))
-            self.assertAlmostEqual(least, min(energies), delta=0.051)
-            self.assertAlmostEqual(most, max(energies), delta=0.051)
+            self.assertAlmostEqual(smallest, min(energies), delta=0.051)
+            self.assertAlmostEqual(largest, max(energies), delta=0.051)
 
     def test_driver(self):
         picture, table = self.path("m.svg"), self.path("t.tsv")

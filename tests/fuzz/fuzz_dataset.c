@@ -57,16 +57,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 #ifdef FMO_LIBFUZZER
 /* HDF5's structures consist of aligned words: overwriting one with a special value reaches more
  * code than moving bytes, which libFuzzer does in the other half of the cases. */
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
     static const uint64_t telling[] = {0,         1,     2,          3,          7,
                                        8,         16,    255,        256,        4096,
                                        65535,     65536, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff,
                                        UINT64_MAX};
     uint64_t random = seed * 6364136223846793005u + 1442695040888963407u;
-    if (size < 16 || (random >> 33) % 2) return LLVMFuzzerMutate(data, size, most);
+    if (size < 16 || (random >> 33) % 2) return LLVMFuzzerMutate(data, size, max_size);
     size_t width = (size_t)1 << (random >> 34) % 4, at = (random >> 36) % (size / width) * width;
     uint64_t value = telling[(random >> 20) % 16];
     if ((random >> 24) % 4 == 0) value = size - value; /* near the end of the file */

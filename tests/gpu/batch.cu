@@ -174,7 +174,7 @@ static void check_loosened(void)
 /* Seconds of a single build: the least of a few, because a busy host may delay one. */
 static double time_alone(const fmo_fock_job *job)
 {
-    double least = INFINITY;
+    double fastest = INFINITY;
     for (int n = 0; n < 5; n++) {
         fmo_fock_profile profile;
         fmo_error err = {FMO_OK, ""};
@@ -182,16 +182,16 @@ static double time_alone(const fmo_fock_job *job)
         CHECK(fmo_fock_build(job->plan, job->density, job->coulomb, job->exchange, &err) == FMO_OK,
               "%s", err.message);
         CHECK(fmo_fock_plan_profile(job->plan, &profile, &err) == FMO_OK, "%s", err.message);
-        least = fmin(least, profile.gpu_seconds);
+        fastest = fmin(fastest, profile.gpu_seconds);
     }
-    return least;
+    return fastest;
 }
 
 /* Builds that were in one group have its time, which none would take alone: every second one, as
  * those with far quartets are not together with the others. */
 static void check_groups(fmo_fock_plan *const *plans, const fmo_fock_job *jobs, size_t count)
 {
-    double least[2][2] = {{INFINITY, INFINITY}, {INFINITY, INFINITY}}, most[2][2] = {};
+    double fastest[2][2] = {{INFINITY, INFINITY}, {INFINITY, INFINITY}}, slowest[2][2] = {};
     fmo_error err = {FMO_OK, ""};
     for (int alone = 0; alone < 2; alone++)
         for (size_t k = 0; k < count; k++) {
@@ -199,17 +199,17 @@ static void check_groups(fmo_fock_plan *const *plans, const fmo_fock_job *jobs, 
             profile.gpu_seconds = NAN;
             CHECK(fmo_fock_plan_profile(plans[k], &profile, &err) == FMO_OK, "%s", err.message);
             const double seconds = alone ? time_alone(&jobs[k]) : profile.gpu_seconds;
-            double *const low = &least[alone][k % 2], *const high = &most[alone][k % 2];
+            double *const low = &fastest[alone][k % 2], *const high = &slowest[alone][k % 2];
             *low = fmin(*low, seconds);
             *high = fmax(*high, seconds);
         }
     for (int odd = 0; odd < 2; odd++) {
-        CHECK(most[0][odd] < 1.2 * least[0][odd] && least[0][odd] > 1.2 * most[1][odd],
-              "larger molecules: %.3g to %.3g s in a group, %.3g to %.3g s alone", least[0][odd],
-              most[0][odd], least[1][odd], most[1][odd]);
+        CHECK(slowest[0][odd] < 1.2 * fastest[0][odd] && fastest[0][odd] > 1.2 * slowest[1][odd],
+              "larger molecules: %.3g to %.3g s in a group, %.3g to %.3g s alone", fastest[0][odd],
+              slowest[0][odd], fastest[1][odd], slowest[1][odd]);
         if (getenv("FMO_TEST_VERBOSE"))
             printf("larger molecules: %.3g to %.3g s in a group, %.3g to %.3g s alone\n",
-                   least[0][odd], most[0][odd], least[1][odd], most[1][odd]);
+                   fastest[0][odd], slowest[0][odd], fastest[1][odd], slowest[1][odd]);
     }
 }
 

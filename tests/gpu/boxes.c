@@ -77,9 +77,9 @@ static int64_t build(const fmo_basis *basis, const fmo_fock_options *o, const do
 
 static double largest(const double *a, const double *b, size_t size)
 {
-    double most = 0.0;
-    for (size_t x = 0; x < size; x++) most = fmax(most, fabs(a[x] - b[x]));
-    return most;
+    double largest = 0.0;
+    for (size_t x = 0; x < size; x++) largest = fmax(largest, fabs(a[x] - b[x]));
+    return largest;
 }
 
 /* far: some cells are well separated. */

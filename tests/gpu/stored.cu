@@ -114,8 +114,8 @@ static void check_strategy(const char *name, const fmo_basis *basis, const doubl
     double *const stored = (double *)malloc(6 * size * sizeof *stored);
     double *const direct = stored + 2 * size, *const cpu = stored + 4 * size;
     char label[200];
-    double most = 1.0; /* the largest norm of a function */
-    for (int i = 0; i < n; i++) most = fmax(most, fmo_basis_ao_norm(basis)[i]);
+    double largest_norm = 1.0; /* the largest norm of a function */
+    for (int i = 0; i < n; i++) largest_norm = fmax(largest_norm, fmo_basis_ao_norm(basis)[i]);
     snprintf(label, sizeof label, "%s, cutoff %g, %s/%s", name, cutoff, fmo_scatter_name(scatter),
              fmo_commit_name(commit));
     fmo_fock_plan *const kept = plan_of(label, basis, &s);
@@ -140,7 +140,7 @@ static void check_strategy(const char *name, const fmo_basis *basis, const doubl
             /* all quartets: only the order of sums differs; random densities do not decay, so
              * that what screening leaves out grows with the system */
             const double one = cutoff == 0.0 ? 0.0 : n > 60 ? 1e-7 : 1e-8; /* for norm 1 */
-            const double screened = one * most * most;
+            const double screened = one * largest_norm * largest_norm;
             const double tolerance = fmax(screened, 1e-12 * largest);
             check_close(label, stored, direct, 2 * size, (size_t)n, tolerance, 0.0);
             check_close(label, stored, cpu, 2 * size, (size_t)n, tolerance, 0.0);

@@ -418,9 +418,9 @@ static int belongs(int group, const row *r)
     return strstr(groups[group].of, name) != NULL;
 }
 
-static size_t below(size_t most)
+static size_t below(size_t limit)
 {
-    return (size_t)(check_random(&seed) * (double)most);
+    return (size_t)(check_random(&seed) * (double)limit);
 }
 
 /* Every value of every field alone; then several at a time. */

@@ -69,8 +69,8 @@ static cloud random_cloud(int kind)
     for (int x = 0; x < 3; x++) c.offset[x] = check_random(&seed) - 0.5;
     for (size_t k = 0; k < c.num; k++) {
         /* kind 0: near and far mixed, 1: all near, 2: all far; in units of the product's size */
-        const double least = kind == 2 ? 12.0 : 0.0, most = kind == 1 ? 3.0 : 30.0;
-        const double r = (least + (most - least) * check_random(&seed)) / sqrt(c.p);
+        const double smallest = kind == 2 ? 12.0 : 0.0, largest = kind == 1 ? 3.0 : 30.0;
+        const double r = (smallest + (largest - smallest) * check_random(&seed)) / sqrt(c.p);
         double direction[3], norm = 0.0;
         for (int x = 0; x < 3; x++) {
             direction[x] = check_random(&seed) - 0.5;

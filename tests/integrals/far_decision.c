@@ -147,9 +147,9 @@ static void test_decision(void)
             const double sums = pair[0].prim_bounds * pair[1].prim_bounds;
             const double schwarz = pair[0].bound * pair[1].bound, noise = 1e-15 * sums;
             /* so that rounding is no more than a hundredth of a cutoff */
-            const double most = fmin(1e8, 0.04 * schwarz / noise);
-            if (!(most >= 1.0)) continue;
-            const double size = pow(most, check_random(&seed));
+            const double largest = fmin(1e8, 0.04 * schwarz / noise);
+            if (!(largest >= 1.0)) continue;
+            const double size = pow(largest, check_random(&seed));
             const double error = error_at_first(pair, v, size, 0, D, noise, &distance);
             CHECK(!(error > claimed(distance)),
                   "pairs %d %d, %g times the cutoff, primitives %g and %g times the bounds, at %g "

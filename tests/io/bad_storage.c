@@ -198,10 +198,10 @@ void bomb_chunk(work *w)
 {
     char path[128];
     shape s = shape_of(w->file, w->what);
-    hsize_t most[2] = {H5S_UNLIMITED, H5S_UNLIMITED}, chunk[2] = {4096, 4096};
+    hsize_t max_dims[2] = {H5S_UNLIMITED, H5S_UNLIMITED}, chunk[2] = {4096, 4096};
     delete_dataset(w->file, w->what);
     hid_t properties = GET(H5Pcreate(H5P_DATASET_CREATE));
-    hid_t space = GET(H5Screate_simple(s.rank, s.dims, most));
+    hid_t space = GET(H5Screate_simple(s.rank, s.dims, max_dims));
     MUST(H5Pset_chunk(properties, s.rank, chunk));
     MUST(H5Pset_deflate(properties, 1));
     hid_t dataset = GET(H5Dcreate2(w->file, dataset_path(w->what, path), H5T_IEEE_F64LE, space,

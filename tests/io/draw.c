@@ -95,10 +95,10 @@ static hid_t draw_type(void)
     return GET(H5Tcopy(numbers[below((int)(sizeof numbers / sizeof *numbers))]));
 }
 
-static char *draw_text(int most)
+static char *draw_text(int max_size)
 {
-    const int size = below(most + 1);
-    char *text = calloc((size_t)most + 1, 1);
+    const int size = below(max_size + 1);
+    char *text = calloc((size_t)max_size + 1, 1);
     for (int i = 0; i < size; i++) text[i] = (char)('a' + below(26));
     return text;
 }
@@ -138,8 +138,9 @@ static void free_values(hid_t type, hid_t space, void *values)
     free(values);
 }
 
-/* Shapes of up to VALUES_MAX values; for most, NULL, or limits: equal, beyond, none. */
-static hid_t draw_space(int *rank, hsize_t *dims, hsize_t *most)
+/* Shapes of up to VALUES_MAX values. max_dims may be NULL; the limits are equal, larger or
+ * unlimited. */
+static hid_t draw_space(int *rank, hsize_t *dims, hsize_t *max_dims)
 {
     int left = one_in(4) ? VALUES_MAX : 60;
     *rank = 0;
@@ -151,13 +152,13 @@ static hid_t draw_space(int *rank, hsize_t *dims, hsize_t *most)
         dims[d] = one_in(30) ? 0 : (hsize_t)(1 + below(left < 100 ? left : left / 2));
         left = dims[d] ? left / (int)dims[d] : left;
         if (left < 1) left = 1;
-        if (!most) continue;
-        most[d] = same || one_in(3) ? dims[d]
-                  : one_in(2)       ? H5S_UNLIMITED
-                                    : dims[d] + (hsize_t)below(20);
-        if (!most[d]) most[d] = 1;
+        if (!max_dims) continue;
+        max_dims[d] = same || one_in(3) ? dims[d]
+                      : one_in(2)       ? H5S_UNLIMITED
+                                        : dims[d] + (hsize_t)below(20);
+        if (!max_dims[d]) max_dims[d] = 1;
     }
-    return GET(H5Screate_simple(*rank, dims, most));
+    return GET(H5Screate_simple(*rank, dims, max_dims));
 }
 
 /* --- names, attributes -------------------------------------------------------------------------*/
@@ -267,12 +268,12 @@ static void draw_filters(hid_t properties, hid_t type)
 
 /* Chunks with their filters; the whole shape in one, sometimes. */
 static void draw_chunks(hid_t properties, hid_t type, int rank, const hsize_t *dims,
-                        const hsize_t *most)
+                        const hsize_t *max_dims)
 {
     hsize_t chunk[RANK_MAX];
     const bool whole = one_in(4), tiny = one_in(6);
     for (int d = 0; d < rank; d++) {
-        const hsize_t limit = most[d] == H5S_UNLIMITED ? dims[d] + 10 : most[d];
+        const hsize_t limit = max_dims[d] == H5S_UNLIMITED ? dims[d] + 10 : max_dims[d];
         chunk[d] = whole ? dims[d] : tiny ? 1 : 1 + (hsize_t)below((int)(dims[d] ? dims[d] : 3));
         if (chunk[d] < 1) chunk[d] = 1;
         if (chunk[d] > limit) chunk[d] = limit;
@@ -286,7 +287,7 @@ static void draw_chunks(hid_t properties, hid_t type, int rank, const hsize_t *d
 /* Random storage of a dataset: contiguous, compact, external or in chunks with filters, with or
  * without fill values. */
 static hid_t draw_dataset_properties(hid_t type, hid_t space, int rank, const hsize_t *dims,
-                                     const hsize_t *most)
+                                     const hsize_t *max_dims)
 {
     static const H5D_alloc_time_t times[] = {H5D_ALLOC_TIME_EARLY, H5D_ALLOC_TIME_INCR,
                                              H5D_ALLOC_TIME_LATE};
@@ -295,9 +296,9 @@ static hid_t draw_dataset_properties(hid_t type, hid_t space, int rank, const hs
     const size_t bytes = n * H5Tget_size(type);
     const bool plain = H5Tis_variable_str(type) <= 0 && H5Tget_class(type) != H5T_VLEN;
     bool grows = false;
-    for (int d = 0; d < rank; d++) grows |= most[d] != dims[d];
+    for (int d = 0; d < rank; d++) grows |= max_dims[d] != dims[d];
     if (rank && (grows || one_in(2)))
-        draw_chunks(properties, type, rank, dims, most);
+        draw_chunks(properties, type, rank, dims, max_dims);
     else if (bytes < 20000 && one_in(3))
         MUST(H5Pset_layout(properties, H5D_COMPACT));
     else if (bytes && plain && one_in(30))
@@ -346,15 +347,16 @@ static void draw_write(hid_t set, hid_t type)
     H5Sclose(space);
 }
 
-static void draw_extent(hid_t set, hid_t type, int rank, const hsize_t *dims, const hsize_t *most)
+static void draw_extent(hid_t set, hid_t type, int rank, const hsize_t *dims,
+                        const hsize_t *max_dims)
 {
     hsize_t new[RANK_MAX];
     bool grow = false; /* HDF5 1.10 frees wrong chunks of some extensible arrays */
-    for (int d = 1; d < rank; d++) grow |= most[d] == H5S_UNLIMITED;
+    for (int d = 1; d < rank; d++) grow |= max_dims[d] == H5S_UNLIMITED;
     for (int d = 0; d < rank; d++) {
         new[d] = dims[d] + (hsize_t)below(6);
         if (!grow && one_in(2)) new[d] = (hsize_t)below((int)dims[d] + 1);
-        if (most[d] != H5S_UNLIMITED && new[d] > most[d]) new[d] = most[d];
+        if (max_dims[d] != H5S_UNLIMITED && new[d] > max_dims[d]) new[d] = max_dims[d];
     }
     MUST(H5Dset_extent(set, new));
     if (one_in(2)) draw_write(set, type);
@@ -364,21 +366,21 @@ static void draw_extent(hid_t set, hid_t type, int rank, const hsize_t *dims, co
 static bool draw_dataset(hid_t group, const char *name)
 {
     int rank = 0;
-    hsize_t dims[RANK_MAX], most[RANK_MAX];
-    hid_t type = draw_type(), space = draw_space(&rank, dims, most);
+    hsize_t dims[RANK_MAX], max_dims[RANK_MAX];
+    hid_t type = draw_type(), space = draw_space(&rank, dims, max_dims);
     if (one_in(25)) {
         char named[NAME_BYTES_MAX + 8];
         snprintf(named, sizeof named, "%.250s type", name);
         MUST(H5Tcommit2(group, named, type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     }
-    hid_t properties = draw_dataset_properties(type, space, rank, dims, most);
+    hid_t properties = draw_dataset_properties(type, space, rank, dims, max_dims);
     hid_t set = GET(H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
     const bool here = H5Pget_external_count(properties) == 0;
     if (here) draw_write(set, type);
     unsigned options = 0; /* with any, HDF5 1.10 crashes where a shape changes */
     if (H5Pget_layout(properties) == H5D_CHUNKED) MUST(H5Pget_chunk_opts(properties, &options));
     if (here && rank && !options && H5Pget_layout(properties) == H5D_CHUNKED && one_in(3))
-        draw_extent(set, type, rank, dims, most);
+        draw_extent(set, type, rank, dims, max_dims);
     draw_attributes(set);
     const bool plain = H5Pget_layout(properties) != H5D_CHUNKED;
     H5Dclose(set);

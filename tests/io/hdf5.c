@@ -108,12 +108,12 @@ static void many_chunks(void)
     size_t bytes = (size_t)N * SIDE * sizeof(int64_t);
     int64_t *values = malloc(bytes), *read = calloc(1, bytes);
     for (int i = 0; i < N * SIDE; i++) values[i] = i * 7;
-    hsize_t n = N * SIDE, most = H5S_UNLIMITED, one = SIDE;
+    hsize_t n = N * SIDE, max_size = H5S_UNLIMITED, one = SIDE;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), properties = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     H5Pset_chunk(properties, 1, &one);
     hid_t file = H5Fcreate(made, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    hid_t space = H5Screate_simple(1, &n, &most);
+    hid_t space = H5Screate_simple(1, &n, &max_size);
     hid_t set = H5Dcreate2(file, "x", H5T_STD_I64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
     CHECK(H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "write");
     H5Dclose(set);
@@ -151,8 +151,9 @@ static void check_refused(const char *path, const char *expect)
     fmo_dataset_destroy(d);
 }
 
-/* A dataset of the made file again, stored in another way; most: limits of its shape, or NULL. */
-static void store_again(hid_t file, const char *name, const hsize_t *most, hid_t properties)
+/* A dataset of the made file again, stored in another way; max_dims: limits of its shape, or NULL.
+ */
+static void store_again(hid_t file, const char *name, const hsize_t *max_dims, hid_t properties)
 {
     hid_t set = H5Dopen2(file, name, H5P_DEFAULT), type = H5Dget_type(set);
     hid_t space = H5Dget_space(set);
@@ -162,7 +163,7 @@ static void store_again(hid_t file, const char *name, const hsize_t *most, hid_t
     CHECK(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "read %s", name);
     H5Dclose(set);
     H5Ldelete(file, name, H5P_DEFAULT);
-    H5Sset_extent_simple(space, rank, dims, most);
+    H5Sset_extent_simple(space, rank, dims, max_dims);
     set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
     CHECK(set >= 0, "create %s", name);
     CHECK(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "write %s", name);
@@ -188,7 +189,7 @@ static void unknown_filters(const fmo_dataset *good)
 {
     static const struct {
         const char *name;
-        hsize_t chunk[2], most[2];
+        hsize_t chunk[2], max_dims[2];
     } cases[] = {{"single", {3, 4}, {3, 4}},
                  {"fixed", {1, 2}, {3, 4}},
                  {"extensible", {1, 2}, {H5S_UNLIMITED, 4}},
@@ -197,7 +198,7 @@ static void unknown_filters(const fmo_dataset *good)
     const int values[12] = {1, 2, 3};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         hid_t file = open_latest(), p = H5Pcreate(H5P_DATASET_CREATE);
-        hid_t space = H5Screate_simple(2, dims, cases[i].most);
+        hid_t space = H5Screate_simple(2, dims, cases[i].max_dims);
         H5Pset_chunk(p, 2, cases[i].chunk);
         H5Pset_scaleoffset(p, H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
         hid_t set =
@@ -418,8 +419,8 @@ static void no_resources(void)
             FILE *file = fopen("/proc/self/statm", "r");
             if (!file || fscanf(file, "%ld", &pages) != 1) _exit(2);
             fclose(file);
-            rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)kib * 1024;
-            struct rlimit memory = {most, most};
+            rlim_t limit = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)kib * 1024;
+            struct rlimit memory = {limit, limit};
             fmo_error err = {FMO_OK, ""};
             fmo_dataset *d = NULL;
             setrlimit(RLIMIT_AS, &memory);

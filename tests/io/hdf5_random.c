@@ -54,12 +54,12 @@ static void compare_types(const reading *r, const fmo_h5_type *ours, hid_t type)
 
 static void compare_spaces(const reading *r, const fmo_h5_space *ours, hid_t space)
 {
-    hsize_t dims[RANK_MAX], most[RANK_MAX];
-    const int rank = H5Sget_simple_extent_dims(space, dims, most);
+    hsize_t dims[RANK_MAX], max_dims[RANK_MAX];
+    const int rank = H5Sget_simple_extent_dims(space, dims, max_dims);
     SAME(r, ours->null == (H5Sget_simple_extent_type(space) == H5S_NULL));
     SAME(r, (int)ours->rank == rank);
     for (int d = 0; d < rank && (int)ours->rank == rank; d++)
-        SAME(r, ours->dim[d] == dims[d] && ours->max_dim[d] == most[d]);
+        SAME(r, ours->dim[d] == dims[d] && ours->max_dim[d] == max_dims[d]);
     SAME(r, ours->values == (uint64_t)H5Sget_simple_extent_npoints(space));
 }
 

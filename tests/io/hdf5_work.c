@@ -121,8 +121,8 @@ static void sparse_datasets(void)
         long pages = 0;
         FILE *statm = fopen("/proc/self/statm", "r");
         if (!statm || fscanf(statm, "%ld", &pages) != 1) _exit(2);
-        const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + SPARE;
-        const struct rlimit limit = {most, most};
+        const rlim_t max_bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + SPARE;
+        const struct rlimit limit = {max_bytes, max_bytes};
         setrlimit(RLIMIT_AS, &limit);
 #endif
         const fmo_h5_code code = read_tree(&tree);

@@ -143,8 +143,8 @@ static int with_memory(call run, long kib)
     const int out = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (!file || fscanf(file, "%ld", &pages) != 1 || out < 0 || dup2(out, 2) < 0) return 10;
     fclose(file);
-    const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)kib * 1024;
-    const struct rlimit memory = {most, most};
+    const rlim_t max_bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)kib * 1024;
+    const struct rlimit memory = {max_bytes, max_bytes};
     if (setrlimit(RLIMIT_AS, &memory) != 0) return 11;
     if (kib == 0) exhaust();
     const fmo_status status = run(&err);

@@ -42,7 +42,7 @@ static void copy_dataset(hid_t from, hid_t group, const char *name, const io_sto
 {
     hid_t type = GET(H5Dget_type(from)), space = GET(H5Dget_space(from));
     hid_t properties = GET(H5Pcreate(H5P_DATASET_CREATE));
-    hsize_t dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK], most[H5S_MAX_RANK];
+    hsize_t dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK], max_dims[H5S_MAX_RANK];
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
     size_t n = (size_t)H5Sget_simple_extent_npoints(space);
     char *values = calloc(n + 1, H5Tget_size(type));
@@ -51,13 +51,13 @@ static void copy_dataset(hid_t from, hid_t group, const char *name, const io_sto
     if (rank > 0 && how->chunk && H5Tis_variable_str(type) <= 0) {
         for (int d = 0; d < rank; d++) {
             chunk[d] = dims[d] < how->chunk ? dims[d] : how->chunk;
-            most[d] = d < how->grow ? H5S_UNLIMITED : dims[d];
+            max_dims[d] = d < how->grow ? H5S_UNLIMITED : dims[d];
         }
         MUST(H5Pset_chunk(properties, rank, chunk));
         if (how->shuffle) MUST(H5Pset_shuffle(properties));
         if (how->deflate) MUST(H5Pset_deflate(properties, (unsigned)how->deflate));
         if (how->fletcher) MUST(H5Pset_fletcher32(properties));
-        MUST(H5Sset_extent_simple(space, rank, dims, most));
+        MUST(H5Sset_extent_simple(space, rank, dims, max_dims));
     }
     hid_t to = GET(H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
     MUST(H5Dwrite(to, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));

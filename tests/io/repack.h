@@ -8,7 +8,7 @@ typedef struct io_storage {
     const char *name;
     int latest;         /* newest structures that this HDF5 knows, else the oldest */
     hsize_t user_block; /* bytes before the file proper: 0, 512, 1024, ... */
-    hsize_t chunk;      /* most values of a chunk along a dimension; 0: not in chunks */
+    hsize_t chunk; /* largest number of values of a chunk along a dimension; 0: not in chunks */
     int deflate, shuffle, fletcher;
     int grow;       /* dimensions without limit: none, the first, all */
     int attributes; /* as many more of /fmo */

@@ -27,7 +27,7 @@ typedef struct watched {
     fmo_scf_job *jobs;
     pthread_mutex_t lock;
     int prepared[COUNT], release[COUNT], finished[COUNT];
-    double there, most; /* squares of functions that are prepared */
+    double there, max_elements; /* squares of functions that are prepared */
     int jobs_there, jobs_max;
 } watched;
 
@@ -72,7 +72,7 @@ static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options 
         w->there += (double)square(w, job[k]);
         w->jobs_there++;
     }
-    if (w->there > w->most) w->most = w->there;
+    if (w->there > w->max_elements) w->max_elements = w->there;
     if (w->jobs_there > w->jobs_max) w->jobs_max = w->jobs_there;
     CHECK(fock->threads >= 1 && fock->threads <= THREADS, "%d threads", fock->threads);
     for (size_t k = 0; k < num; k++)
@@ -194,8 +194,8 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     if (mode == FMO_MODE_CPU)
         CHECK(w.jobs_max <= THREADS, "%d jobs are there for %d threads", w.jobs_max, THREADS);
     else /* lockstep batches of one job too many */
-        CHECK(w.most <= elements + 2.0 * MAX * MAX, "%g elements are there, of %g", w.most,
-              elements);
+        CHECK(w.max_elements <= elements + 2.0 * MAX * MAX, "%g elements are there, of %g",
+              w.max_elements, elements);
     printf("mode %s, bad %d, stranger %d, little %d, fixed %d: at most %d jobs at a time\n",
            fmo_mode_name(mode), is.bad, is.stranger, is.little, is.fixed, w.jobs_max);
     for (int k = 0; k < COUNT; k++) fmo_scf_result_destroy(jobs[k].result);

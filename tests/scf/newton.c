@@ -12,7 +12,7 @@ typedef struct trace {
     const char *name;
     double energy; /* of the last cycle, if that was one of the Newton solver, else NaN */
     double lowest; /* of the cycles of the Newton solver */
-    int newton, builds, most;
+    int newton, builds, max_builds;
 } trace;
 
 /* Errors of builds and rounding: cutoff 1e-12, energies up to 4000 hartree. */
@@ -29,7 +29,7 @@ static void take_cycle(const fmo_scf_cycle *c, void *user)
         CHECK(!(c->energy > t->energy + noise), "%s: cycle %d rises from %.12f to %.12f", t->name,
               c->cycle, t->energy, c->energy);
         t->newton++;
-        t->most = c->builds > t->most ? c->builds : t->most;
+        t->max_builds = c->builds > t->max_builds ? c->builds : t->max_builds;
         t->lowest = fmin(t->lowest, c->energy);
     }
     t->energy = c->newton ? c->energy : NAN;
@@ -111,9 +111,9 @@ static void check_easy(const scf_entry *entry)
         CHECK(r->builds == t.builds + o.guess_mix &&
                   (newton || r->builds == r->cycles + o.guess_mix),
               "%s: %d builds, those of %d cycles %d", entry->name, r->builds, r->cycles, t.builds);
-        CHECK(newton ? t.newton > 1 && t.most > 2 : t.newton == 0,
+        CHECK(newton ? t.newton > 1 && t.max_builds > 2 : t.newton == 0,
               "%s: %d of %d cycles by newton, at most %d builds", entry->name, t.newton, r->cycles,
-              t.most);
+              t.max_builds);
         CHECK(!r->rescued && !r->descents, "%s: %s", entry->name, r->verdict);
         fmo_scf_result_destroy(r);
     }

@@ -374,10 +374,10 @@ static void test_loose_fock(void)
               r[0]->energy);
         CHECK(k != 1 || (seen.full_before_end > 1 && seen.full_before_end < r[k]->cycles - 1),
               "the last full build is cycle %d of %d", seen.full_before_end, r[k]->cycles);
-        double most = 0.0;
+        double largest = 0.0;
         for (int i = 0; i < r[k]->nao * r[k]->nao; i++)
-            most = fmax(most, fabs(r[k]->fock[i] - r[0]->fock[i]));
-        CHECK(most < options.gradient_convergence, "Fock matrices differ by %g", most);
+            largest = fmax(largest, fabs(r[k]->fock[i] - r[0]->fock[i]));
+        CHECK(largest < options.gradient_convergence, "Fock matrices differ by %g", largest);
     }
     for (int k = 0; k < 3; k++) fmo_scf_result_destroy(r[k]);
     fmo_dataset_destroy(dataset);

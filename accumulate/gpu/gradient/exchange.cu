@@ -83,7 +83,7 @@ template <int CLASS> struct shells_of {
     typedef fmo_gradient_matrix_form<LA, LB, LC, LD> form;
 };
 
-/* The most warps of a block. It has as many as fit the shared memory of the GPU. */
+/* The largest number of warps of a block, which has as many as fit the shared memory of the GPU. */
 template <int CLASS> __host__ __device__ constexpr int find_warps(void)
 {
     int warps = fmo_tuning_gpu_gradient_threads / 32;
@@ -318,7 +318,7 @@ __device__ __forceinline__ void add_item(const exchange_args &a, warp_memory<CLA
     const auto &of = molecule.of[fmo_eri_class_ket(CLASS)];
     const int lane = threadIdx.x % 32, kets = a.same ? own + 1 : of.pair + of.pairs;
     const float *const rows = a.row_max + molecule.sp_shell;
-    const float most = 2.0f * rows[bra.sp_shell[0]] * rows[bra.sp_shell[1]];
+    const float density_bound = 2.0f * rows[bra.sp_shell[0]] * rows[bra.sp_shell[1]];
     double of_bra[6] = {};
     int queued = 0;
     bool any = false;
@@ -326,7 +326,8 @@ __device__ __forceinline__ void add_item(const exchange_args &a, warp_memory<CLA
     first += of.pair / TILE;
     end += of.pair / TILE;
     for (int tile = first; tile < end && tile * TILE < kets; tile++) {
-        if (estimate(bra.bound, bra.derivative_bound, a.ket.tile[tile]) * most < a.cutoff) continue;
+        if (estimate(bra.bound, bra.derivative_bound, a.ket.tile[tile]) * density_bound < a.cutoff)
+            continue;
         const int mine = tile * TILE + lane;
         float density = 0.0f;
         bool stays = false;
@@ -442,7 +443,7 @@ template <int CLASS> cudaError_t launch(const fmo_gradient_pass *pass, cudaStrea
     const fmo_gpu_gradient &h = *pass->h;
     if (!h.pairs[bra].pairs || !h.pairs[ket].pairs) return cudaSuccess;
     const block_shape shape = find_shape<CLASS>(pass);
-    const int all = (h.pairs[ket].most + TILE - 1) / TILE;
+    const int all = (h.pairs[ket].pairs_max + TILE - 1) / TILE;
     int blocks = 0;
     if (shape.bytes > pass->shared_bytes) {
         *pass->lacking_bytes = shape.bytes;

@@ -33,7 +33,7 @@ typedef struct fmo_gradient_molecule {
  * as J sees it; those of a molecule are sorted by their bounds. */
 typedef struct fmo_gradient_pairs {
     int pairs, prims, points; /* with padding: pairs without primitives, points -1 */
-    int most;                 /* largest number of pairs of a molecule */
+    int pairs_max;            /* largest number of pairs of a molecule */
     const fmo_gradient_pair *pair;
     const fmo_gradient_prim *prim;
     const int *pair_of;       /* [prims] */

@@ -170,8 +170,8 @@ static int add_pair(const pair_source *from, const int *sp_shell, growing_list *
 {
     const fmo_gradient_sp_shell *const i = &from->lists->sp_shell[sp_shell[0]],
                                        *const j = &from->lists->sp_shell[sp_shell[1]];
-    const size_t most = (size_t)from->basis->shell[i->shell].prim_num *
-                        (size_t)from->basis->shell[j->shell].prim_num;
+    const size_t prims_max = (size_t)from->basis->shell[i->shell].prim_num *
+                             (size_t)from->basis->shell[j->shell].prim_num;
     fmo_gradient_pair pair = {{sp_shell[0], sp_shell[1]},
                               {i->nucleus, j->nucleus},
                               {i->functions, j->functions},
@@ -187,7 +187,7 @@ static int add_pair(const pair_source *from, const int *sp_shell, growing_list *
         pair.AB[x] = i->centre[x] - j->centre[x];
     }
     fmo_gradient_prim *const prims =
-        grown(list->prim, list->prims, &list->prim_capacity, most, sizeof *prims);
+        grown(list->prim, list->prims, &list->prim_capacity, prims_max, sizeof *prims);
     if (!prims) return 0;
     list->prim = prims;
     int left = make_prims(from, sp_shell, pair.AB, prims + list->prims);

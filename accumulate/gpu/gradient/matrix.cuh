@@ -431,11 +431,12 @@ static __device__ __forceinline__ void
 fmo_gradient_matrix_add_rows(const fmo_gradient_matrix_memory &s, int chunk, int num,
                              const fmo_gradient_matrix_pairs &pairs, double *to)
 {
-    constexpr int most = fmo_tuning_gpu_gradient_matrix_rows, whole = (END - FIRST) / most;
-    constexpr int rest = (END - FIRST) % most;
+    constexpr int rows_max = fmo_tuning_gpu_gradient_matrix_rows, whole = (END - FIRST) / rows_max;
+    constexpr int rest = (END - FIRST) % rows_max;
 #pragma unroll 1
     for (int k = 0; k < whole; k++)
-        fmo_gradient_matrix_add<F, most, DERIVATIVES>(s, chunk, FIRST + most * k, num, pairs, to);
+        fmo_gradient_matrix_add<F, rows_max, DERIVATIVES>(s, chunk, FIRST + rows_max * k, num,
+                                                          pairs, to);
     if constexpr (rest > 0)
         fmo_gradient_matrix_add<F, rest, DERIVATIVES>(s, chunk, END - rest, num, pairs, to);
 }

@@ -46,7 +46,7 @@ void set_places(fmo_fock_plan *const *plan, const fmo_gradient_lists *lists, fmo
             all->of[c].pair += padded(list->num);
             all->of[c].prim += list->prim_num;
             all->of[c].point += own->of[c].points;
-            if (list->num > h->pairs[c].most) h->pairs[c].most = list->num;
+            if (list->num > h->pairs[c].pairs_max) h->pairs[c].pairs_max = list->num;
         }
     }
     for (int c = 0; c < CLASSES; c++) {
@@ -148,7 +148,8 @@ enum { COPIED = 7, COMPUTED = 4, ARRAYS = (COPIED + COMPUTED) * CLASSES + 6 + 5 
 int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
 {
     const size_t molecules = (size_t)h->molecules, functions = (size_t)h->total.function;
-    const size_t most = functions * FMO_GPU_FUNCTIONS_MAX, sp_shells = (size_t)h->total.sp_shell;
+    const size_t terms_max = functions * FMO_GPU_FUNCTIONS_MAX,
+                 sp_shells = (size_t)h->total.sp_shell;
     int num = 0;
     for (int c = 0; c < CLASSES; c++) {
         fmo_gradient_pairs *const p = &h->pairs[c];
@@ -169,8 +170,8 @@ int list_arrays(fmo_gpu_gradient *h, staged_data *to, fmo_gpu_array *arrays)
                      (void **)&to->sp_shell};
     arrays[num++] = {sizeof *to->tables, (void **)&h->tables, (void **)&to->tables};
     arrays[num++] = {functions * sizeof(int), (void **)&h->in_begin, (void **)&to->in_begin};
-    arrays[num++] = {most * sizeof(int), (void **)&h->in_from, (void **)&to->in_from};
-    arrays[num++] = {most * sizeof(double), (void **)&h->in_factor, (void **)&to->in_factor};
+    arrays[num++] = {terms_max * sizeof(int), (void **)&h->in_from, (void **)&to->in_from};
+    arrays[num++] = {terms_max * sizeof(double), (void **)&h->in_factor, (void **)&to->in_factor};
     for (int c = 0; c < CLASSES; c++) {
         fmo_gradient_pairs *const p = &h->pairs[c];
         const size_t points = (size_t)p->points, order = (size_t)fmo_pair_order(c);

@@ -134,10 +134,11 @@ __global__ void __launch_bounds__(THREADS)
     coulomb_any(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
 {
     const coulomb_args &a = many.own();
-    constexpr int most = FMO_HERMITE_COUNT(FMO_PAIR_GPU_ORDER_MAX), rows = (most + 31) / 32;
+    constexpr int terms_max = FMO_HERMITE_COUNT(FMO_PAIR_GPU_ORDER_MAX),
+                  rows = (terms_max + 31) / 32;
     constexpr int own_R = (FMO_HERMITE_COUNT(FMO_ERI_GPU_ORDER_MAX) + 31) / 32;
     extern __shared__ double memory[];
-    __shared__ double other[WARPS][most];
+    __shared__ double other[WARPS][terms_max];
     const int L = a.bra_order + a.ket_order, bras = FMO_HERMITE_COUNT(a.bra_order);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, sub = warp % a.per;
     const int own = blockIdx.x * (WARPS / a.per) + warp / a.per;

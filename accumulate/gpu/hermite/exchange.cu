@@ -262,11 +262,11 @@ __device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_
  * shuffles; of turned rows, which are not equally spaced, at most two. */
 template <int ROWS, int VALUES, bool TURNED> __host__ __device__ constexpr int rows_at_once(void)
 {
-    int most = FMO_RUN_SHUFFLED_MAX / VALUES;
-    if (most > ROWS) most = ROWS;
-    if (TURNED && most > 2) most = 2;
-    while (most > 1 && ROWS % most) most--;
-    return most > 1 ? most : 1;
+    int rows_max = FMO_RUN_SHUFFLED_MAX / VALUES;
+    if (rows_max > ROWS) rows_max = ROWS;
+    if (TURNED && rows_max > 2) rows_max = 2;
+    while (rows_max > 1 && ROWS % rows_max) rows_max--;
+    return rows_max > 1 ? rows_max : 1;
 }
 
 /* Loads D[N] from a row of the density, in the body's order. */

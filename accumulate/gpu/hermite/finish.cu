@@ -326,9 +326,9 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
                 *a = exchange_arguments(build->plan, task);
                 a->matrices.density += d * a->matrices.density_step;
                 a->matrices.exchange += d * a->matrices.exchange_step;
-                const size_t most = (task->candidates + block.quartets - 1) / block.quartets;
+                const size_t needed = (task->candidates + block.quartets - 1) / block.quartets;
                 const size_t own = (blocks * task->candidates + all - 1) / all;
-                return dim3((unsigned)(own < most ? own : most), (unsigned)a->planes);
+                return dim3((unsigned)(own < needed ? own : needed), (unsigned)a->planes);
             }));
     return cudaSuccess;
 }

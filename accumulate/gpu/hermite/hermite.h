@@ -231,8 +231,10 @@ static __host__ __device__ constexpr int fmo_hermite_bytes(int eri_class)
 }
 static __host__ __device__ constexpr int fmo_hermite_threads(int eri_class)
 {
-    const int bytes = fmo_hermite_bytes(eri_class), most = 64 << 10;
-    return bytes * FMO_GPU_THREADS <= most ? FMO_GPU_THREADS : bytes * 64 <= most ? 64 : 32;
+    const int bytes = fmo_hermite_bytes(eri_class), bytes_max = 64 << 10;
+    return bytes * FMO_GPU_THREADS <= bytes_max ? FMO_GPU_THREADS
+           : bytes * 64 <= bytes_max            ? 64
+                                                : 32;
 }
 /* Returns the number of adds to K of one quartet, which `planes` threads share. */
 int fmo_hermite_adds(int eri_class, int planes);

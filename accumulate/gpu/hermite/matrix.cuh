@@ -13,10 +13,11 @@
 #include "accumulate/gpu/hermite/tiles.cuh"
 #include "accumulate/gpu/kernels/near.cuh"
 
-/* What a kernel is compiled for: the angular momenta of the shells, the warps of a team, the most
- * teams of a block, the most tiles of rows that are computed at a time, the resident blocks of a
- * multiprocessor for which the number of registers is limited, and the densities of K; and the
- * sizes that follow. A block has as many teams as fit the shared memory of the GPU. */
+/* What a kernel is compiled for: the angular momenta of the shells, the warps of a team, the
+ * largest numbers of teams of a block and of tiles of rows that are computed at a time, the
+ * resident blocks of a multiprocessor for which the number of registers is limited, and the
+ * densities of K; and the sizes that follow. A block has as many teams as fit the shared memory of
+ * the GPU. */
 template <int A, int B, int C, int D, int WARPS, int TEAMS, int ROWS, int BLOCKS, int DENSITIES>
 struct fmo_matrix_form {
     static constexpr int la = A, lb = B, lc = C, ld = D, order = A + B + C + D;

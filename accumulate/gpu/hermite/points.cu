@@ -117,9 +117,9 @@ static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, 
 static int chunks_for(const fmo_gpu_device *device, size_t bras)
 {
     const size_t blocks = fmo_tuning_gpu_hermite_chunk_bras * (size_t)device->processors;
-    const size_t most = fmo_tuning_gpu_hermite_chunks_max;
+    const size_t chunks_max = fmo_tuning_gpu_hermite_chunks_max;
     const size_t chunks = bras ? (blocks + bras - 1) / bras : 1;
-    return (int)(chunks < most ? chunks : most);
+    return (int)(chunks < chunks_max ? chunks : chunks_max);
 }
 
 /* The sorted points of a class, and the keys that they refer to. */

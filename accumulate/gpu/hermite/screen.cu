@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(THREADS)
     const unsigned second_shell = fmo_hermite_second_shell(at);
     const size_t i = (size_t)first_shell * a.shells, j = (size_t)second_shell * a.shells;
     const float bound = a.bra.bound[bra];
-    const float most = bound * fmaxf(a.row_max[first_shell], a.row_max[second_shell]);
+    const float density_bound = bound * fmaxf(a.row_max[first_shell], a.row_max[second_shell]);
     const fmo_separation own = load_separation(a.bra, bra);
     unsigned *const queue = queues[warp];
     unsigned queued = 0, screened_in_num = 0, quartets = 0;
@@ -114,8 +114,9 @@ __global__ void __launch_bounds__(THREADS)
     for (int first = a.tiles * (warp + WARPS * (int)blockIdx.y); first * TILE < kets;
          first += step) {
         const int mine = first + lane;
-        unsigned open = __ballot_sync(0xffffffffu, lane < a.tiles && mine * TILE < kets &&
-                                                       most * a.ket.tile_bound[mine] >= a.cutoff);
+        unsigned open =
+            __ballot_sync(0xffffffffu, lane < a.tiles && mine * TILE < kets &&
+                                           density_bound * a.ket.tile_bound[mine] >= a.cutoff);
         for (; open; open &= open - 1) {
             const int ket = (first + __ffs((int)open) - 1) * TILE + lane;
             bool stays = false;

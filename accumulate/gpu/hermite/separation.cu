@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(THREADS)
 cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
 {
     const auto fill = [](const fmo_gpu_build *build, separation_args *a) {
-        int most = 0;
+        int pairs_max = 0;
         for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
             const fmo_hermite_pairs *const p = &build->plan->gpu->hermite->pairs[c];
             a->of[c] = {p->num,
@@ -65,9 +65,9 @@ cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
                         p->prim,
                         (float4 *)p->sphere,
                         (float *)p->separation};
-            if (p->num > most) most = p->num;
+            if (p->num > pairs_max) pairs_max = p->num;
         }
-        return dim3((unsigned)(most + THREADS - 1) / THREADS, FMO_PAIR_UNROLLED_COUNT);
+        return dim3((unsigned)(pairs_max + THREADS - 1) / THREADS, FMO_PAIR_UNROLLED_COUNT);
     };
     return fmo_gpu_launch_group<separation_args>(group, find_separation<1>,
                                                  find_separation<fmo_gpu_many_max<separation_args>>,

@@ -67,18 +67,18 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
 {
     const fmo_basis *b = plan->basis;
     const size_t n = (size_t)b->function_num, m = (size_t)b->ao_num;
-    const size_t most = n * FMO_GPU_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
+    const size_t terms_max = n * FMO_GPU_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
     combinations in = {}, out = {};
     int *low_l = NULL;
     int2 *shell = NULL;
     float *shell_bound = NULL;
     const fmo_gpu_array arrays[] = {
         {(n + 1) * sizeof(int), (void **)&h->in_begin, (void **)&in.begin},
-        {most * sizeof(int), (void **)&h->in_from, (void **)&in.from},
-        {most * sizeof(double), (void **)&h->in_factor, (void **)&in.factor},
+        {terms_max * sizeof(int), (void **)&h->in_from, (void **)&in.from},
+        {terms_max * sizeof(double), (void **)&h->in_factor, (void **)&in.factor},
         {(m + 1) * sizeof(int), (void **)&h->out_begin, (void **)&out.begin},
-        {most * sizeof(int), (void **)&h->out_from, (void **)&out.from},
-        {most * sizeof(double), (void **)&h->out_factor, (void **)&out.factor},
+        {terms_max * sizeof(int), (void **)&h->out_from, (void **)&out.from},
+        {terms_max * sizeof(double), (void **)&h->out_factor, (void **)&out.factor},
         {m * sizeof(int), (void **)&h->out_low_l, (void **)&low_l},
         {shells * sizeof(int2), (void **)&h->shell, (void **)&shell},
         {shells * sizeof(float), (void **)&h->shell_bound, (void **)&shell_bound},
@@ -378,13 +378,13 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
  * and allocates the list. */
 static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
-    size_t all = 0, most = 1, available = 0;
+    size_t all = 0, max_kets = 1, available = 0;
     for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_GPU_COUNT; c++) {
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         const size_t quartets = (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
         all += quartets;
         h->planes[c] = quartets < fmo_tuning_gpu_hermite_few_quartets ? fmo_hermite_passes(c) : 1;
-        if (kets > most) most = kets;
+        if (kets > max_kets) max_kets = kets;
     }
     fmo_status status = fmo_gpu_state_available(plan->gpu, &available, err);
     if (status != FMO_OK) return status;
@@ -393,7 +393,7 @@ static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_
     size_t capacity = bytes / sizeof *h->list;
     if (capacity > fmo_tuning_gpu_list_max) capacity = fmo_tuning_gpu_list_max;
     if (capacity > all) capacity = all;
-    if (capacity < most) capacity = most;
+    if (capacity < max_kets) capacity = max_kets;
     h->tasks = cut_tasks(h, capacity, NULL, &h->passes);
     h->task = (fmo_hermite_task *)calloc((size_t)h->tasks + 1, sizeof *h->task);
     if (!h->task) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d tasks", h->tasks);

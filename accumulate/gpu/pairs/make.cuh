@@ -25,7 +25,7 @@ __device__ const double exp_table[128][2] = {
 enum {
     CLASSES = FMO_PAIR_LOW_L_COUNT,
     ROW_WARPS = fmo_tuning_gpu_pair_row_warps,   /* warps of a block */
-    ROW_PIECES = fmo_tuning_gpu_pair_row_pieces, /* most rows of a shell i */
+    ROW_PIECES = fmo_tuning_gpu_pair_row_pieces, /* largest number of rows of a shell i */
     SEGMENT_THREADS = fmo_tuning_gpu_pair_segment_threads,
     LAY_THREADS = fmo_tuning_gpu_pair_lay_threads,
     DEPTHS = 3,

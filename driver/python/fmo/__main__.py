@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--threads", type=int, help="CPU threads")
     common.add_argument("--mode", help="auto, cpu, fused, ... (default auto)")
     common.add_argument("--conv-tol", type=float, help="hartree (default 1e-9)")
-    common.add_argument("--max-cycle", type=int, help="most SCF cycles (default 100)")
+    common.add_argument("--max-cycle", type=int, help="largest number of SCF cycles (default 100)")
     energy = commands.add_parser("energy", parents=[common], help="energy and properties of one system",
                                  description="RHF or UHF of an .xyz file, or FMO2 of a PDB file or a file with fragments.")
     energy.add_argument("file", help=".xyz, .extxyz; or .pdb, .ent, .json, .inp, .ajf with FMO2")
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     optimize.add_argument("file", help=".xyz with one molecule")
     optimize.add_argument("-o", "--output", help="the optimised geometry, .xyz (default: standard output)")
     optimize.add_argument("--force", action="store_true", help="replace an output file that exists")
-    optimize.add_argument("--steps", type=int, default=200, help="most steps (default 200)")
+    optimize.add_argument("--steps", type=int, default=200, help="largest number of steps (default 200)")
     optimize.add_argument("--by", choices=tuple(_optimize.OPTIMIZERS), help="default: the first that is installed")
     batch = commands.add_parser("batch", parents=[common], help="energies and forces of all molecules of .xyz files",
                                 description="RHF or UHF of all molecules in one call; one that fails leaves the others alone. "

@@ -41,8 +41,8 @@ def optimizer(name: str | None) -> str:
                 f"pip install {name or 'geometric'}")
 
 
-def optimize(make: Callable[[Molecule], Any], mol: Molecule, by: str, most: int, step: Step) -> Molecule:
-    """The optimised molecule; ConvergenceError after `most` steps.
+def optimize(make: Callable[[Molecule], Any], mol: Molecule, by: str, max_steps: int, step: Step) -> Molecule:
+    """The optimised molecule; ConvergenceError after `max_steps` steps.
 
     make: an RHF or UHF object of a molecule, which gradients are taken of.
     """
@@ -62,10 +62,10 @@ def optimize(make: Callable[[Molecule], Any], mol: Molecule, by: str, most: int,
     if mol.natm == 1:  # geomeTRIC has no coordinates for an atom
         evaluate(mol)
         return mol
-    return (_by_geometric if by == "geometric" else _by_ase)(evaluate, mol, most)
+    return (_by_geometric if by == "geometric" else _by_ase)(evaluate, mol, max_steps)
 
 
-def _by_ase(evaluate: Callable[[Molecule], tuple[float, NDArray[Any]]], mol: Molecule, most: int) -> Molecule:
+def _by_ase(evaluate: Callable[[Molecule], tuple[float, NDArray[Any]]], mol: Molecule, max_steps: int) -> Molecule:
     """BFGS until forces are below 0.02 eV/angstrom."""
     calculator, units = optional("ase.calculators.calculator"), optional("ase.units")
     base: Any = calculator.Calculator
@@ -83,12 +83,13 @@ def _by_ase(evaluate: Callable[[Molecule], tuple[float, NDArray[Any]]], mol: Mol
 
     atoms = mol.to_ase()
     atoms.calc = Evaluated()
-    if not optional("ase.optimize").BFGS(atoms, logfile=None).run(fmax=0.02, steps=most):
-        raise ConvergenceError("FMO_ERR_CHECK", f"the geometry has not converged in {most} steps; --steps allows more")
+    if not optional("ase.optimize").BFGS(atoms, logfile=None).run(fmax=0.02, steps=max_steps):
+        raise ConvergenceError("FMO_ERR_CHECK", f"the geometry has not converged in {max_steps} steps; --steps allows "
+                               "more")
     return mol.with_positions(atoms.positions)
 
 
-def _by_geometric(evaluate: Callable[[Molecule], tuple[float, NDArray[Any]]], mol: Molecule, most: int) -> Molecule:
+def _by_geometric(evaluate: Callable[[Molecule], tuple[float, NDArray[Any]]], mol: Molecule, max_steps: int) -> Molecule:
     """With geomeTRIC's own criteria."""
     class Evaluated(optional("geometric.engine").Engine):  # type: ignore[misc]
         """Energy and gradient of one evaluation."""
@@ -106,9 +107,9 @@ def _by_geometric(evaluate: Callable[[Molecule], tuple[float, NDArray[Any]]], mo
             file.write(_SILENT)
         try:
             done = optional("geometric.optimize").run_optimizer(
-                customengine=Evaluated(theirs), input=os.path.join(folder, "input"), maxiter=most,
+                customengine=Evaluated(theirs), input=os.path.join(folder, "input"), maxiter=max_steps,
                 prefix=os.path.join(folder, "geometry"), logIni=silent, qccnv=False)
         except optional("geometric.errors").GeomOptNotConvergedError as reason:
-            raise ConvergenceError("FMO_ERR_CHECK", f"the geometry has not converged in {most} steps; --steps allows "
+            raise ConvergenceError("FMO_ERR_CHECK", f"the geometry has not converged in {max_steps} steps; --steps allows "
                                    "more") from reason
     return mol.with_positions(done.xyzs[-1])

@@ -9,7 +9,7 @@ from ._errors import InputOverflowError, bad_value
 INT_MAX = 2**31 - 1
 
 
-def whole_number(name: str, value: Any, least: int, most: int) -> int:
+def whole_number(name: str, value: Any, minimum: int, maximum: int) -> int:
     """A whole number that C's type holds: ctypes would cut others, 2**32 threads to 0."""
     try:
         number = int(value)
@@ -19,10 +19,10 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
         raise bad_value(f"{name} = {value!r}: expected a whole number ({reason})") from reason
     if number != value:
         raise bad_value(f"{name} = {value!r}: expected a whole number")
-    if number < least:
-        raise bad_value(f"{name} = {number}: expected {least} or more")
-    if number > most:
-        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {number}: expected at most {most}")
+    if number < minimum:
+        raise bad_value(f"{name} = {number}: expected {minimum} or more")
+    if number > maximum:
+        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {number}: expected at most {maximum}")
     return number
 
 
