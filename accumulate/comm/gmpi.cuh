@@ -247,13 +247,13 @@ FMO_GMPI_SLOW int fmo_gmpi_finish_all(fmo_gmpi_buf *b)
         if (fmo_gmpi_thread() == 0) found = FMO_GMPI_SLOTS;
         __syncthreads();
         for (unsigned i = fmo_gmpi_thread(); i < FMO_GMPI_SLOTS; i += fmo_gmpi_threads()) {
-            const unsigned state = fmo_gmpi_get(b->slot[i].life) & 7;
+            const unsigned state = fmo_gmpi_load_volatile(b->slot[i].life) & 7;
             if (state != FMO_GMPI_FREE && state != FMO_GMPI_BUSY) atomicMin(&found, (int)i);
         }
         __syncthreads();
         if (found == FMO_GMPI_SLOTS) return fmo_gmpi_code_of(b);
-        fmo_gmpi_request request =
-            fmo_gmpi_request_make((unsigned)found, fmo_gmpi_get(b->slot[found].life) >> 3);
+        fmo_gmpi_request request = fmo_gmpi_request_make(
+            (unsigned)found, fmo_gmpi_load_volatile(b->slot[found].life) >> 3);
         const int code = fmo_gmpi_finish(b, &request, true, false, nullptr);
         if (code != FMO_GMPI_OK) return code;
     }

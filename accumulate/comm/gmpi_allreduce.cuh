@@ -43,7 +43,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
     const unsigned mask = ~0u >> (32 - lanes);
     const unsigned size = send ? (unsigned)fmo_gmpi_type_bytes(type) : 0;
     const int rank = b->rank, ranks = b->size;
-    unsigned long long number = fmo_gmpi_own(b->reductions[comm]);
+    unsigned long long number = fmo_gmpi_load_cached(b->reductions[comm]);
     int code = FMO_GMPI_OK;
     __syncwarp(mask);
     if (send == nullptr) fmo_gmpi_fence(); /* a barrier is a release and an acquire */
@@ -55,8 +55,8 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
             unsigned long long sum = 0;
             for (int k = 1; k < ranks; k++) { /* ranks start with different targets */
                 const int r = rank + k < ranks ? rank + k : rank + k - ranks;
-                fmo_gmpi_poke_entry(&b->segment[r]->reduce[comm][number & 1][rank][lane], number,
-                                    mine);
+                fmo_gmpi_store_entry(&b->segment[r]->reduce[comm][number & 1][rank][lane], number,
+                                     mine);
             }
             const fmo_gmpi_entry *in = &b->mine->reduce[comm][number & 1][0][lane];
             fmo_gmpi_wait_state w = fmo_gmpi_waiting();
@@ -69,7 +69,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
                     for (int k = 0; k < ONCE; k++) {
                         word[k] = number, data[k] = mine;
                         if (r + k < ranks && r + k != rank)
-                            fmo_gmpi_peek_entry(in + (r + k) * FMO_GMPI_REDUCE, &word[k], &data[k]);
+                            fmo_gmpi_load_entry(in + (r + k) * FMO_GMPI_REDUCE, &word[k], &data[k]);
                     }
                     const unsigned long long abort_word = fmo_gmpi_abort_word(b);
 #pragma unroll
@@ -91,7 +91,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
     }
     if (send == nullptr) fmo_gmpi_fence();
     __syncwarp(mask);
-    if (lane == 0) fmo_gmpi_keep(b->reductions[comm], number);
+    if (lane == 0) fmo_gmpi_store_cached(b->reductions[comm], number);
     return code;
 }
 

@@ -30,7 +30,7 @@ struct fmo_gmpi_channel {
 
 FMO_GMPI_DEVICE fmo_gmpi_channel fmo_gmpi_channel_open(fmo_gmpi_buf *b, int number)
 {
-    fmo_gmpi_channel c = {b, number, fmo_gmpi_get(b->channel[number].count)};
+    fmo_gmpi_channel c = {b, number, fmo_gmpi_load_volatile(b->channel[number].count)};
     return c;
 }
 
@@ -45,7 +45,7 @@ template <int S> FMO_GMPI_DEVICE bool fmo_gmpi_channel_last(fmo_gmpi_channel *c)
      * flag with a release at system scope, so that other ranks see it. */
     unsigned *came = &c->b->channel[c->number].blocks[c->count & 1];
     if (fmo_gmpi_add_both(came, 1u) != blocks - 1) return false;
-    fmo_gmpi_set(*came, 0u);
+    fmo_gmpi_store_volatile(*came, 0u);
     return true;
 }
 
@@ -59,7 +59,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_channel_wait(fmo_gmpi_buf *b, int number, const fmo
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
         for (;;) {
             const unsigned long long abort_word = fmo_gmpi_abort_word(b);
-            if (fmo_gmpi_peek_acquire(&flag->value) >= least) break;
+            if (fmo_gmpi_load_acquire(&flag->value) >= least) break;
             code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_CHANNEL, peer, number, 0);
             if (code != FMO_GMPI_OK) break;
         }
@@ -96,8 +96,8 @@ template <int S> FMO_GMPI_DEVICE int fmo_gmpi_channel_send(fmo_gmpi_channel *c)
         fmo_gmpi_flag *tell = row->tell; /* loaded before the barrier, so that both overlap */
         __syncthreads();
         if (fmo_gmpi_thread() == 0 && fmo_gmpi_channel_last<S>(c)) {
-            fmo_gmpi_poke_release(&tell->value, c->count + 1);
-            fmo_gmpi_keep(row->count, c->count + 1);
+            fmo_gmpi_store_release(&tell->value, c->count + 1);
+            fmo_gmpi_store_cached(row->count, c->count + 1);
         }
     } else {
         if (S == FMO_GMPI_GRID) code = fmo_gmpi_blocks_barrier(b, nullptr);
@@ -108,7 +108,7 @@ template <int S> FMO_GMPI_DEVICE int fmo_gmpi_channel_send(fmo_gmpi_channel *c)
                 code = fmo_gmpi_proxy_start(b, FMO_GMPI_CALL_SEND, from, row->bytes, FMO_GMPI_BYTE,
                                             0, row->dest, c->number, FMO_GMPI_COMM_CHANNELS,
                                             nullptr, &row->request[c->count & 1]);
-            if (fmo_gmpi_thread() == 0) fmo_gmpi_set(row->count, c->count + 1);
+            if (fmo_gmpi_thread() == 0) fmo_gmpi_store_volatile(row->count, c->count + 1);
         }
     }
     c->count++;
@@ -147,8 +147,8 @@ template <int S> FMO_GMPI_DEVICE void fmo_gmpi_channel_release(fmo_gmpi_channel 
     const unsigned who = fmo_gmpi_threads() > 32 ? 32 : 0;
     __syncthreads();
     if (fmo_gmpi_thread() == who && fmo_gmpi_channel_last<S>(c)) {
-        if (b->transport == FMO_GMPI_PEER) fmo_gmpi_poke_release(&tell->value, c->count + 1);
-        fmo_gmpi_keep(row->count, c->count + 1);
+        if (b->transport == FMO_GMPI_PEER) fmo_gmpi_store_release(&tell->value, c->count + 1);
+        fmo_gmpi_store_cached(row->count, c->count + 1);
     }
     c->count++;
 }

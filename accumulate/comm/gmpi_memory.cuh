@@ -143,28 +143,28 @@ FMO_GMPI_DEVICE void fmo_gmpi_fence_gpu(void)
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 /* A release without a fence, which leaves the caches of the multiprocessor valid. */
-FMO_GMPI_DEVICE void fmo_gmpi_poke_release(void *p, unsigned long long v)
+FMO_GMPI_DEVICE void fmo_gmpi_store_release(void *p, unsigned long long v)
 {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
-FMO_GMPI_DEVICE unsigned long long fmo_gmpi_peek(const void *p)
+FMO_GMPI_DEVICE unsigned long long fmo_gmpi_load(const void *p)
 {
     unsigned long long v;
     asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
     return v;
 }
-FMO_GMPI_DEVICE unsigned long long fmo_gmpi_peek_acquire(const void *p)
+FMO_GMPI_DEVICE unsigned long long fmo_gmpi_load_acquire(const void *p)
 {
     unsigned long long v;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
     return v;
 }
-FMO_GMPI_DEVICE void fmo_gmpi_poke(void *p, unsigned long long v)
+FMO_GMPI_DEVICE void fmo_gmpi_store(void *p, unsigned long long v)
 {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 /* 16 bytes at once: both words of an entry become visible together. */
-FMO_GMPI_DEVICE void fmo_gmpi_peek_entry(const fmo_gmpi_entry *p, unsigned long long *a,
+FMO_GMPI_DEVICE void fmo_gmpi_load_entry(const fmo_gmpi_entry *p, unsigned long long *a,
                                          unsigned long long *b)
 {
     asm volatile("{\n\t.reg .b128 t;\n\tld.relaxed.sys.global.b128 t, [%2];\n\t"
@@ -173,8 +173,8 @@ FMO_GMPI_DEVICE void fmo_gmpi_peek_entry(const fmo_gmpi_entry *p, unsigned long 
                  : "l"(p)
                  : "memory");
 }
-FMO_GMPI_DEVICE void fmo_gmpi_poke_entry(fmo_gmpi_entry *p, unsigned long long a,
-                                         unsigned long long b)
+FMO_GMPI_DEVICE void fmo_gmpi_store_entry(fmo_gmpi_entry *p, unsigned long long a,
+                                          unsigned long long b)
 {
     asm volatile("{\n\t.reg .b128 t;\n\tmov.b128 t, {%1, %2};\n\t"
                  "st.relaxed.sys.global.b128 [%0], t;\n\t}" ::"l"(p),
@@ -182,7 +182,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_poke_entry(fmo_gmpi_entry *p, unsigned long long a
                  : "memory");
 }
 /* Acquires at GPU scope, for the blocks of one rank. */
-FMO_GMPI_DEVICE unsigned fmo_gmpi_peek_gpu(const unsigned *p)
+FMO_GMPI_DEVICE unsigned fmo_gmpi_load_gpu(const unsigned *p)
 {
     unsigned v;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -203,11 +203,11 @@ FMO_GMPI_ADD(fmo_gmpi_add_both, "acq_rel")
 #undef FMO_GMPI_ADD
 /* State that blocks of one rank read while others write it; never from the cache of a
  * multiprocessor. */
-template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_get(const T &x)
+template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_load_volatile(const T &x)
 {
     return *(const volatile T *)&x;
 }
-template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_set(T &x, V v)
+template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_store_volatile(T &x, V v)
 {
     *(volatile T *)&x = (T)v;
 }
@@ -215,16 +215,16 @@ template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_set(T &x, V v)
  * calls of a rank are ordered. The synchronisation that lets the next caller proceed, a barrier
  * of the block or an acquire by another block, also makes this state visible, so that it may be
  * cached. */
-template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_own(const T &x)
+template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_load_cached(const T &x)
 {
-    return FMO_GMPI_CACHED ? x : fmo_gmpi_get(x);
+    return FMO_GMPI_CACHED ? x : fmo_gmpi_load_volatile(x);
 }
-template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_keep(T &x, V v)
+template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_store_cached(T &x, V v)
 {
     if (FMO_GMPI_CACHED)
         x = (T)v;
     else
-        fmo_gmpi_set(x, v);
+        fmo_gmpi_store_volatile(x, v);
 }
 FMO_GMPI_DEVICE unsigned long long fmo_gmpi_clock(void)
 {
@@ -240,7 +240,7 @@ FMO_GMPI_DEVICE unsigned fmo_gmpi_life(unsigned generation, unsigned state)
 /* Called by the owner of the slot. */
 FMO_GMPI_DEVICE void fmo_gmpi_state_set(fmo_gmpi_slot *s, unsigned state)
 {
-    fmo_gmpi_set(s->life, (fmo_gmpi_get(s->life) & ~7u) | state);
+    fmo_gmpi_store_volatile(s->life, (fmo_gmpi_load_volatile(s->life) & ~7u) | state);
 }
 
 /* ---- threads and blocks ---------------------------------------------------------------------- */
@@ -276,31 +276,32 @@ FMO_GMPI_SLOW int fmo_gmpi_fail(fmo_gmpi_buf *b, int code, int call, int peer, i
 {
     const unsigned long long word = fmo_gmpi_error_word(code, call, peer, tag, comm);
     if (atomicCAS(&b->error, 0ULL, word) == 0) {
-        fmo_gmpi_poke(&b->page->error.value, word);
+        fmo_gmpi_store(&b->page->error.value, word);
         for (int r = 0; r < b->size; r++)
             if (b->segment[r] && r != b->rank)
-                fmo_gmpi_poke(&b->segment[r]->abort.value,
-                              fmo_gmpi_error_word(FMO_GMPI_ABORTED, call, b->rank, tag, comm));
+                fmo_gmpi_store(&b->segment[r]->abort.value,
+                               fmo_gmpi_error_word(FMO_GMPI_ABORTED, call, b->rank, tag, comm));
     }
-    fmo_gmpi_poke(&b->mine->abort.value, word);
-    return (int)(fmo_gmpi_get(b->error) & 255);
+    fmo_gmpi_store(&b->mine->abort.value, word);
+    return (int)(fmo_gmpi_load_volatile(b->error) & 255);
 }
 
 /* Returns the abort word of this rank; not 0 if this rank, another rank or the host has ended all
  * waits. */
 FMO_GMPI_DEVICE unsigned long long fmo_gmpi_abort_word(const fmo_gmpi_buf *b)
 {
-    return fmo_gmpi_peek(&b->mine->abort.value);
+    return fmo_gmpi_load(&b->mine->abort.value);
 }
 /* Returns the error of a rank, or FMO_GMPI_OK. An error that another rank or the host reported
  * becomes the error of this rank. */
 FMO_GMPI_DEVICE int fmo_gmpi_code_of(fmo_gmpi_buf *b)
 {
-    const unsigned long long word = fmo_gmpi_get(b->error), reported = fmo_gmpi_abort_word(b);
+    const unsigned long long word = fmo_gmpi_load_volatile(b->error),
+                             reported = fmo_gmpi_abort_word(b);
     if (word) return (int)(word & 255);
     if (reported == 0) return FMO_GMPI_OK;
     const unsigned long long before = atomicCAS(&b->error, 0ULL, reported);
-    if (before == 0) fmo_gmpi_poke(&b->page->error.value, reported);
+    if (before == 0) fmo_gmpi_store(&b->page->error.value, reported);
     return (int)((before ? before : reported) & 255);
 }
 
@@ -328,9 +329,9 @@ FMO_GMPI_SLOW unsigned long long fmo_gmpi_late(fmo_gmpi_buf *b, unsigned long lo
     /* Only one thread of the rank reads the host's flag, at most every 50 microseconds: reads of
      * one line of host memory are serialised, and hundreds of waiting blocks would delay each
      * other. */
-    const unsigned long long look = fmo_gmpi_get(b->next_look);
+    const unsigned long long look = fmo_gmpi_load_volatile(b->next_look);
     if (now > look && atomicCAS(&b->next_look, look, now + 50000) == look) {
-        const unsigned long long host = fmo_gmpi_peek(&b->page->abort.value);
+        const unsigned long long host = fmo_gmpi_load(&b->page->abort.value);
         const int of = (int)(host >> 16 & 65535) - 1;
         code = (int)(host & 255);
         if (code == FMO_GMPI_ABORTED)
@@ -352,7 +353,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w,
 {
     if ((++w->turn & 63) != 0 && abort_word == 0) return FMO_GMPI_OK;
     w->until = fmo_gmpi_late(b, w->until, call, peer, tag, comm);
-    return w->until ? FMO_GMPI_OK : (int)(fmo_gmpi_get(b->error) & 255);
+    return w->until ? FMO_GMPI_OK : (int)(fmo_gmpi_load_volatile(b->error) & 255);
 }
 
 /* Sets the job of a request that was tested and is not complete: FMO_GMPI_JOB_LATER, or the error
@@ -363,7 +364,7 @@ FMO_GMPI_SLOW void fmo_gmpi_not_yet(fmo_gmpi_buf *b, fmo_gmpi_job *job, int call
     if (fmo_gmpi_late(b, 0, call, peer, (int)(key >> 4), (int)(key & 15)))
         job->kind = FMO_GMPI_JOB_LATER;
     else
-        job->code = (int)(fmo_gmpi_get(b->error) & 255);
+        job->code = (int)(fmo_gmpi_load_volatile(b->error) & 255);
 }
 
 /* Barrier of several blocks, called by thread 0 of each. The first block adds 2^31 - (blocks -
@@ -375,8 +376,8 @@ FMO_GMPI_DEVICE int fmo_gmpi_blocks_barrier_thread(fmo_gmpi_buf *b, unsigned blo
     const bool first = fmo_gmpi_block(b) == 0;
     unsigned old, add = 1;
     if (first) {
-        const unsigned turn = fmo_gmpi_own(b->barriers);
-        fmo_gmpi_keep(b->barriers, turn + 1);
+        const unsigned turn = fmo_gmpi_load_cached(b->barriers);
+        fmo_gmpi_store_cached(b->barriers, turn + 1);
         add = 0x80000000u - (blocks - 1);
         if (job) {
             fmo_gmpi_job *board = &b->job[turn & 1];
@@ -395,7 +396,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_blocks_barrier_thread(fmo_gmpi_buf *b, unsigned blo
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
         for (;;) {
             const unsigned long long abort_word = fmo_gmpi_abort_word(b);
-            if ((fmo_gmpi_peek_gpu(&b->barrier) ^ old) & 0x80000000u) break;
+            if ((fmo_gmpi_load_gpu(&b->barrier) ^ old) & 0x80000000u) break;
             const int code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_GRID, b->rank, 0, 0);
             if (code != FMO_GMPI_OK) return code;
         }
@@ -472,24 +473,26 @@ FMO_GMPI_DEVICE unsigned long long fmo_gmpi_word(const void *from, unsigned byte
 {
     const unsigned char *f = (const unsigned char *)from;
     if (bytes == 8 && ((unsigned long long)f & 7) == 0)
-        return fmo_gmpi_own(*(const unsigned long long *)f);
+        return fmo_gmpi_load_cached(*(const unsigned long long *)f);
     if (bytes == 8 && ((unsigned long long)f & 3) == 0)
-        return (unsigned long long)fmo_gmpi_own(((const unsigned *)f)[1]) << 32 |
-               fmo_gmpi_own(*(const unsigned *)f);
-    if (bytes == 4 && ((unsigned long long)f & 3) == 0) return fmo_gmpi_own(*(const unsigned *)f);
+        return (unsigned long long)fmo_gmpi_load_cached(((const unsigned *)f)[1]) << 32 |
+               fmo_gmpi_load_cached(*(const unsigned *)f);
+    if (bytes == 4 && ((unsigned long long)f & 3) == 0)
+        return fmo_gmpi_load_cached(*(const unsigned *)f);
     unsigned long long word = 0;
 #pragma unroll 1
-    for (unsigned i = 0; i < bytes; i++) word |= (unsigned long long)fmo_gmpi_own(f[i]) << 8 * i;
+    for (unsigned i = 0; i < bytes; i++)
+        word |= (unsigned long long)fmo_gmpi_load_cached(f[i]) << 8 * i;
     return word;
 }
 FMO_GMPI_DEVICE void fmo_gmpi_unword(void *to, unsigned long long word, unsigned bytes)
 {
     unsigned char *t = (unsigned char *)to;
     if (bytes == 8 && ((unsigned long long)t & 7) == 0) {
-        fmo_gmpi_keep(*(unsigned long long *)t, word);
+        fmo_gmpi_store_cached(*(unsigned long long *)t, word);
     } else if ((bytes & 3) == 0 && ((unsigned long long)t & 3) == 0) {
-        if (bytes > 0) fmo_gmpi_keep(*(unsigned *)t, word);
-        if (bytes > 4) fmo_gmpi_keep(((unsigned *)t)[1], word >> 32);
+        if (bytes > 0) fmo_gmpi_store_cached(*(unsigned *)t, word);
+        if (bytes > 4) fmo_gmpi_store_cached(((unsigned *)t)[1], word >> 32);
     } else {
 #pragma unroll 1
         for (unsigned i = 0; i < bytes; i++) t[i] = (unsigned char)(word >> 8 * i);

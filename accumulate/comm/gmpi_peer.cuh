@@ -22,14 +22,14 @@ FMO_GMPI_SLOW int fmo_gmpi_inbox_space(fmo_gmpi_buf *b, unsigned long long numbe
     unsigned long long credit;
     for (;;) {
         const unsigned long long abort_word = fmo_gmpi_abort_word(b);
-        credit = fmo_gmpi_peek(&b->mine->credit[dest].value);
+        credit = fmo_gmpi_load(&b->mine->credit[dest].value);
         if (number - credit < FMO_GMPI_INBOX) break;
         const int code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_SEND, dest, tag, comm);
         if (code != FMO_GMPI_OK) return code;
     }
     fmo_gmpi_fence(); /* the receiver's reads happen before the writes that follow */
-    fmo_gmpi_set(b->target[dest].credit, credit); /* an older value, stored by another block, does
-                                                   * no harm */
+    fmo_gmpi_store_volatile(b->target[dest].credit, credit); /* an older value, stored by another
+                                                              * block, does no harm */
     return FMO_GMPI_OK;
 }
 
@@ -50,16 +50,17 @@ FMO_GMPI_SLOW int fmo_gmpi_announce(fmo_gmpi_buf *b, fmo_gmpi_entry *entry, cons
         return fmo_gmpi_fail(b, FMO_GMPI_FULL, FMO_GMPI_CALL_SEND, dest, tag, comm);
     const unsigned slot = fmo_gmpi_request_slot(mine);
     fmo_gmpi_slot *s = &b->slot[slot];
-    fmo_gmpi_poke(&b->mine->fetched[slot].value, 0);
+    fmo_gmpi_store(&b->mine->fetched[slot].value, 0);
     if (together) fmo_gmpi_fence_gpu(); /* before others see that the slot is sending */
-    fmo_gmpi_keep(s->peer, dest), fmo_gmpi_keep(s->key, fmo_gmpi_key(comm, tag));
+    fmo_gmpi_store_cached(s->peer, dest), fmo_gmpi_store_cached(s->key, fmo_gmpi_key(comm, tag));
     fmo_gmpi_life_set(together, s, fmo_gmpi_request_generation(mine), FMO_GMPI_SENDING);
     *request = mine;
     fmo_gmpi_fence();
-    fmo_gmpi_poke_entry(entry,
-                        fmo_gmpi_envelope(valid, in_heap ? FMO_GMPI_AT_OFFSET : FMO_GMPI_AT_ADDRESS,
-                                          comm, tag, bytes),
-                        (in_heap ? offset : at) << 16 | slot);
+    fmo_gmpi_store_entry(entry,
+                         fmo_gmpi_envelope(valid,
+                                           in_heap ? FMO_GMPI_AT_OFFSET : FMO_GMPI_AT_ADDRESS, comm,
+                                           tag, bytes),
+                         (in_heap ? offset : at) << 16 | slot);
     return FMO_GMPI_OK;
 }
 
@@ -81,11 +82,11 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
         unsigned long long number, credit;
         if (together) {
             number = atomicAdd(&target->sent, 1ULL);
-            credit = fmo_gmpi_get(target->credit);
+            credit = fmo_gmpi_load_volatile(target->credit);
         } else {
-            number = fmo_gmpi_own(target->sent);
-            credit = fmo_gmpi_own(target->credit);
-            fmo_gmpi_keep(target->sent, number + 1);
+            number = fmo_gmpi_load_cached(target->sent);
+            credit = fmo_gmpi_load_cached(target->credit);
+            fmo_gmpi_store_cached(target->sent, number + 1);
         }
         /* The receiver's credit is loaded only if the last known value does not suffice. */
         if (number - credit >= FMO_GMPI_INBOX)
@@ -95,7 +96,8 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
             const unsigned long long valid = fmo_gmpi_lap(number, FMO_GMPI_INBOX);
             if (bytes <= FMO_GMPI_EAGER) {
                 const int kind = boxed ? FMO_GMPI_IN_BOX : FMO_GMPI_IN_ENTRY;
-                fmo_gmpi_poke_entry(entry, fmo_gmpi_envelope(valid, kind, comm, tag, bytes), small);
+                fmo_gmpi_store_entry(entry, fmo_gmpi_envelope(valid, kind, comm, tag, bytes),
+                                     small);
                 *request = FMO_GMPI_NULL;
             } else {
                 code = fmo_gmpi_announce(b, entry, data, bytes, valid, dest, tag, comm, request);
@@ -112,9 +114,9 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
     const unsigned threads = fmo_gmpi_threads();
     for (unsigned i = fmo_gmpi_thread(); 8 * i < bytes; i += threads) {
         const unsigned rest = (unsigned)bytes - 8 * i;
-        fmo_gmpi_poke_entry(box + i,
-                            fmo_gmpi_word((const unsigned char *)data + 8 * i, rest < 8 ? rest : 8),
-                            number + 1);
+        fmo_gmpi_store_entry(
+            box + i, fmo_gmpi_word((const unsigned char *)data + 8 * i, rest < 8 ? rest : 8),
+            number + 1);
     }
     return code;
 }
@@ -135,18 +137,19 @@ FMO_GMPI_DEVICE void fmo_gmpi_unlock(bool together, fmo_gmpi_source *q)
 }
 
 /* Loads the entry of a message; true if it has arrived. */
-FMO_GMPI_DEVICE bool fmo_gmpi_here_is(const fmo_gmpi_entry *inbox, unsigned long long number,
-                                      unsigned long long *word, unsigned long long *data)
+FMO_GMPI_DEVICE bool fmo_gmpi_entry_arrived(const fmo_gmpi_entry *inbox, unsigned long long number,
+                                            unsigned long long *word, unsigned long long *data)
 {
-    fmo_gmpi_peek_entry(inbox + number % FMO_GMPI_INBOX, word, data);
+    fmo_gmpi_load_entry(inbox + number % FMO_GMPI_INBOX, word, data);
     return (*word & 1) == fmo_gmpi_lap(number, FMO_GMPI_INBOX);
 }
-FMO_GMPI_DEVICE void fmo_gmpi_give(bool together, fmo_gmpi_slot *s, unsigned long long number,
-                                   unsigned long long word, unsigned long long data)
+/* Assigns message `number`, with the entry (word, data), to the receive of a slot. */
+FMO_GMPI_DEVICE void fmo_gmpi_match_slot(bool together, fmo_gmpi_slot *s, unsigned long long number,
+                                         unsigned long long word, unsigned long long data)
 {
     const unsigned life = fmo_gmpi_life_of(together, s);
-    fmo_gmpi_keep(s->message[0], word), fmo_gmpi_keep(s->message[1], data);
-    fmo_gmpi_keep(s->index, number);
+    fmo_gmpi_store_cached(s->message[0], word), fmo_gmpi_store_cached(s->message[1], data);
+    fmo_gmpi_store_cached(s->index, number);
     if (together) fmo_gmpi_fence_gpu();
     fmo_gmpi_life_set(together, s, life >> 3, FMO_GMPI_MATCHED);
 }
@@ -158,23 +161,23 @@ FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
     const bool together = b->concurrent != 0;
     const fmo_gmpi_entry *inbox = b->mine->inbox[source];
     fmo_gmpi_source *q = &b->source[source];
-    unsigned long long word, data, n = fmo_gmpi_own(q->edge);
-    for (; fmo_gmpi_here_is(inbox, n, &word, &data); n++) {
+    unsigned long long word, data, n = fmo_gmpi_load_cached(q->edge);
+    for (; fmo_gmpi_entry_arrived(inbox, n, &word, &data); n++) {
         const unsigned key = fmo_gmpi_envelope_key(word);
-        unsigned before = 0, p = fmo_gmpi_own(q->first);
-        while (p && fmo_gmpi_own(b->slot[p - 1].key) != key)
-            before = p, p = fmo_gmpi_own(b->slot[p - 1].next);
+        unsigned before = 0, p = fmo_gmpi_load_cached(q->first);
+        while (p && fmo_gmpi_load_cached(b->slot[p - 1].key) != key)
+            before = p, p = fmo_gmpi_load_cached(b->slot[p - 1].next);
         if (p == 0) continue; /* no receive matches: it stays in the inbox */
-        const unsigned next = fmo_gmpi_own(b->slot[p - 1].next);
+        const unsigned next = fmo_gmpi_load_cached(b->slot[p - 1].next);
         if (before)
-            fmo_gmpi_keep(b->slot[before - 1].next, next);
+            fmo_gmpi_store_cached(b->slot[before - 1].next, next);
         else
-            fmo_gmpi_keep(q->first, next);
-        if (next == 0) fmo_gmpi_keep(q->last, before);
-        fmo_gmpi_keep(q->taken[n % FMO_GMPI_INBOX], 1);
-        fmo_gmpi_give(together, &b->slot[p - 1], n, word, data);
+            fmo_gmpi_store_cached(q->first, next);
+        if (next == 0) fmo_gmpi_store_cached(q->last, before);
+        fmo_gmpi_store_cached(q->taken[n % FMO_GMPI_INBOX], 1);
+        fmo_gmpi_match_slot(together, &b->slot[p - 1], n, word, data);
     }
-    fmo_gmpi_keep(q->edge, n);
+    fmo_gmpi_store_cached(q->edge, n);
 }
 
 /* Starts a receive: matches it with a message that has arrived, or appends it to the list of
@@ -192,27 +195,29 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long
     const unsigned key = fmo_gmpi_key(comm, tag);
 
     fmo_gmpi_lock(together, q);
-    const unsigned long long edge = fmo_gmpi_own(q->edge);
-    const unsigned last = fmo_gmpi_own(q->last);
-    unsigned long long word, data_word, n = fmo_gmpi_own(q->low);
-    fmo_gmpi_keep(s->key, key), fmo_gmpi_keep(s->next, 0u), fmo_gmpi_keep(s->peer, source);
-    fmo_gmpi_keep(s->address, (unsigned long long)data), fmo_gmpi_keep(s->bytes, bytes);
+    const unsigned long long edge = fmo_gmpi_load_cached(q->edge);
+    const unsigned last = fmo_gmpi_load_cached(q->last);
+    unsigned long long word, data_word, n = fmo_gmpi_load_cached(q->low);
+    fmo_gmpi_store_cached(s->key, key), fmo_gmpi_store_cached(s->next, 0u),
+        fmo_gmpi_store_cached(s->peer, source);
+    fmo_gmpi_store_cached(s->address, (unsigned long long)data),
+        fmo_gmpi_store_cached(s->bytes, bytes);
     *request = mine;
     for (; n < edge; n++)
-        if (fmo_gmpi_own(q->taken[n % FMO_GMPI_INBOX]) == 0 &&
-            fmo_gmpi_here_is(b->mine->inbox[source], n, &word, &data_word) &&
+        if (fmo_gmpi_load_cached(q->taken[n % FMO_GMPI_INBOX]) == 0 &&
+            fmo_gmpi_entry_arrived(b->mine->inbox[source], n, &word, &data_word) &&
             fmo_gmpi_envelope_key(word) == key)
             break;
     fmo_gmpi_life_set(together, s, fmo_gmpi_request_generation(mine), FMO_GMPI_POSTED);
     if (n < edge) {
-        fmo_gmpi_keep(q->taken[n % FMO_GMPI_INBOX], 1);
-        fmo_gmpi_give(together, s, n, word, data_word);
+        fmo_gmpi_store_cached(q->taken[n % FMO_GMPI_INBOX], 1);
+        fmo_gmpi_match_slot(together, s, n, word, data_word);
     } else {
         if (last)
-            fmo_gmpi_keep(b->slot[last - 1].next, slot + 1);
+            fmo_gmpi_store_cached(b->slot[last - 1].next, slot + 1);
         else
-            fmo_gmpi_keep(q->first, slot + 1);
-        fmo_gmpi_keep(q->last, slot + 1);
+            fmo_gmpi_store_cached(q->first, slot + 1);
+        fmo_gmpi_store_cached(q->last, slot + 1);
     }
     fmo_gmpi_unlock(together, q);
     return FMO_GMPI_OK;
@@ -222,9 +227,9 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long
  * inbox at a time. */
 FMO_GMPI_SLOW void fmo_gmpi_credit(fmo_gmpi_buf *b, int source, unsigned long long low)
 {
-    fmo_gmpi_keep(b->source[source].credited, low);
+    fmo_gmpi_store_cached(b->source[source].credited, low);
     fmo_gmpi_fence(); /* the boxes have been read */
-    fmo_gmpi_poke(&b->segment[source]->credit[b->rank].value, low);
+    fmo_gmpi_store(&b->segment[source]->credit[b->rank].value, low);
 }
 
 /* Takes message `number` out of the inbox after it has been copied. If it is the oldest one, `low`
@@ -234,15 +239,16 @@ FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, bool together, int sourc
 {
     fmo_gmpi_source *q = &b->source[source];
     fmo_gmpi_lock(together, q);
-    unsigned long long low = fmo_gmpi_own(q->low);
-    const unsigned long long edge = fmo_gmpi_own(q->edge), credited = fmo_gmpi_own(q->credited);
+    unsigned long long low = fmo_gmpi_load_cached(q->low);
+    const unsigned long long edge = fmo_gmpi_load_cached(q->edge),
+                             credited = fmo_gmpi_load_cached(q->credited);
     if (low != number) {
-        fmo_gmpi_keep(q->taken[number % FMO_GMPI_INBOX], 2);
+        fmo_gmpi_store_cached(q->taken[number % FMO_GMPI_INBOX], 2);
     } else {
-        fmo_gmpi_keep(q->taken[number % FMO_GMPI_INBOX], 0);
-        for (low++; low < edge && fmo_gmpi_own(q->taken[low % FMO_GMPI_INBOX]) == 2; low++)
-            fmo_gmpi_keep(q->taken[low % FMO_GMPI_INBOX], 0);
-        fmo_gmpi_keep(q->low, low);
+        fmo_gmpi_store_cached(q->taken[number % FMO_GMPI_INBOX], 0);
+        for (low++; low < edge && fmo_gmpi_load_cached(q->taken[low % FMO_GMPI_INBOX]) == 2; low++)
+            fmo_gmpi_store_cached(q->taken[low % FMO_GMPI_INBOX], 0);
+        fmo_gmpi_store_cached(q->low, low);
         if (low - credited >= FMO_GMPI_INBOX / 8) fmo_gmpi_credit(b, source, low);
     }
     fmo_gmpi_unlock(together, q);
@@ -257,8 +263,8 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request,
     const unsigned slot = fmo_gmpi_request_slot(request);
     const unsigned generation = fmo_gmpi_request_generation(request);
     fmo_gmpi_slot *s = &b->slot[slot];
-    const int peer = fmo_gmpi_own(s->peer);
-    const unsigned key = fmo_gmpi_own(s->key);
+    const int peer = fmo_gmpi_load_cached(s->peer);
+    const unsigned key = fmo_gmpi_load_cached(s->key);
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     for (;;) { /* another block that sees the end of a send may reuse its slot */
         const unsigned long long abort_word = fmo_gmpi_abort_word(b);
@@ -306,11 +312,11 @@ FMO_GMPI_DEVICE fmo_gmpi_front fmo_gmpi_front_of(bool together, const fmo_gmpi_s
 {
     fmo_gmpi_front f = {0, 0, 0, 0, false};
     if (together) {
-        f.edge = fmo_gmpi_get(q->edge);
+        f.edge = fmo_gmpi_load_volatile(q->edge);
     } else {
-        f.edge = fmo_gmpi_own(q->edge), f.low = fmo_gmpi_own(q->low);
-        f.credited = fmo_gmpi_own(q->credited), f.next = fmo_gmpi_own(s->next);
-        f.alone = fmo_gmpi_own(q->first) == slot + 1;
+        f.edge = fmo_gmpi_load_cached(q->edge), f.low = fmo_gmpi_load_cached(q->low);
+        f.credited = fmo_gmpi_load_cached(q->credited), f.next = fmo_gmpi_load_cached(s->next);
+        f.alone = fmo_gmpi_load_cached(q->first) == slot + 1;
     }
     return f;
 }
@@ -321,15 +327,15 @@ FMO_GMPI_DEVICE bool fmo_gmpi_match_first(fmo_gmpi_buf *b, int peer, const fmo_g
                                           unsigned long long word)
 {
     fmo_gmpi_source *q = &b->source[peer];
-    fmo_gmpi_keep(q->edge, f->edge + 1);
-    fmo_gmpi_keep(q->first, f->next);
-    if (f->next == 0) fmo_gmpi_keep(q->last, 0u);
+    fmo_gmpi_store_cached(q->edge, f->edge + 1);
+    fmo_gmpi_store_cached(q->first, f->next);
+    if (f->next == 0) fmo_gmpi_store_cached(q->last, 0u);
     const bool out = f->low == f->edge && fmo_gmpi_envelope_kind(word) == FMO_GMPI_IN_ENTRY;
     if (out) {
-        fmo_gmpi_keep(q->low, f->edge + 1);
+        fmo_gmpi_store_cached(q->low, f->edge + 1);
         if (f->edge + 1 - f->credited >= FMO_GMPI_INBOX / 8) fmo_gmpi_credit(b, peer, f->edge + 1);
     } else {
-        fmo_gmpi_keep(q->taken[f->edge % FMO_GMPI_INBOX], 1);
+        fmo_gmpi_store_cached(q->taken[f->edge % FMO_GMPI_INBOX], 1);
     }
     return out;
 }
@@ -375,9 +381,10 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     const bool together = b->concurrent != 0;
     const fmo_gmpi_segment *mine = b->mine;
     const unsigned life = fmo_gmpi_life_of(together, s);
-    const int peer = fmo_gmpi_own(s->peer);
-    const unsigned key = fmo_gmpi_own(s->key);
-    const unsigned long long to = fmo_gmpi_own(s->address), capacity = fmo_gmpi_own(s->bytes);
+    const int peer = fmo_gmpi_load_cached(s->peer);
+    const unsigned key = fmo_gmpi_load_cached(s->key);
+    const unsigned long long to = fmo_gmpi_load_cached(s->address),
+                             capacity = fmo_gmpi_load_cached(s->bytes);
     job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
     job->code = FMO_GMPI_OK, job->generation = generation, job->key = key;
     unsigned state = life & 7;
@@ -395,13 +402,13 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     fmo_gmpi_arrived m = {0, 0, 0, false};
     while (state != FMO_GMPI_MATCHED) {
         const fmo_gmpi_front f = fmo_gmpi_front_of(together, q, s, slot);
-        bool here;
+        bool arrived;
         for (;;) {
-            here = fmo_gmpi_here_is(mine->inbox[peer], f.edge, &m.word, &m.data);
-            const unsigned long long abort_word = fmo_gmpi_peek(&mine->abort.value);
-            if (here) break;
+            arrived = fmo_gmpi_entry_arrived(mine->inbox[peer], f.edge, &m.word, &m.data);
+            const unsigned long long abort_word = fmo_gmpi_load(&mine->abort.value);
+            if (arrived) break;
             if (!wait) {
-                if (together && (fmo_gmpi_get(s->life) & 7) == FMO_GMPI_MATCHED) break;
+                if (together && (fmo_gmpi_load_volatile(s->life) & 7) == FMO_GMPI_MATCHED) break;
                 fmo_gmpi_not_yet(b, job, FMO_GMPI_CALL_RECV, peer, key);
                 return;
             }
@@ -410,12 +417,12 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
             if (job->code != FMO_GMPI_OK) return;
             if (together) break; /* other blocks examine the inbox, too */
         }
-        if (here && f.alone && fmo_gmpi_envelope_key(m.word) == key) {
+        if (arrived && f.alone && fmo_gmpi_envelope_key(m.word) == key) {
             m.number = f.edge;
             m.out = fmo_gmpi_match_first(b, peer, &f, m.word);
             break;
         }
-        if (here) {
+        if (arrived) {
             fmo_gmpi_lock(together, q);
             fmo_gmpi_match_new(b, peer);
             fmo_gmpi_unlock(together, q);
@@ -424,8 +431,8 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     }
     if (state == FMO_GMPI_MATCHED) {
         if (together) fmo_gmpi_fence_gpu(); /* another block may have matched it */
-        m.word = fmo_gmpi_own(s->message[0]), m.data = fmo_gmpi_own(s->message[1]);
-        m.number = fmo_gmpi_own(s->index);
+        m.word = fmo_gmpi_load_cached(s->message[0]), m.data = fmo_gmpi_load_cached(s->message[1]);
+        m.number = fmo_gmpi_load_cached(s->index);
     }
     const fmo_gmpi_posted p = {slot, generation, key, peer, to, capacity};
     fmo_gmpi_peer_take(b, together, &p, &m, job);
@@ -450,7 +457,7 @@ FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 #pragma unroll
             for (int k = 0; k < ONCE; k++)
                 if (8 * (at + k * threads) < bytes)
-                    fmo_gmpi_peek_entry(box + at + k * threads, &data[k], &number[k]);
+                    fmo_gmpi_load_entry(box + at + k * threads, &data[k], &number[k]);
                 else
                     number[k] = want;
 #pragma unroll
@@ -474,7 +481,7 @@ FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 FMO_GMPI_DEVICE void fmo_gmpi_peer_end(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 {
     if (job->kind == FMO_GMPI_JOB_LARGE)
-        fmo_gmpi_poke_release(&b->segment[job->peer]->fetched[job->theirs].value, 1);
+        fmo_gmpi_store_release(&b->segment[job->peer]->fetched[job->theirs].value, 1);
     const bool together = b->concurrent != 0;
     fmo_gmpi_take_out(b, together, job->peer, job->index);
     fmo_gmpi_slot_free(b, together, (unsigned)job->slot, job->generation);

@@ -13,22 +13,22 @@
 FMO_GMPI_SLOW int fmo_gmpi_command_push(fmo_gmpi_buf *b, const fmo_gmpi_command *command)
 {
     const unsigned long long at = atomicAdd(&b->ring_tail, 2ULL);
-    if (at + 2 - fmo_gmpi_get(b->ring_taken) > FMO_GMPI_RING) {
+    if (at + 2 - fmo_gmpi_load_volatile(b->ring_taken) > FMO_GMPI_RING) {
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
         unsigned long long taken;
-        while (at + 2 - (taken = fmo_gmpi_peek(&b->page->taken.value)) > FMO_GMPI_RING) {
+        while (at + 2 - (taken = fmo_gmpi_load(&b->page->taken.value)) > FMO_GMPI_RING) {
             const int code = fmo_gmpi_turn(b, &w, fmo_gmpi_abort_word(b), command->call,
                                            command->peer, command->tag, command->comm);
             if (code != FMO_GMPI_OK) return code;
         }
-        fmo_gmpi_set(b->ring_taken, taken);
+        fmo_gmpi_store_volatile(b->ring_taken, taken);
     }
     fmo_gmpi_entry entry[2];
     fmo_gmpi_command_pack(command, fmo_gmpi_lap(at, FMO_GMPI_RING), entry);
     fmo_gmpi_fence();
     for (int e = 0; e < 2; e++)
-        fmo_gmpi_poke_entry(&b->page->ring[(at + e) % FMO_GMPI_RING], entry[e].word[0],
-                            entry[e].word[1]);
+        fmo_gmpi_store_entry(&b->page->ring[(at + e) % FMO_GMPI_RING], entry[e].word[0],
+                             entry[e].word[1]);
     return FMO_GMPI_OK;
 }
 
@@ -65,9 +65,11 @@ FMO_GMPI_SLOW int fmo_gmpi_proxy_start(fmo_gmpi_buf *b, int call, const void *da
     c.generation = fmo_gmpi_request_generation(mine);
     c.bytes = bytes;
     c.address = (unsigned long long)(call == FMO_GMPI_CALL_RECV ? result : data);
-    fmo_gmpi_set(s->peer, peer), fmo_gmpi_set(s->key, fmo_gmpi_key(comm, tag));
-    fmo_gmpi_set(s->call, call), fmo_gmpi_set(s->address, (unsigned long long)result);
-    fmo_gmpi_set(s->bytes, bytes);
+    fmo_gmpi_store_volatile(s->peer, peer),
+        fmo_gmpi_store_volatile(s->key, fmo_gmpi_key(comm, tag));
+    fmo_gmpi_store_volatile(s->call, call),
+        fmo_gmpi_store_volatile(s->address, (unsigned long long)result);
+    fmo_gmpi_store_volatile(s->bytes, bytes);
     fmo_gmpi_state_set(s, call == FMO_GMPI_CALL_SEND ? FMO_GMPI_SENDING : FMO_GMPI_POSTED);
     *request = mine;
     return fmo_gmpi_command_push(b, &c);
@@ -80,15 +82,16 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
     const unsigned slot = fmo_gmpi_request_slot(request);
     const unsigned generation = fmo_gmpi_request_generation(request);
     fmo_gmpi_slot *s = &b->slot[slot];
-    const int peer = fmo_gmpi_get(s->peer), call = fmo_gmpi_get(s->call);
-    const unsigned key = fmo_gmpi_get(s->key);
+    const int peer = fmo_gmpi_load_volatile(s->peer), call = fmo_gmpi_load_volatile(s->call);
+    const unsigned key = fmo_gmpi_load_volatile(s->key);
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     unsigned long long word, data;
     job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
     job->code = FMO_GMPI_OK;
     for (;;) {
-        fmo_gmpi_peek_entry(&b->page->done[slot].entry, &word, &data);
-        if (fmo_gmpi_get(s->life) >> 3 != generation) { /* a send whose slot has been reused */
+        fmo_gmpi_load_entry(&b->page->done[slot].entry, &word, &data);
+        if (fmo_gmpi_load_volatile(s->life) >> 3 !=
+            generation) { /* a send whose slot has been reused */
             job->slot = -1;
             return;
         }
@@ -112,7 +115,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
         return;
     }
     const unsigned long long bytes = fmo_gmpi_done_bytes(word);
-    const unsigned long long to = fmo_gmpi_get(s->address);
+    const unsigned long long to = fmo_gmpi_load_volatile(s->address);
     if (bytes <= FMO_GMPI_INLINE) {
         fmo_gmpi_unword((void *)to, data, (unsigned)bytes);
         return;

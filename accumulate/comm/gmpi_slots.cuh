@@ -8,25 +8,25 @@
 /* True if the send in this slot has completed. */
 FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot, unsigned generation)
 {
-    if (b->transport == FMO_GMPI_PEER) return fmo_gmpi_peek(&b->mine->fetched[slot].value) != 0;
+    if (b->transport == FMO_GMPI_PEER) return fmo_gmpi_load(&b->mine->fetched[slot].value) != 0;
     unsigned long long word, data;
-    fmo_gmpi_peek_entry(&b->page->done[slot].entry, &word, &data);
+    fmo_gmpi_load_entry(&b->page->done[slot].entry, &word, &data);
     return fmo_gmpi_done_is(word, generation) != 0;
 }
 
 /* Returns state and generation, which other blocks may change if they call at the same time. */
 FMO_GMPI_DEVICE unsigned fmo_gmpi_life_of(bool together, const fmo_gmpi_slot *s)
 {
-    return together ? fmo_gmpi_get(s->life) : fmo_gmpi_own(s->life);
+    return together ? fmo_gmpi_load_volatile(s->life) : fmo_gmpi_load_cached(s->life);
 }
 /* Called by the owner of the slot. */
 FMO_GMPI_DEVICE void fmo_gmpi_life_set(bool together, fmo_gmpi_slot *s, unsigned generation,
                                        unsigned state)
 {
     if (together)
-        fmo_gmpi_set(s->life, fmo_gmpi_life(generation, state));
+        fmo_gmpi_store_volatile(s->life, fmo_gmpi_life(generation, state));
     else
-        fmo_gmpi_keep(s->life, fmo_gmpi_life(generation, state));
+        fmo_gmpi_store_cached(s->life, fmo_gmpi_life(generation, state));
 }
 /* Frees the slot of a completed send, unless another block has already done so. */
 FMO_GMPI_DEVICE void fmo_gmpi_send_over(fmo_gmpi_buf *b, fmo_gmpi_slot *s, unsigned generation)
@@ -35,8 +35,8 @@ FMO_GMPI_DEVICE void fmo_gmpi_send_over(fmo_gmpi_buf *b, fmo_gmpi_slot *s, unsig
     const unsigned over = fmo_gmpi_life(generation, FMO_GMPI_FREE);
     if (b->concurrent)
         atomicCAS(&s->life, sending, over);
-    else if (fmo_gmpi_own(s->life) == sending)
-        fmo_gmpi_keep(s->life, over);
+    else if (fmo_gmpi_load_cached(s->life) == sending)
+        fmo_gmpi_store_cached(s->life, over);
 }
 
 /* Searches for a slot that is free or whose send has completed, and reserves it; FMO_GMPI_NULL if
@@ -48,8 +48,8 @@ FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
     if (together) {
         first = atomicAdd(&b->next_slot, 1u);
     } else {
-        first = fmo_gmpi_own(b->next_slot);
-        fmo_gmpi_keep(b->next_slot, first + 1);
+        first = fmo_gmpi_load_cached(b->next_slot);
+        fmo_gmpi_store_cached(b->next_slot, first + 1);
     }
     for (unsigned k = 0; k < FMO_GMPI_SLOTS; k++) {
         const unsigned i = (first + k) % FMO_GMPI_SLOTS;
@@ -61,7 +61,7 @@ FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
         const unsigned generation = ((life >> 3) + 1) & 0x1fffffff;
         const unsigned busy = fmo_gmpi_life(generation, FMO_GMPI_BUSY);
         if (!together)
-            fmo_gmpi_keep(s->life, busy);
+            fmo_gmpi_store_cached(s->life, busy);
         else if (atomicCAS(&s->life, life, busy) != life)
             continue;
         return fmo_gmpi_request_make(i, generation);
@@ -73,10 +73,10 @@ FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
  * ones. The transport proxy has no spare slots. */
 FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool together)
 {
-    const unsigned spare = together ? 0 : fmo_gmpi_own(b->spare);
+    const unsigned spare = together ? 0 : fmo_gmpi_load_cached(b->spare);
     if (spare == 0) return fmo_gmpi_slot_search(b);
-    fmo_gmpi_keep(b->spare, 0u);
-    const unsigned life = fmo_gmpi_own(b->slot[spare - 1].life);
+    fmo_gmpi_store_cached(b->spare, 0u);
+    const unsigned life = fmo_gmpi_load_cached(b->slot[spare - 1].life);
     return fmo_gmpi_request_make(spare - 1, ((life >> 3) + 1) & 0x1fffffff);
 }
 /* Frees the slot of a completed receive. */
@@ -84,7 +84,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_slot_free(fmo_gmpi_buf *b, bool together, unsigned
                                         unsigned generation)
 {
     fmo_gmpi_life_set(together, &b->slot[slot], generation, FMO_GMPI_FREE);
-    if (!together) fmo_gmpi_keep(b->spare, slot + 1);
+    if (!together) fmo_gmpi_store_cached(b->spare, slot + 1);
 }
 
 #endif
