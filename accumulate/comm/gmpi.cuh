@@ -5,7 +5,7 @@
  *
  *      __global__ void ping_pong(fmo_gmpi_buf *bufs, double *data, double *other, int count)
  *      {
- *          fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+ *          fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
  *          fmo_gmpi_request request = FMO_GMPI_NULL;
  *          const int peer = 1 - b->rank;
  *          fmo_gmpi_isend<FMO_GMPI_GRID>(b, data, count, FMO_GMPI_DOUBLE, peer, 0, 0, &request);
@@ -48,7 +48,7 @@
 #include "gmpi_channel.cuh"
 
 /** Returns the rank that this block is part of. */
-FMO_GMPI_DEVICE fmo_gmpi_buf *fmo_gmpi_here(fmo_gmpi_buf *bufs)
+FMO_GMPI_DEVICE fmo_gmpi_buf *fmo_gmpi_this_rank(fmo_gmpi_buf *bufs)
 {
     const unsigned blocks = gridDim.x * gridDim.y * gridDim.z / (unsigned)bufs->ranks_on_device;
     return bufs + fmo_gmpi_grid_block() / blocks;

@@ -64,10 +64,10 @@ FMO_API fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **g
 FMO_API void fmo_gmpi_destroy(fmo_gmpi *group);
 
 /** Returns the number of ranks of the whole group; those of this process are first .. first +
- * here - 1. Returns 0 for NULL. */
+ * local_size - 1. Returns 0 for NULL. */
 FMO_API int fmo_gmpi_size(const fmo_gmpi *group);
-FMO_API int fmo_gmpi_first(const fmo_gmpi *group); /**< see fmo_gmpi_size */
-FMO_API int fmo_gmpi_here(const fmo_gmpi *group);  /**< see fmo_gmpi_size */
+FMO_API int fmo_gmpi_first(const fmo_gmpi *group);      /**< see fmo_gmpi_size */
+FMO_API int fmo_gmpi_local_size(const fmo_gmpi *group); /**< see fmo_gmpi_size */
 
 /** Returns the CUDA device of a rank of this process; -1 for other ranks. */
 FMO_API int fmo_gmpi_device(const fmo_gmpi *group, int rank);

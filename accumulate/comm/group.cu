@@ -69,7 +69,7 @@ fmo_status fault(cudaError_t code, const char *what, fmo_error *err)
 
 struct fmo_gmpi {
     fmo_gmpi_options options;
-    int size, first, here;
+    int size, first, local_size;
     local_rank rank[FMO_GMPI_RANKS_MAX]; /* ranks of this process, by number - first */
     void *opened[FMO_GMPI_RANKS_MAX];    /* memory of ranks of other processes */
     size_t used;
@@ -123,7 +123,7 @@ fmo_status check_devices(fmo_gmpi *g, fmo_error *err)
         (void)cudaGetLastError();
         return fmo_error_set(err, FMO_ERR_NO_DEVICE, "gmpi: no NVIDIA GPU found; check nvidia-smi");
     }
-    for (int r = 0; r < g->here; r++) {
+    for (int r = 0; r < g->local_size; r++) {
         int cooperative = 0;
         const int device = g->options.devices ? g->options.devices[r]
                            : g->over          ? g->net[0].node_rank % count
@@ -171,7 +171,7 @@ fmo_status make_mover(local_rank *l, fmo_error *err)
 /* Allocates the memory of the ranks, and the array of bufs on each device. */
 fmo_status make_memory(fmo_gmpi *g, fmo_error *err)
 {
-    for (int r = 0; r < g->here; r++) {
+    for (int r = 0; r < g->local_size; r++) {
         local_rank *l = &g->rank[r];
         TRY(cudaSetDevice(l->device), "device");
         const size_t bytes = segment_bytes(g->size) + g->options.heap_bytes;
@@ -186,7 +186,7 @@ fmo_status make_memory(fmo_gmpi *g, fmo_error *err)
             l->host.local = g->rank[r - 1].host.local + 1;
         } else {
             int count = 1;
-            while (r + count < g->here && g->rank[r + count].device == l->device) count++;
+            while (r + count < g->local_size && g->rank[r + count].device == l->device) count++;
             TRY(cudaMalloc((void **)&l->buf, (size_t)count * sizeof *l->buf), "memory");
             for (int k = 0; k < count; k++) g->rank[r + k].host.ranks_on_device = count;
         }
@@ -201,8 +201,8 @@ fmo_status make_memory(fmo_gmpi *g, fmo_error *err)
 /* Enables peer access between all devices of this process. */
 fmo_status enable_peers(fmo_gmpi *g, fmo_error *err)
 {
-    for (int r = 0; r < g->here; r++)
-        for (int s = 0; s < g->here; s++) {
+    for (int r = 0; r < g->local_size; r++)
+        for (int s = 0; s < g->local_size; s++) {
             const int from = g->rank[r].device, to = g->rank[s].device;
             int can = 0;
             if (from == to) continue;
@@ -280,20 +280,21 @@ fmo_status synchronise_processes(fmo_gmpi *g, fmo_status status, fmo_error *err)
 /* Writes the fmo_gmpi_buf of each rank of this process to its device. */
 fmo_status write_bufs(fmo_gmpi *g, fmo_error *err)
 {
-    for (int r = 0; r < g->here; r++) {
+    for (int r = 0; r < g->local_size; r++) {
         local_rank *l = &g->rank[r];
         fmo_gmpi_buf *h = &l->host;
         h->rank = g->first + r, h->size = g->size;
         h->transport = (int)g->options.transport;
         h->concurrent = g->options.concurrent;
-        h->one_process = g->here == g->size;
+        h->one_process = g->local_size == g->size;
         h->timeout = (unsigned long long)(1e9 * g->options.timeout);
         h->page = l->page;
         h->heap_bytes = g->options.heap_bytes;
         for (int s = 0; s < g->size; s++) {
             const int local = s - g->first;
-            unsigned char *memory = local >= 0 && local < g->here ? g->rank[local].memory
-                                                                  : (unsigned char *)g->opened[s];
+            unsigned char *memory = local >= 0 && local < g->local_size
+                                        ? g->rank[local].memory
+                                        : (unsigned char *)g->opened[s];
             if (g->options.transport != FMO_GMPI_PEER && local != r) memory = nullptr;
             h->segment[s] = (fmo_gmpi_segment *)memory;
             h->heap[s] = memory ? memory + segment_bytes(g->size) : nullptr;
@@ -317,7 +318,7 @@ void set_ends(const fmo_gmpi_buf *h, fmo_gmpi_row *row, int number)
 
 fmo_status start_proxies(fmo_gmpi *g, fmo_error *err)
 {
-    for (int r = 0; r < g->here; r++) {
+    for (int r = 0; r < g->local_size; r++) {
         local_rank *l = &g->rank[r];
         const fmo_mover mover = {&l->mover, mover_start, mover_test};
         l->proxy = fmo_proxy_create(l->page, l->pieces, &g->net[r], &mover, g->options.cuda_aware);
@@ -375,7 +376,7 @@ fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fm
         return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory for a group");
     }
     g->options = *options;
-    g->size = g->here = options->ranks;
+    g->size = g->local_size = options->ranks;
     for (int r = 0; r < g->size; r++) fmo_local_net(g->local, r, &g->net[r]);
     const fmo_status status = build(g, err);
     g->options.devices = nullptr; /* belongs to the caller */
@@ -402,7 +403,7 @@ fmo_status fmo_gmpi_create_over(const fmo_gmpi_options *options, const fmo_gmpi_
     g->options = *options;
     g->over = true;
     g->net[0] = *net;
-    g->size = net->size, g->first = net->rank, g->here = 1;
+    g->size = net->size, g->first = net->rank, g->local_size = 1;
     fmo_status status = fmo_comm_check_options(options, 1, err);
     if (status == FMO_OK) status = build(g, err);
     g->options.devices = nullptr;
@@ -417,15 +418,15 @@ void fmo_gmpi_destroy(fmo_gmpi *g)
 {
     if (!g) return;
     device_keeper keeper;
-    for (int r = 0; r < g->here; r++) fmo_proxy_stop(g->rank[r].proxy);
-    for (int r = 0; r < g->here; r++) fmo_proxy_destroy(g->rank[r].proxy);
+    for (int r = 0; r < g->local_size; r++) fmo_proxy_stop(g->rank[r].proxy);
+    for (int r = 0; r < g->local_size; r++) fmo_proxy_destroy(g->rank[r].proxy);
     for (int r = 0; r < g->size; r++)
         if (g->opened[r]) cudaIpcCloseMemHandle(g->opened[r]);
     if (g->over)
         g->net[0].destroy(g->net[0].user); /* its barrier ensures that no rank uses our
                                             * memory any more */
     fmo_local_destroy(g->local);
-    for (int r = 0; r < g->here; r++) free_rank(g, r);
+    for (int r = 0; r < g->local_size; r++) free_rank(g, r);
     (void)cudaGetLastError();
     free(g);
 }
@@ -438,14 +439,15 @@ int fmo_gmpi_first(const fmo_gmpi *g)
 {
     return g ? g->first : 0;
 }
-int fmo_gmpi_here(const fmo_gmpi *g)
+int fmo_gmpi_local_size(const fmo_gmpi *g)
 {
-    return g ? g->here : 0;
+    return g ? g->local_size : 0;
 }
 
 static const local_rank *local_of(const fmo_gmpi *g, int rank)
 {
-    return g && rank >= g->first && rank < g->first + g->here ? &g->rank[rank - g->first] : nullptr;
+    return g && rank >= g->first && rank < g->first + g->local_size ? &g->rank[rank - g->first]
+                                                                    : nullptr;
 }
 
 int fmo_gmpi_device(const fmo_gmpi *g, int rank)
@@ -504,7 +506,7 @@ fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t byt
     const size_t halves = g->options.transport == FMO_GMPI_PEER ? 2 : 4;
     const fmo_status status = fmo_gmpi_alloc(g, halves * half, &offset, err);
     if (status != FMO_OK) return status;
-    for (int r = 0; r < g->here; r++) {
+    for (int r = 0; r < g->local_size; r++) {
         fmo_gmpi_row *row = &g->rank[r].host.channel[g->channels];
         row->source = source, row->dest = dest, row->offset = offset, row->bytes = half;
         if (g->options.transport == FMO_GMPI_PEER) set_ends(&g->rank[r].host, row, g->channels);
@@ -523,7 +525,7 @@ fmo_status fmo_gmpi_check(const fmo_gmpi *g, fmo_error *err)
     /* A rank's own error is reported first, then an abort by the host, then an abort caused by
      * another rank. */
     for (int cause = 0; cause < 3; cause++)
-        for (int r = 0; r < g->here; r++) {
+        for (int r = 0; r < g->local_size; r++) {
             const volatile uint64_t *error = &g->rank[r].page->error.value;
             const uint64_t word = *error;
             const int own = (word & 255) != FMO_GMPI_ABORTED ? 0 : word >> 16 & 65535 ? 2 : 1;
@@ -536,7 +538,7 @@ fmo_status fmo_gmpi_check(const fmo_gmpi *g, fmo_error *err)
 void fmo_gmpi_abort(fmo_gmpi *g)
 {
     if (!g) return;
-    for (int r = 0; r < g->here; r++) {
+    for (int r = 0; r < g->local_size; r++) {
         volatile uint64_t *abort = &g->rank[r].page->abort.value;
         *abort = fmo_gmpi_error_word(FMO_GMPI_ABORTED, FMO_GMPI_CALL_ABORT, -1, 0, 0);
     }

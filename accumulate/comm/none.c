@@ -38,7 +38,7 @@ int fmo_gmpi_first(const fmo_gmpi *group)
     (void)group;
     return 0;
 }
-int fmo_gmpi_here(const fmo_gmpi *group)
+int fmo_gmpi_local_size(const fmo_gmpi *group)
 {
     (void)group;
     return 0;

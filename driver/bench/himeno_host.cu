@@ -79,7 +79,7 @@ int neighbour(int r, int side)
 }
 double finish(himeno_team *t, double begin)
 {
-    for (int r = 0; r < t->here; r++) {
+    for (int r = 0; r < t->local_ranks; r++) {
         use(t, r);
         BENCH_CUDA(t->run, cudaStreamSynchronize(t->stream[r]));
         BENCH_CUDA(t->run, cudaStreamSynchronize(t->comm[r]));
@@ -89,17 +89,18 @@ double finish(himeno_team *t, double begin)
 /* Copy the residuals of sweep k from the GPUs, and add them up over all ranks. */
 void send_sum(himeno_team *t, int r, int k)
 {
-    BENCH_CUDA(t->run, cudaMemcpyAsync(t->added_up + (k & 1) * t->here + r, total_of(t, r, k),
-                                       sizeof(double), cudaMemcpyDeviceToHost, t->stream[r]));
+    BENCH_CUDA(t->run,
+               cudaMemcpyAsync(t->added_up + (k & 1) * t->local_ranks + r, total_of(t, r, k),
+                               sizeof(double), cudaMemcpyDeviceToHost, t->stream[r]));
     BENCH_CUDA(t->run, cudaEventRecord(t->added[k & 1][r], t->stream[r]));
 }
 void read_sum(himeno_team *t, int k)
 {
     double sum = 0.0;
     if (!t->residual || k < 0) return;
-    for (int r = 0; r < t->here; r++) {
+    for (int r = 0; r < t->local_ranks; r++) {
         BENCH_CUDA(t->run, cudaEventSynchronize(t->added[k & 1][r]));
-        sum += t->added_up[(k & 1) * t->here + r];
+        sum += t->added_up[(k & 1) * t->local_ranks + r];
     }
     t->result = bench_world_sum(&t->world, sum);
 }
@@ -112,7 +113,7 @@ double run_copies(himeno_team *t)
     const size_t bytes = himeno_plane_bytes(t);
     const double begin = driver_seconds();
     for (int k = 0; k < t->sweeps && t->run->err.status == FMO_OK; k++) {
-        for (int r = 0; r < t->here; r++) {
+        for (int r = 0; r < t->local_ranks; r++) {
             use(t, r);
             for (int side = 0; side < 2 && t->halo && k > 0; side++)
                 if (t->slab[r].neighbour[side])
@@ -141,8 +142,8 @@ bool open_copies(himeno_team *t, char *why, size_t size)
 {
     snprintf(why, size, "GPUs of one process alone");
     if (t->world.processes > 1) return false;
-    for (int r = 0; r < t->here; r++)
-        for (int n = 0; n < t->here; n++) {
+    for (int r = 0; r < t->local_ranks; r++)
+        for (int n = 0; n < t->local_ranks; n++) {
             if (t->device[n] == t->device[r]) continue;
             use(t, r);
             if (cudaDeviceEnablePeerAccess(t->device[n], 0) != cudaSuccess)
@@ -162,7 +163,7 @@ double run_nccl(himeno_team *t)
     bench_world_barrier(&t->world);
     const double begin = driver_seconds();
     for (int k = 0; k < t->sweeps && good && t->run->err.status == FMO_OK; k++) {
-        for (int r = 0; r < t->here; r++) {
+        for (int r = 0; r < t->local_ranks; r++) {
             use(t, r);
             if (t->halo && k > 0) wait_for(t, t->stream[r], t->copied[(k - 1) & 1][r]);
             edges(t, r, k);
@@ -170,7 +171,7 @@ double run_nccl(himeno_team *t)
         }
         if (t->halo) {
             bench_nccl_begin(t->nccl);
-            for (int r = 0; r < t->here; r++)
+            for (int r = 0; r < t->local_ranks; r++)
                 for (int side = 0; side < 2; side++) {
                     const int rank = t->first + r, n = neighbour(rank, side);
                     if (!t->slab[r].neighbour[side]) continue;
@@ -181,7 +182,7 @@ double run_nccl(himeno_team *t)
                 }
             good = bench_nccl_end(t->nccl);
         }
-        for (int r = 0; r < t->here; r++) {
+        for (int r = 0; r < t->local_ranks; r++) {
             use(t, r);
             BENCH_CUDA(t->run, cudaEventRecord(t->copied[k & 1][r], t->comm[r]));
             inside(t, r, k);
@@ -191,10 +192,11 @@ double run_nccl(himeno_team *t)
         }
         if (!t->residual || !good) continue;
         bench_nccl_begin(t->nccl);
-        for (int r = 0; r < t->here; r++)
+        for (int r = 0; r < t->local_ranks; r++)
             bench_nccl_sum(t->nccl, t->first + r, total_of(t, r, k), total_of(t, r, k), t->comm[r]);
         good = bench_nccl_end(t->nccl);
-        for (int r = 0; r < t->here && !t->late; r++) { /* the next sweep needs the residual */
+        for (int r = 0; r < t->local_ranks && !t->late;
+             r++) { /* the next sweep needs the residual */
             use(t, r);
             BENCH_CUDA(t->run, cudaEventRecord(t->added[k & 1][r], t->comm[r]));
             wait_for(t, t->stream[r], t->added[k & 1][r]);

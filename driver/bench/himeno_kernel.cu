@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
     peer(fmo_gmpi_buf *bufs, const __grid_constant__ work w)
 {
     __shared__ himeno_slab s;
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     const int blocks = (int)fmo_gmpi_blocks(b), block = (int)fmo_gmpi_block(b);
     if (threadIdx.x == 0) s = w.slab[b->local];
     __syncthreads();
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
     proxy(fmo_gmpi_buf *bufs, const __grid_constant__ work w)
 {
     __shared__ himeno_slab s;
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     const int blocks = (int)fmo_gmpi_blocks(b), block = (int)fmo_gmpi_block(b);
     if (threadIdx.x == 0) s = w.slab[b->local];
     __syncthreads();
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
 bool open_group(himeno_team *t, fmo_gmpi_transport transport, char *why, size_t size)
 {
     /* No kernel may be loaded while a kernel that waits for it is running. */
-    for (int r = 0; r < t->here; r++) {
+    for (int r = 0; r < t->local_ranks; r++) {
         cudaFuncAttributes unused;
         BENCH_CUDA(t->run, cudaSetDevice(t->device[r]));
         BENCH_CUDA(t->run, cudaFuncGetAttributes(&unused, transport == FMO_GMPI_PEER
@@ -150,7 +150,7 @@ bool open_group(himeno_team *t, fmo_gmpi_transport transport, char *why, size_t 
     const size_t plane = himeno_plane_bytes(t);
     fmo_gmpi_options_init(&options);
     options.transport = transport;
-    options.ranks = t->here, options.devices = t->device;
+    options.ranks = t->local_ranks, options.devices = t->device;
     options.concurrent = 0; /* one context: the grid or the first block calls. During an allreduce
                              * others use channels, which share nothing with it. */
     options.heap_bytes = ((size_t)1 << 20) + 4 * (size_t)t->ranks * (plane + 512);
@@ -188,13 +188,13 @@ double run_kernels(himeno_team *t, const void *kernel)
 {
     bench_run *run = t->run;
     fmo_error err = {FMO_OK, ""};
-    const int on_each = t->one_gpu ? t->here : 1;
+    const int on_each = t->one_gpu ? t->local_ranks : 1;
     work w = {};
     memcpy(w.channel, t->channel, sizeof w.channel);
     w.sweeps = t->sweeps, w.halo = t->halo, w.residual = t->residual, w.late = t->late;
     bench_world_barrier(&t->world);
     const double begin = driver_seconds();
-    for (int r = 0; r < t->here; r += on_each) {
+    for (int r = 0; r < t->local_ranks; r += on_each) {
         fmo_gmpi_buf *bufs = (fmo_gmpi_buf *)fmo_gmpi_bufs(t->group, t->first + r);
         for (int k = 0; k < on_each; k++) w.slab[k] = t->slab[r + k];
         void *args[] = {&bufs, &w};
@@ -202,7 +202,7 @@ double run_kernels(himeno_team *t, const void *kernel)
         BENCH_CUDA(run, cudaLaunchCooperativeKernel(kernel, dim3((unsigned)(on_each * t->blocks)),
                                                     dim3(HIMENO_THREADS), args, 0, t->stream[r]));
     }
-    for (int r = 0; r < t->here; r += on_each) {
+    for (int r = 0; r < t->local_ranks; r += on_each) {
         BENCH_CUDA(run, cudaSetDevice(t->device[r]));
         BENCH_CUDA(run, cudaStreamSynchronize(t->stream[r]));
     }

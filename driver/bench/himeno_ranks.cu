@@ -84,7 +84,7 @@ const int blocks_of_fill = 1024;
 /* Frees the memory, streams and events of all ranks of this process. */
 void free_slabs(himeno_team *t)
 {
-    for (int r = 0; r < t->here; r++) {
+    for (int r = 0; r < t->local_ranks; r++) {
         cudaSetDevice(t->device[r]);
         cudaFree(t->slab[r].p[0]);
         cudaFree(t->slab[r].p[1]);
@@ -107,7 +107,7 @@ void make_slabs(const experiment *e, himeno_team *t)
 {
     bench_run *run = e->run;
     const int inside = e->edge[0] - 2;
-    for (int r = 0; r < t->here; r++) {
+    for (int r = 0; r < t->local_ranks; r++) {
         himeno_slab *s = &t->slab[r];
         const int rank = t->first + r, begin = (int)((int64_t)inside * rank / t->ranks);
         int low = 0, high = 0;
@@ -132,13 +132,14 @@ void make_slabs(const experiment *e, himeno_team *t)
             BENCH_CUDA(run, cudaEventCreateWithFlags(&t->added[k][r], cudaEventDisableTiming));
         }
     }
-    BENCH_CUDA(run, cudaHostAlloc((void **)&t->added_up, 2 * sizeof(double) * (size_t)t->here,
-                                  cudaHostAllocPortable));
+    BENCH_CUDA(run,
+               cudaHostAlloc((void **)&t->added_up, 2 * sizeof(double) * (size_t)t->local_ranks,
+                             cudaHostAllocPortable));
 }
 
 void fill_coefficients(himeno_team *t, bool rough)
 {
-    for (int r = 0; r < t->here && t->run->err.status == FMO_OK; r++) {
+    for (int r = 0; r < t->local_ranks && t->run->err.status == FMO_OK; r++) {
         BENCH_CUDA(t->run, cudaSetDevice(t->device[r]));
         coefficients<<<blocks_of_fill, 256>>>(t->slab[r], rough);
         BENCH_CUDA(t->run, cudaGetLastError());
@@ -147,7 +148,7 @@ void fill_coefficients(himeno_team *t, bool rough)
 }
 void fill_pressure(const experiment *e, himeno_team *t, bool rough)
 {
-    for (int r = 0; r < t->here && t->run->err.status == FMO_OK; r++) {
+    for (int r = 0; r < t->local_ranks && t->run->err.status == FMO_OK; r++) {
         BENCH_CUDA(t->run, cudaSetDevice(t->device[r]));
         start<<<blocks_of_fill, 256>>>(t->slab[r], e->edge[0], rough);
         BENCH_CUDA(t->run, cudaGetLastError());
@@ -227,12 +228,12 @@ void shape(himeno_team *t, const himeno_form *form)
     BENCH_CUDA(t->run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&on_each, form->kernel,
                                                                      HIMENO_THREADS, 0));
     int planes = 0;
-    for (int r = 0; r < t->here; r++)
+    for (int r = 0; r < t->local_ranks; r++)
         if (t->slab[r].planes > planes) planes = t->slab[r].planes;
     const int64_t work_items = (int64_t)planes * t->slab[0].tiles;
-    t->blocks = on_each * t->run->device.sms / (t->one_gpu ? t->here : 1);
+    t->blocks = on_each * t->run->device.sms / (t->one_gpu ? t->local_ranks : 1);
     if (t->blocks > work_items) t->blocks = (int)work_items;
-    for (int r = 0; r < t->here; r++) {
+    for (int r = 0; r < t->local_ranks; r++) {
         himeno_slab *s = &t->slab[r];
         double best = INFINITY;
         for (int length = 1; length <= 64 && length <= s->planes; length++) {
@@ -273,7 +274,7 @@ double run_once(const experiment *e, himeno_team *t, const himeno_form *form, bo
 int64_t wrong_planes(himeno_team *t, const std::vector<unsigned long long> &want, int sweeps)
 {
     double wrong = 0.0;
-    for (int r = 0; r < t->here; r++) {
+    for (int r = 0; r < t->local_ranks; r++) {
         const himeno_slab &s = t->slab[r];
         const std::vector<unsigned long long> hash = hash_of(t, r, sweeps);
         for (int i = 1; i <= s.planes; i++)
@@ -402,10 +403,10 @@ void run_ranks(experiment *e, int ranks, int devices, bool reference)
     t.world = ranks > 1 ? *e->world : one;
     t.ranks = ranks;
     t.first = t.world.rank;
-    t.here = t.world.processes > 1 ? 1 : ranks;
-    t.one_gpu = t.here > 1 && devices < t.here;
+    t.local_ranks = t.world.processes > 1 ? 1 : ranks;
+    t.one_gpu = t.local_ranks > 1 && devices < t.local_ranks;
     t.gpus = processes && ranks > 1 ? (devices < ranks ? devices : ranks) : t.one_gpu ? 1 : ranks;
-    for (int r = 0; r < t.here; r++)
+    for (int r = 0; r < t.local_ranks; r++)
         t.device[r] = processes ? e->world->rank % devices : t.one_gpu ? 0 : r;
     make_slabs(e, &t);
     if (reference) make_reference(e, &t);

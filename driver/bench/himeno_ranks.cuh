@@ -217,7 +217,7 @@ static __device__ __forceinline__ double himeno_add_up(const double *sum, int co
 struct himeno_team {
     bench_run *run;
     bench_world world; /* 1 and 0 for a single process */
-    int ranks, first, here, gpus;
+    int ranks, first, local_ranks, gpus;
     int device[BENCH_RANKS_MAX]; /* of the ranks of this process */
     bool one_gpu;                /* several ranks of this process share a GPU */
     himeno_slab slab[BENCH_RANKS_MAX];

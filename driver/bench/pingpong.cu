@@ -65,7 +65,7 @@ __device__ void compare(const arguments &a, fmo_gmpi_buf *b, const unsigned char
 /* As in the paper: one request for the send and the receive. */
 __global__ void __launch_bounds__(THREADS) matched(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     const int peer = 1 - b->rank;
     const unsigned char *out = b->heap[b->rank] + a.out;
     unsigned char *in = b->heap[b->rank] + a.in;
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS) matched(fmo_gmpi_buf *bufs, arguments
  * allow. */
 __global__ void __launch_bounds__(THREADS) channels(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     const bool both = a.back >= 0, first = b->rank == 0;
     fmo_gmpi_channel out = fmo_gmpi_channel_open(b, first || !both ? a.there : a.back);
     fmo_gmpi_channel in = fmo_gmpi_channel_open(b, first && both ? a.back : a.there);
@@ -126,7 +126,7 @@ enum { CALL_GRID_SYNC, CALL_ISEND, CALL_ALLREDUCE, CALL_BARRIER, CALLS };
 /* Times one kind of call. */
 __global__ void __launch_bounds__(THREADS) calls(fmo_gmpi_buf *bufs, arguments a, int call)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     double *value = (double *)(b->heap[b->rank] + a.out);
     fmo_gmpi_request request = FMO_GMPI_NULL;
     if (thread_of(b) == 0) *value = 1.0;
@@ -159,7 +159,7 @@ enum { GPUS_MAX = 8 };
 struct world {
     bench_run *run;
     const pingpong *p;
-    int here, device[GPUS_MAX]; /* ranks of this process */
+    int local_ranks, device[GPUS_MAX]; /* local_ranks: those of this process */
     bool one_gpu;
     fmo_gmpi_transport transport;
     fmo_gmpi *g;
@@ -187,7 +187,7 @@ bool launch(world *w, int blocks, Kernel kernel, More... more)
 {
     bench_run *run = w->run;
     fmo_error err = {FMO_OK, ""};
-    const int kernels = w->one_gpu ? 1 : w->here;
+    const int kernels = w->one_gpu ? 1 : w->local_ranks;
     memset(w->result, 0, sizeof *w->result);
     bench_world_barrier(&w->p->world);
     for (int r = 0; r < kernels; r++) {
@@ -246,7 +246,7 @@ void time_calls(world *w, int first)
             char table[64], ranks[24] = "";
             w->a.bytes = 8, w->a.rounds = w->transport == FMO_GMPI_PEER ? 2000 : 300;
             describe(w, used, note);
-            if (w->here > 2) snprintf(ranks, sizeof ranks, ", %d GPUs", w->here);
+            if (w->local_ranks > 2) snprintf(ranks, sizeof ranks, ", %d GPUs", w->local_ranks);
             snprintf(method, sizeof method, "%s, %s%s", fmo_gmpi_transport_name(w->transport),
                      call_names[c], ranks);
             snprintf(table, sizeof table, "a call, 8 bytes, %d blocks", used);
@@ -265,7 +265,7 @@ bool open_group(world *w, int64_t max_bytes)
     fmo_error err = {FMO_OK, ""};
     fmo_gmpi_options_init(&options);
     options.transport = w->transport;
-    options.ranks = w->here, options.devices = w->device;
+    options.ranks = w->local_ranks, options.devices = w->device;
     options.concurrent = 0; /* as in the paper: one context */
     /* in, out, and channels of the largest size both ways, with two halves each */
     options.heap_bytes = (size_t)max_bytes * 14 + ((size_t)8 << 20);
@@ -366,7 +366,7 @@ double nccl_seconds(const world *w, bench_nccl *n, void *const data[2], int64_t 
     const double begin = driver_seconds();
     for (int k = 0; k < 2 * rounds && good; k++) {
         good = bench_nccl_begin(n);
-        for (int r = 0; r < w->here && good; r++) {
+        for (int r = 0; r < w->local_ranks && good; r++) {
             const int rank = w->p->world.rank + r;
             good = k % 2 == rank
                        ? bench_nccl_send(n, rank, data[r], (size_t)bytes, 1 - rank, w->stream[r])
@@ -374,7 +374,7 @@ double nccl_seconds(const world *w, bench_nccl *n, void *const data[2], int64_t 
         }
         good = bench_nccl_end(n) && good;
     }
-    for (int r = 0; r < w->here; r++) {
+    for (int r = 0; r < w->local_ranks; r++) {
         cudaSetDevice(w->device[r]);
         if (cudaStreamSynchronize(w->stream[r]) != cudaSuccess) good = false;
     }
@@ -470,7 +470,7 @@ void from_host(world *w)
     int64_t max_bytes = 8;
     for (int k = 0; k < sizes->count; k++)
         if (sizes->value[k] > max_bytes) max_bytes = sizes->value[k];
-    for (int r = 0; r < w->here; r++) {
+    for (int r = 0; r < w->local_ranks; r++) {
         BENCH_CUDA(run, cudaSetDevice(w->device[r]));
         data[r] = bench_gpu_alloc(run, (size_t)max_bytes, "messages");
     }
@@ -527,12 +527,12 @@ void from_host(world *w)
         }
     }
     for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++)
-        if (w->here == 2 && !w->one_gpu && sizes->value[k] >= SUM_MIN) {
+        if (w->local_ranks == 2 && !w->one_gpu && sizes->value[k] >= SUM_MIN) {
             double *const doubles[2] = {(double *)data[0], (double *)data[1]};
             sums(w, nccl, doubles, sizes->value[k]);
         }
     bench_nccl_close(nccl);
-    for (int r = 0; r < w->here; r++) cudaFree(data[r]);
+    for (int r = 0; r < w->local_ranks; r++) cudaFree(data[r]);
     cudaFreeHost(pinned);
 }
 
@@ -547,28 +547,28 @@ extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
     w.p = (const pingpong *)what;
     BENCH_CUDA(run, cudaGetDevice(&before));
     BENCH_CUDA(run, cudaGetDeviceCount(&devices));
-    w.here = w.p->world.processes > 1 ? 1 : 2;
-    w.one_gpu = w.here == 2 && devices < 2;
-    const int ranks_max = w.here == 1          ? 1
+    w.local_ranks = w.p->world.processes > 1 ? 1 : 2;
+    w.one_gpu = w.local_ranks == 2 && devices < 2;
+    const int ranks_max = w.local_ranks == 1   ? 1
                           : devices < 2        ? 2
                           : devices < GPUS_MAX ? devices
                                                : GPUS_MAX;
     BENCH_CUDA(run, cudaHostAlloc((void **)&w.result, sizeof *w.result, cudaHostAllocPortable));
     for (int r = 0; r < ranks_max; r++) {
-        w.device[r] = w.here == 1 ? w.p->world.rank % devices : w.one_gpu ? 0 : r;
+        w.device[r] = w.local_ranks == 1 ? w.p->world.rank % devices : w.one_gpu ? 0 : r;
         BENCH_CUDA(run, cudaSetDevice(w.device[r]));
         BENCH_CUDA(run, cudaStreamCreateWithFlags(&w.stream[r], cudaStreamNonBlocking));
     }
     if (!run->options->quiet && run->err.status == FMO_OK)
-        printf("Ranks: %s\n", w.here == 1 ? "2 processes, a GPU each"
-                              : w.one_gpu ? "2 block groups of one kernel on one GPU"
-                                          : "2 GPUs of one process");
+        printf("Ranks: %s\n", w.local_ranks == 1 ? "2 processes, a GPU each"
+                              : w.one_gpu        ? "2 block groups of one kernel on one GPU"
+                                                 : "2 GPUs of one process");
     for (int t = 0; t < FMO_GMPI_TRANSPORT_COUNT && run->err.status == FMO_OK; t++) {
         w.transport = (fmo_gmpi_transport)t;
         in_kernels(&w);
         if (ranks_max <= 2 || run->err.status != FMO_OK) continue;
         world all = w;
-        all.here = ranks_max;
+        all.local_ranks = ranks_max;
         on_all_gpus(&all);
     }
     if (run->err.status == FMO_OK) from_host(&w);

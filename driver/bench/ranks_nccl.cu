@@ -23,7 +23,7 @@ struct bench_nccl {
 #define ROW(name) decltype(&::name) name;
     NCCL_TABLE(ROW)
 #undef ROW
-    int first, here, device[BENCH_RANKS_MAX];
+    int first, local_ranks, device[BENCH_RANKS_MAX];
     ncclComm_t comm[BENCH_RANKS_MAX];
     ncclResult_t code;
 };
@@ -48,11 +48,11 @@ bench_nccl *bench_nccl_open(const bench_world *w, int ranks, const int *devices,
     ncclUniqueId id;
     n->code = ncclSuccess;
     n->first = w->rank;
-    n->here = w->processes > 1 ? 1 : ranks;
+    n->local_ranks = w->processes > 1 ? 1 : ranks;
     if (w->rank == 0) n->code = n->ncclGetUniqueId(&id);
     bench_world_share(w, &id, sizeof id);
     bench_nccl_begin(n);
-    for (int r = 0; r < n->here && n->code == ncclSuccess; r++) {
+    for (int r = 0; r < n->local_ranks && n->code == ncclSuccess; r++) {
         n->device[r] = devices[r];
         cudaSetDevice(devices[r]);
         n->code = n->ncclCommInitRank(&n->comm[r], ranks, id, n->first + r);
@@ -111,7 +111,7 @@ bool bench_nccl_add(bench_nccl *n, int rank, double *data, size_t count, cudaStr
 void bench_nccl_close(bench_nccl *n)
 {
     if (!n) return;
-    for (int r = 0; r < n->here; r++) {
+    for (int r = 0; r < n->local_ranks; r++) {
         cudaSetDevice(n->device[r]);
         n->ncclCommDestroy(n->comm[r]);
     }

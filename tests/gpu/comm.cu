@@ -62,7 +62,7 @@ template <int S> __device__ bool participates(const fmo_gmpi_buf *b)
 /* Around every limit; addresses that are not aligned; one request for send and receive. */
 template <int S> __global__ void exchange(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     if (!participates<S>(b)) return;
     const unsigned long long sizes[] = {0,
@@ -102,7 +102,7 @@ template <int S> __global__ void exchange(fmo_gmpi_buf *bufs, arguments a)
 /* Numbered messages on several tags and communicators, received in another order. */
 template <int S> __global__ void order(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     if (!participates<S>(b)) return;
     enum { WINDOW = 24, KEYS = 6 };
@@ -146,7 +146,7 @@ template <int S> __global__ void order(fmo_gmpi_buf *bufs, arguments a)
 /* More messages than an inbox holds before the first receive; then more than twice as many. */
 template <int S> __global__ void storm(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     if (!participates<S>(b)) return;
     const bool first = fmo_gmpi_thread() == 0 && fmo_gmpi_block(b) == 0;
@@ -176,7 +176,7 @@ template <int S> __global__ void storm(fmo_gmpi_buf *bufs, arguments a)
  * sum has the same bits everywhere. */
 template <int S> __global__ void reduce(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     if (!participates<S>(b)) return;
     double *d = (double *)(b->heap[b->rank] + a.out), *e = (double *)(b->heap[b->rank] + a.in);
@@ -207,7 +207,7 @@ template <int S> __global__ void reduce(fmo_gmpi_buf *bufs, arguments a)
 /* Halos to both neighbours, again and again. */
 template <int S> __global__ void halo(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     if (!participates<S>(b) || b->rank > 1) return;
     fmo_gmpi_channel to = fmo_gmpi_channel_open(b, a.channel[b->rank]);
@@ -236,7 +236,7 @@ template <int S> __global__ void halo(fmo_gmpi_buf *bufs, arguments a)
 /* Every block of a rank exchanges messages with the same block of another, all at the same time. */
 __global__ void blocks(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     const int block = (int)fmo_gmpi_block(b);
     const int next = (b->rank + 1) % b->size, before = (b->rank + b->size - 1) % b->size;
@@ -260,7 +260,7 @@ __global__ void blocks(fmo_gmpi_buf *bufs, arguments a)
 /* test() does not wait; the message comes 5 ms later. */
 template <int S> __global__ void look(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     if (!participates<S>(b) || b->rank > 1) return;
     int *data = (int *)(b->heap[b->rank] + a.out);
@@ -289,7 +289,7 @@ enum { MISSING, TRUNCATED, WRONG_RANK, WRONG_TAG, TOO_MANY, MUTE, MUTE_LOOKED, F
  * tags, too many requests, or waits that nobody answers. */
 template <int S> __global__ void fate(fmo_gmpi_buf *bufs, arguments a)
 {
-    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);
     findings *f = a.f;
     if (!participates<S>(b)) return;
     int *data = (int *)(b->heap[b->rank] + a.out);

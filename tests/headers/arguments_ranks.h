@@ -38,7 +38,7 @@ static void check_comm(void)
     FINE(fmo_gmpi_destroy, "group", (fmo_gmpi_destroy(NULL), 1));
     FINE(fmo_gmpi_size, "group", fmo_gmpi_size(NULL) == 0);
     FINE(fmo_gmpi_first, "group", fmo_gmpi_first(NULL) == 0);
-    FINE(fmo_gmpi_here, "group", fmo_gmpi_here(NULL) == 0);
+    FINE(fmo_gmpi_local_size, "group", fmo_gmpi_local_size(NULL) == 0);
     FINE(fmo_gmpi_device, "group", fmo_gmpi_device(NULL, 0) == -1);
     FINE(fmo_gmpi_bufs, "group", fmo_gmpi_bufs(NULL, 0) == NULL);
     FINE(fmo_gmpi_address, "group", fmo_gmpi_address(NULL, 0, 0) == NULL);
