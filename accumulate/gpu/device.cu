@@ -61,7 +61,7 @@ extern "C" fmo_status fmo_gpu_probe(int *device, fmo_error *err)
     return FMO_OK;
 }
 
-fmo_gpu_inside::fmo_gpu_inside(int device) : before(-1)
+fmo_gpu_device_guard::fmo_gpu_device_guard(int device) : before(-1)
 {
     int now = -1;
     if (cudaGetDevice(&now) == cudaSuccess && now == device) return;
@@ -69,7 +69,7 @@ fmo_gpu_inside::fmo_gpu_inside(int device) : before(-1)
     (void)cudaSetDevice(device);
 }
 
-fmo_gpu_inside::~fmo_gpu_inside()
+fmo_gpu_device_guard::~fmo_gpu_device_guard()
 {
     if (before >= 0) (void)cudaSetDevice(before);
 }
@@ -131,7 +131,7 @@ fmo_status fmo_gpu_device_open_like(fmo_gpu_device *device, const fmo_fock_optio
     device->number = options->device;
     device->memory = options->memory;
     device->stream = (cudaStream_t)options->stream;
-    const fmo_gpu_inside inside(device);
+    const fmo_gpu_device_guard guard(device);
     /* Clears an error that an earlier call left behind; otherwise cudaGetLastError would report it
      * after the first launch. */
     (void)cudaGetLastError();
@@ -173,7 +173,7 @@ static bool of_stock(const fmo_gpu_device *d, const void *pointer)
 
 void fmo_gpu_device_close(fmo_gpu_device *d)
 {
-    const fmo_gpu_inside inside(d);
+    const fmo_gpu_device_guard guard(d);
     for (int p = 0; p < d->arena.num; p++)
         if (!of_stock(d, d->arena.piece[p].at)) (void)free_memory(d->pooled, d->arena.piece[p].at);
     free(d->arena.piece);
@@ -325,7 +325,7 @@ fmo_status fmo_gpu_alloc_cached(fmo_gpu_device *device, const char *what, size_t
 
 void fmo_gpu_free_cached(int device, int pools, void *pointer)
 {
-    const fmo_gpu_inside inside(device);
+    const fmo_gpu_device_guard guard(device);
     if (pointer) (void)free_memory(pools, pointer);
 }
 

@@ -1,6 +1,6 @@
 /* One GPU as a plan uses it: its number and properties, the stream that work is queued on, and an
- * arena of device memory. Every call that works on a device makes it current with fmo_gpu_inside,
- * which restores the caller's choice of a GPU. C++ only. */
+ * arena of device memory. Every call that works on a device makes it current with
+ * fmo_gpu_device_guard, which restores the caller's choice of a GPU. C++ only. */
 #ifndef FMO_GPU_DEVICE_H
 #define FMO_GPU_DEVICE_H
 
@@ -67,12 +67,15 @@ void fmo_gpu_device_close(fmo_gpu_device *device);
 
 /* While it is in scope the device is the thread's current GPU; then the previous one is current
  * again. */
-struct fmo_gpu_inside {
-    explicit fmo_gpu_inside(int device);
-    explicit fmo_gpu_inside(const fmo_gpu_device *device) : fmo_gpu_inside(device->number) {}
-    ~fmo_gpu_inside();
-    fmo_gpu_inside(const fmo_gpu_inside &) = delete;
-    fmo_gpu_inside &operator=(const fmo_gpu_inside &) = delete;
+struct fmo_gpu_device_guard {
+    explicit fmo_gpu_device_guard(int device);
+    explicit fmo_gpu_device_guard(const fmo_gpu_device *device)
+        : fmo_gpu_device_guard(device->number)
+    {
+    }
+    ~fmo_gpu_device_guard();
+    fmo_gpu_device_guard(const fmo_gpu_device_guard &) = delete;
+    fmo_gpu_device_guard &operator=(const fmo_gpu_device_guard &) = delete;
 
   private:
     int before; /* the previous GPU; -1: the same */

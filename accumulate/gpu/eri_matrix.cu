@@ -249,7 +249,7 @@ fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, 
     const fmo_gpu_range range("integrals of small molecules");
     fmo_gpu_call call(number, stream, err);
     if (call.status != FMO_OK) return call.status;
-    const fmo_gpu_inside inside(&call.device);
+    const fmo_gpu_device_guard guard(&call.device);
     for (size_t k = 0; k < count && status == FMO_OK; k += molecules_max) {
         const size_t num = count - k < molecules_max ? count - k : molecules_max;
         const results to = {eri + k, overlap ? overlap + k : NULL, core ? core + k : NULL};

@@ -207,7 +207,7 @@ extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo
     fmo_fock_plan *good[FMO_PLANS_TOGETHER];
     fmo_error err[FMO_PLANS_TOGETHER];
     int number[FMO_PLANS_TOGETHER], left = 0;
-    const fmo_gpu_inside inside(plans[0]->options.device);
+    const fmo_gpu_device_guard guard(plans[0]->options.device);
     for (int k = 0; k < num; k++) {
         const fmo_gpu_state *const like = left ? good[0]->gpu : NULL;
         if (begin(plans[k], like, &errs[k]) != FMO_OK) continue;
@@ -247,7 +247,7 @@ extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
 extern "C" fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
     const unsigned copies = plan->gpu->arrays.copies;
-    const fmo_gpu_inside inside(plan->options.device);
+    const fmo_gpu_device_guard guard(plan->options.device);
     fmo_error own = {FMO_OK, ""};
     fmo_gpu_state_destroy(plan);
     fmo_status status = fmo_gpu_state_open(plan, err);
@@ -267,7 +267,7 @@ extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t co
     for (size_t k = 0; k < count; k++) jobs[k]->plan->gpu->two.jobs = 0;
     if (count > 1 || (how->on_device && how->lead != first->plan))
         return fmo_gpu_start_groups(jobs, count, how, err);
-    const fmo_gpu_inside inside(&first->plan->gpu->device);
+    const fmo_gpu_device_guard guard(&first->plan->gpu->device);
     if (fmo_build_owner(first) != first->plan) /* with matrices on the host */
         return fmo_gpu_start_from_source(first, err);
     return fmo_gpu_start_one(first, how->on_device, err);
@@ -280,7 +280,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_state *g = plan->gpu;
     fmo_fock_profile *profile = &plan->profile;
     const fmo_gpu_counters *counters = g->pinned.counters;
-    const fmo_gpu_inside inside(&g->device);
+    const fmo_gpu_device_guard guard(&g->device);
     float ms = 0.0f;
     FMO_GPU_CHECK(cudaStreamSynchronize(g->device.last), "fused build", err);
     if (g->two.jobs && g->two.counted) fmo_gpu_add_counts(g->pinned.counters, g->two.counters);
@@ -351,7 +351,7 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
 extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_fock_profile *profile = &plan->profile;
-    const fmo_gpu_inside inside(&plan->gpu->device);
+    const fmo_gpu_device_guard guard(&plan->gpu->device);
     double seconds[FMO_ERI_CLASS_COUNT], all = 0.0;
     const fmo_gpu_range range("fused build, class after class");
     fmo_status status = run_timed(plan, fmo_gpu_plan_variant(plan), seconds, &all, err);

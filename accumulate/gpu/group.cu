@@ -187,7 +187,7 @@ static fmo_status run_members(const fmo_fock_job *const *jobs, size_t num, const
 {
     const fmo_gpu_device *device = &jobs[0]->plan->gpu->device;
     const fmo_gpu_device *lead = how->on_device ? &how->lead->gpu->device : device;
-    const fmo_gpu_inside inside(device);
+    const fmo_gpu_device_guard guard(device);
     const cudaStream_t stream = device->stream;
     if (stream != lead->stream)
         FMO_GPU_CHECK(cudaStreamWaitEvent(stream, lead->start, 0), "batch", err);
@@ -210,7 +210,7 @@ static fmo_status mark(fmo_start *how, fmo_error *err)
 {
     if (!how->on_device || how->marked) return FMO_OK;
     const fmo_gpu_device *lead = &how->lead->gpu->device;
-    const fmo_gpu_inside inside(lead);
+    const fmo_gpu_device_guard guard(lead);
     FMO_GPU_CHECK(cudaEventRecord(lead->start, lead->stream), "batch", err);
     how->marked = 1;
     return FMO_OK;

@@ -259,7 +259,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
     fmo_gpu_state *g = plan->gpu;
     if (!g) return;
     {
-        const fmo_gpu_inside inside(&g->device);
+        const fmo_gpu_device_guard guard(&g->device);
         fmo_gpu_device_wait(&g->device);
         fmo_gpu_set_passes(&g->lists, NULL, 0);
         fmo_gpu_set_passes(&g->between, NULL, 0);

@@ -84,7 +84,7 @@ cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t 
                         const fmo_gpu_variant *variant, bool timed)
 {
     fmo_gpu_state *const g = other->gpu;
-    const fmo_gpu_inside inside(&g->device);
+    const fmo_gpu_device_guard guard(&g->device);
     const fmo_gpu_build build = fmo_gpu_own_build(other);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     const cudaStream_t stream = g->device.stream;
@@ -130,7 +130,7 @@ fmo_status connect(fmo_gpu_state *g, const fmo_gpu_state *other, int k, fmo_erro
     const int own_number = g->device.number, number = other->device.number;
     FMO_GPU_CHECK(reach(own_number, number, &can), "reaching another GPU's memory", err);
     {
-        const fmo_gpu_inside inside(&other->device);
+        const fmo_gpu_device_guard guard(&other->device);
         FMO_GPU_CHECK(reach(number, own_number, &other_can), "reaching another GPU's memory", err);
     }
     if (can) return FMO_OK;
@@ -173,7 +173,7 @@ fmo_status agree_on_boxes(fmo_fock_plan *plan, fmo_error *err)
                              plan->others.num + 1);
     for (int k = -1; k < plan->others.num; k++) {
         fmo_gpu_state *const g = k < 0 ? plan->gpu : plan->others.plan[k]->gpu;
-        const fmo_gpu_inside inside(&g->device);
+        const fmo_gpu_device_guard guard(&g->device);
         fmo_gpu_device_wait(&g->device);
         fmo_gpu_forget_graphs(g);
         fmo_gpu_forget_boxes(g);
@@ -188,7 +188,7 @@ fmo_status agree_on_boxes(fmo_fock_plan *plan, fmo_error *err)
 extern "C" fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    const fmo_gpu_inside inside(&g->device);
+    const fmo_gpu_device_guard guard(&g->device);
     const size_t num = (size_t)plan->others.num;
     const fmo_status agreed = agree_on_boxes(plan, err);
     if (agreed != FMO_OK) return agreed;
@@ -264,7 +264,7 @@ cudaError_t fmo_gpu_others_seconds(const fmo_fock_plan *plan, double *seconds)
     seconds[0] = 1e-3 * ms;
     for (int k = 0; k < plan->others.num; k++) {
         const fmo_gpu_device *const device = &plan->others.plan[k]->gpu->device;
-        const fmo_gpu_inside inside(device);
+        const fmo_gpu_device_guard guard(device);
         FMO_GPU_TRY(cudaEventElapsedTime(&ms, device->start, device->finished));
         seconds[1 + k] = 1e-3 * ms;
     }

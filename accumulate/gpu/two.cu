@@ -213,7 +213,7 @@ extern "C" int fmo_fused_shares_pass(const fmo_fock_job *const *jobs, int num, i
         (num > 1 && !alone && fmo_gpu_joins_groups(plan)))
         return 0;
     if (r.exchanges < 2) return 1;
-    const fmo_gpu_inside inside(&plan->gpu->device);
+    const fmo_gpu_device_guard guard(&plan->gpu->device);
     return fmo_gpu_make_two_arrays(plan, NULL) == FMO_OK ? 2 : 0;
 }
 

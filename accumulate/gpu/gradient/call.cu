@@ -251,7 +251,7 @@ void run_group(const job_group *group)
     const fmo_gpu_range range("gradients");
     fmo_fock_plan *const first = group->job[0]->plan;
     fmo_gpu_device *const device = &first->gpu->device;
-    const fmo_gpu_inside inside(device);
+    const fmo_gpu_device_guard guard(device);
     fmo_fock_plan **const plan = (fmo_fock_plan **)malloc((size_t)group->num * sizeof *plan);
     fmo_gpu_gradient *h = group->num == 1 ? (fmo_gpu_gradient *)first->state : NULL;
     fmo_error err = {FMO_OK, ""};

@@ -453,7 +453,7 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
     const fmo_gpu_range range("potentials");
     fmo_gpu_call call(options->device, NULL, err);
     if (call.status != FMO_OK) return call.status;
-    const fmo_gpu_inside inside(&call.device);
+    const fmo_gpu_device_guard guard(&call.device);
     size_t num = count, at = 0;
     for (size_t k = 0; k < count; k++) num += jobs[k].source_num;
     const fmo_distribution **const all = (const fmo_distribution **)malloc((num + 1) * sizeof *all);
@@ -529,7 +529,7 @@ fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, do
     const fmo_gpu_range range("electrostatics");
     fmo_gpu_call call(options->device, NULL, err);
     if (call.status != FMO_OK) return call.status;
-    const fmo_gpu_inside inside(&call.device);
+    const fmo_gpu_device_guard guard(&call.device);
     const fmo_distribution **const all =
         (const fmo_distribution **)malloc((2 * count + 1) * sizeof *all);
     if (!all) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for distributions");

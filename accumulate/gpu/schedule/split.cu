@@ -106,7 +106,7 @@ void release_buffers(split_state *s)
 extern "C" void fmo_split_release(fmo_fock_plan *plan)
 {
     split_state *s = (split_state *)plan->state;
-    const fmo_gpu_inside inside(plan->options.device);
+    const fmo_gpu_device_guard guard(plan->options.device);
     fmo_gpu_state_destroy(plan);
     if (!s) return;
     release_buffers(s);
@@ -191,7 +191,7 @@ fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *er
 extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     const size_t n = (size_t)plan->basis->ao_num;
-    const fmo_gpu_inside inside(plan->options.device);
+    const fmo_gpu_device_guard guard(plan->options.device);
     split_state *s = (split_state *)calloc(1, sizeof *s);
     if (!s) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a split plan");
     plan->state = s;
@@ -355,7 +355,7 @@ cudaError_t turn(split_run *r, feed *f)
 {
     const fmo_gpu_task *task;
     size_t left = 0;
-    const fmo_gpu_inside inside(&f->plan->gpu->device);
+    const fmo_gpu_device_guard guard(&f->plan->gpu->device);
     FMO_GPU_TRY(next_task(r, f, &task, &left));
     if (!task) {
         for (int b = 0; b < f->s->used; b++)
@@ -379,7 +379,7 @@ cudaError_t begin_feed(const split_run *r, feed *f)
 {
     fmo_gpu_state *const g = f->plan->gpu;
     const size_t n = (size_t)f->plan->basis->ao_num;
-    const fmo_gpu_inside inside(&g->device);
+    const fmo_gpu_device_guard guard(&g->device);
     const fmo_gpu_build build = fmo_gpu_own_build(f->plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     g->requested = r->plan->gpu->requested;
@@ -406,7 +406,7 @@ cudaError_t run(split_run *r)
     }
     for (int k = 0; k < r->num; k++) {
         const fmo_gpu_device *const device = &r->feeds[k].plan->gpu->device;
-        const fmo_gpu_inside inside(device);
+        const fmo_gpu_device_guard guard(device);
         float ms = 0.0f;
         if (k > 0) fmo_gpu_add_counts(&r->feeds[0].counters, &r->feeds[k].counters);
         FMO_GPU_TRY(cudaEventElapsedTime(&ms, device->start, device->finished));
@@ -428,7 +428,7 @@ extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source
 {
     split_state *s = (split_state *)plan->state;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
-    const fmo_gpu_inside inside(&plan->gpu->device);
+    const fmo_gpu_device_guard guard(&plan->gpu->device);
     (void)source; /* this mode does not support a source */
     split_run r = {};
     r.plan = plan;
