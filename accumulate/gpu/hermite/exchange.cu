@@ -433,7 +433,7 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     strategy scatter;
     fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
-    fmo_gpu_walk<strategy, 1>(
+    fmo_gpu_for_quartets<strategy, 1>(
         a.list, *a.count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
             unsigned computed = 0;
             read_on();

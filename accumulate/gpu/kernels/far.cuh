@@ -181,7 +181,7 @@ fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_co
 {
     const unsigned all = 0xffffffffu;
     unsigned issued = 0;
-    fmo_gpu_walk<S, -1>(
+    fmo_gpu_for_quartets<S, -1>(
         view.far_J_end - 1, *view.count[FMO_GPU_FAR_J],
         [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
             const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1);

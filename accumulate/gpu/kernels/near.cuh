@@ -267,8 +267,8 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
  * fmo_gpu_lane. The next quartet is loaded when `work` calls read_on(), late enough that no
  * instruction waits for it at once. */
 template <class S, int DIRECTION, class Work>
-static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned count,
-                                                    const Work &work)
+static __device__ __forceinline__ void fmo_gpu_for_quartets(const int2 *list, unsigned count,
+                                                            const Work &work)
 {
     const unsigned begin = blockIdx.x * blockDim.x, stride = gridDim.x * blockDim.x;
     if (begin >= count) return; /* the whole block returns */
@@ -294,7 +294,7 @@ fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_
                     fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
 {
     unsigned issued = 0;
-    fmo_gpu_walk<S, 1>(
+    fmo_gpu_for_quartets<S, 1>(
         list, count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
             double eri[C::size];
             constexpr bool some = COULOMB == FMO_GPU_COULOMB_SOME;
