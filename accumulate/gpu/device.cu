@@ -299,8 +299,8 @@ void fmo_gpu_free(fmo_gpu_device *device, void *pointer)
     a->piece[p] = a->piece[--a->num];
 }
 
-fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_t bytes,
-                                 void **pointer, fmo_error *err)
+fmo_status fmo_gpu_alloc_temporary(fmo_gpu_device *device, const char *what, size_t bytes,
+                                   void **pointer, fmo_error *err)
 {
     fmo_gpu_arena *const a = &device->arena;
     const fmo_status status = alloc_or_explain(device, device->pools, what, bytes, pointer, err);
@@ -310,7 +310,7 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
     return FMO_OK;
 }
 
-void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes)
+void fmo_gpu_free_temporary(fmo_gpu_device *device, void *pointer, size_t bytes)
 {
     if (!pointer) return;
     (void)free_memory(device->pools, pointer);

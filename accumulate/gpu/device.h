@@ -106,9 +106,9 @@ void fmo_gpu_free(fmo_gpu_device *device, void *pointer);
 /* Temporary memory, freed before the call that allocates it returns. It comes from the device's
  * pool if there is one, because cudaMalloc and cudaFree would take longer than the work done in it.
  * When it is freed, no queued work may use it any longer. */
-fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_t bytes,
-                                 void **pointer, fmo_error *err);
-void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes);
+fmo_status fmo_gpu_alloc_temporary(fmo_gpu_device *device, const char *what, size_t bytes,
+                                   void **pointer, fmo_error *err);
+void fmo_gpu_free_temporary(fmo_gpu_device *device, void *pointer, size_t bytes);
 
 /* Memory that outlives the device; work queued on the device's stream is ordered after the
  * allocation. fmo_gpu_free_cached frees it, given CUDA's number of the GPU and `pools` of the

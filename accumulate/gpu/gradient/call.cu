@@ -44,7 +44,7 @@ fmo_status copy_in(const job_group *group, const fmo_gpu_gradient *h, call_data 
     const size_t term_num = (size_t)group->job[0]->term_num;
     d->bytes = (term_num * matrix + given) * sizeof *d->D +
                2 * term_num * (size_t)group->num * sizeof *d->term;
-    fmo_status status = fmo_gpu_alloc_passing(device, what, d->bytes, &d->memory, err);
+    fmo_status status = fmo_gpu_alloc_temporary(device, what, d->bytes, &d->memory, err);
     if (status != FMO_OK) return status;
     d->D = (double *)d->memory;
     d->given = d->D + term_num * matrix;
@@ -236,7 +236,7 @@ fmo_status run(const job_group *group, const fmo_gpu_gradient *h, fmo_error *err
             status = fmo_gpu_error(code, "gradient", err);
     }
     (void)cudaStreamSynchronize(device->stream);
-    fmo_gpu_free_passing(device, d.memory, d.bytes);
+    fmo_gpu_free_temporary(device, d.memory, d.bytes);
     if (status == FMO_OK) give(group, h, scale, sums);
     free(sums);
     free(scale);

@@ -199,7 +199,7 @@ fmo_status allocate(fmo_gpu_device *device, const fmo_gpu_array *arrays, int num
     static const char what[] = "pairs of a gradient";
     if (h->molecules == 1) return fmo_gpu_place_arrays(device, what, arrays, num, err);
     h->bytes = fmo_gpu_arrays_bytes(arrays, num);
-    const fmo_status status = fmo_gpu_alloc_passing(device, what, h->bytes, &h->memory, err);
+    const fmo_status status = fmo_gpu_alloc_temporary(device, what, h->bytes, &h->memory, err);
     if (status == FMO_OK) fmo_gpu_put_arrays(h->memory, arrays, num);
     return status;
 }
@@ -297,7 +297,7 @@ void fmo_gradient_free(fmo_gpu_device *device, fmo_gpu_gradient *h)
         if (h->stream[s]) (void)cudaStreamDestroy(h->stream[s]);
     }
     if (h->begun) (void)cudaEventDestroy(h->begun);
-    if (h->memory) fmo_gpu_free_passing(device, h->memory, h->bytes);
+    if (h->memory) fmo_gpu_free_temporary(device, h->memory, h->bytes);
     free(h->host);
     free(h);
 }

@@ -325,8 +325,8 @@ fmo_status fill(making *m, size_t records, size_t segments, int largest, fmo_err
     /* in memory that the first plan will use later, if that suffices */
     void *memory = fmo_gpu_stock_left(m->device, m->work_bytes);
     if (!memory) {
-        const fmo_status status = fmo_gpu_alloc_passing(m->device, "shell pairs on their way",
-                                                        m->work_bytes, &m->work, err);
+        const fmo_status status = fmo_gpu_alloc_temporary(
+            m->device, "shell pairs that are being made", m->work_bytes, &m->work, err);
         if (status != FMO_OK) return status;
         memory = m->work;
     }
@@ -423,7 +423,7 @@ void fmo_gpu_make_sp_pairs(fmo_fock_plan *const *plan, int num, fmo_error *errs)
         const cudaError_t code = cudaStreamSynchronize(m.device->stream);
         if (code != cudaSuccess) status = fmo_gpu_error(code, "making shell pairs", &err);
     }
-    fmo_gpu_free_passing(m.device, m.work, m.work_bytes);
+    fmo_gpu_free_temporary(m.device, m.work, m.work_bytes);
     if (m.device->pooled) fmo_gpu_free(m.device, m.up_at);
     free(m.up);
     free(m.sizes);
