@@ -20,8 +20,8 @@ extern "C" {
     X(G, g, 4, 15, 9)
 
 /* Pairs: X(name in upper and in lower case, angular momenta of the two shells l_i >= l_j, partner),
- * by increasing angular momenta. A pair (ij) with a partner may include (carry) the pair with the
- * same exponents in which the shell of higher angular momentum is replaced by its sp partner
+ * by increasing angular momenta. A pair (ij) with a partner may include the pair with the same
+ * exponents in which the shell of higher angular momentum is replaced by its sp partner
  * (pairs/shell_pair.h); NONE: it does not. */
 #define FMO_PAIR_ROW_SS SS, ss, 0, 0, NONE
 #define FMO_PAIR_ROW_PS PS, ps, 1, 0, SS

@@ -89,7 +89,7 @@ FMO_TABLE_FUNCTION int fmo_pair_class_of(int l_i, int l_j)
 #undef ROW
 }
 
-/* The pair class that an sp pair of this class may carry, or FMO_PAIR_NONE. */
+/* The pair class that an sp pair of this class may include, or FMO_PAIR_NONE. */
 FMO_TABLE_FUNCTION int fmo_pair_partner(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? FMO_PAIR_##partner:
@@ -97,8 +97,8 @@ FMO_TABLE_FUNCTION int fmo_pair_partner(int pair_class)
 #undef ROW
 }
 
-/* The pair class that may carry this one, or FMO_PAIR_NONE. */
-FMO_TABLE_FUNCTION int fmo_pair_carrier(int pair_class)
+/* The pair class that may include this one, or FMO_PAIR_NONE. */
+FMO_TABLE_FUNCTION int fmo_pair_including(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##partner ? FMO_PAIR_##P:
     return pair_class == FMO_PAIR_NONE ? FMO_PAIR_NONE : FMO_PAIR_TABLE(ROW) FMO_PAIR_NONE;
@@ -117,7 +117,7 @@ FMO_TABLE_FUNCTION int fmo_pair_functions(int pair_class, int shell, int sp)
                 : 0);
 }
 
-/* Number of products of functions, with `sp` including those of the carried pair. */
+/* Number of products of functions, with `sp` including those of the included pair. */
 FMO_TABLE_FUNCTION int fmo_pair_products(int pair_class, int sp)
 {
     return fmo_pair_functions(pair_class, 0, sp) * fmo_pair_functions(pair_class, 1, sp);
@@ -271,7 +271,7 @@ FMO_SHELL_TABLE(ROW)
 #define ROW(P, name, li, lj, partner)                                                             \
     FMO_STATIC_ASSERT((li) >= (lj) && (li) <= FMO_ANG_MOM_MAX, "FMO_PAIR_TABLE: angular momenta") \
     FMO_STATIC_ASSERT(FMO_PAIR_##partner == FMO_PAIR_NONE || FMO_PAIR_##partner < FMO_PAIR_##P,   \
-                      "FMO_PAIR_TABLE: a pair carries along one that stands before it")
+                      "FMO_PAIR_TABLE: a pair includes one that stands before it")
 FMO_PAIR_TABLE(ROW)
 #undef ROW
 

@@ -301,7 +301,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
                             ? ~0u
                             : (1u << FMO_GPU_TALLY_PAIRS) - 1u;
     int diagonal =
-        task.same && fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
+        task.same && fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_INCLUDED) ? bra.pair : -1;
     unsigned tally = 0;
     static_assert((SCREEN_ROUNDS + 1) * LARGE_SLABS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
@@ -464,7 +464,7 @@ __device__ __forceinline__ void add_counts(const screen_args &a, const screen_ta
     const int lane = threadIdx.x % 32;
     const unsigned prims = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PRIMS));
     const unsigned pairs = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PAIRS));
-    const unsigned carried = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_CARRIED));
+    const unsigned carried = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_INCLUDED));
     const unsigned exchanges = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_EXCHANGES));
     screen_counts *const counted = &shared.counted;
     if (BOXES) {
@@ -489,7 +489,7 @@ __device__ __forceinline__ void add_counts(const screen_args &a, const screen_ta
         atomicAdd(&a.counters->prim_quartets[task.eri_class],
                   (unsigned long long)counted->prims * bra_prims);
         fmo_gpu_count(a.counters->quartets, task.eri_class,
-                      fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
+                      fmo_gpu_tally(bra.screen.counts, FMO_GPU_TALLY_INCLUDED), counted->pairs,
                       counted->carried);
     }
 }

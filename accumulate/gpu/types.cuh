@@ -87,7 +87,7 @@ static __device__ inline float fmo_gpu_in_K(const fmo_gpu_screen_data &bra,
 enum {
     FMO_GPU_TALLY_PRIMS = 0,
     FMO_GPU_TALLY_PAIRS = 10,
-    FMO_GPU_TALLY_CARRIED = 17,
+    FMO_GPU_TALLY_INCLUDED = 17,
     FMO_GPU_TALLY_EXCHANGES = 24
 };
 /* Returns one of these counts. */
@@ -220,8 +220,8 @@ typedef struct fmo_gpu_counters {
 
 /* The class of the quartet in which the bra pair (of_bra), the ket pair (of_ket) or both are
  * replaced by the ss pair that they include; FMO_ERI_CLASS_COUNT if there is none. */
-static __host__ __device__ constexpr int fmo_gpu_carried_class(int eri_class, bool of_bra,
-                                                               bool of_ket)
+static __host__ __device__ constexpr int fmo_gpu_included_class(int eri_class, bool of_bra,
+                                                                bool of_ket)
 {
     const int bra = fmo_eri_class_bra(eri_class), ket = fmo_eri_class_ket(eri_class);
     return fmo_eri_class_of(of_bra ? fmo_pair_partner(bra) : bra,
@@ -229,24 +229,24 @@ static __host__ __device__ constexpr int fmo_gpu_carried_class(int eri_class, bo
 }
 
 /* Adds `pairs` quartets of SP pairs to the numbers of shell quartets by class, with the quartets
- * that these include. bra_carries: the bras include an ss pair; carried: number of those whose ket
- * includes one. */
+ * that these include. bra_includes: the bras include an ss pair; included: number of those whose
+ * ket includes one. */
 static __device__ inline void fmo_gpu_count(unsigned long long *quartets, int eri_class,
-                                            bool bra_carries, unsigned long long pairs,
-                                            unsigned long long carried)
+                                            bool bra_includes, unsigned long long pairs,
+                                            unsigned long long included)
 {
     atomicAdd(&quartets[eri_class], pairs);
-    if (bra_carries) atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, false)], pairs);
-    if (!carried) return;
-    atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, false, true)], carried);
-    if (bra_carries) atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, true)], carried);
+    if (bra_includes) atomicAdd(&quartets[fmo_gpu_included_class(eri_class, true, false)], pairs);
+    if (!included) return;
+    atomicAdd(&quartets[fmo_gpu_included_class(eri_class, false, true)], included);
+    if (bra_includes) atomicAdd(&quartets[fmo_gpu_included_class(eri_class, true, true)], included);
 }
 
 /* Corrects these counts for the quartet of an SP pair with itself, where the two quartets of one
  * pair and its included ss pair are the same. */
 static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartets, int eri_class)
 {
-    atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, false)], ~0ull);
+    atomicAdd(&quartets[fmo_gpu_included_class(eri_class, true, false)], ~0ull);
 }
 
 /* Largest |D| that a quartet is multiplied with in K, from block maxima; as fmo_screen_exchange, in

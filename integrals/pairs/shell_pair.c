@@ -150,21 +150,21 @@ typedef struct scratch {
     kept_prim *kept;
 } scratch;
 
-/* Returns the partner of shell i whose pair with shell j the pair (ij) carries, or -1. */
-static int carried_shell(const pair_source *source, fmo_pair_class pair_class, int i, int j)
+/* Returns the partner of shell i whose pair with shell j the pair (ij) includes, or -1. */
+static int included_shell(const pair_source *source, fmo_pair_class pair_class, int i, int j)
 {
     if (!source->partner || fmo_pair_partner(pair_class) == FMO_PAIR_NONE) return -1;
     return source->partner[j] > i ? -1 : source->partner[i];
 }
 
-/* Returns 1 if a pair is carried by a pair of a partner of i or j. */
-static int is_carried(const pair_source *source, fmo_pair_class pair_class, int i, int j)
+/* Returns 1 if a pair is included in a pair of a partner of i or j. */
+static int is_included(const pair_source *source, fmo_pair_class pair_class, int i, int j)
 {
-    return source->partner && fmo_pair_carrier(pair_class) != FMO_PAIR_NONE &&
+    return source->partner && fmo_pair_including(pair_class) != FMO_PAIR_NONE &&
            (source->partner[i] >= 0 || source->partner[j] >= 0);
 }
 
-/* Bound of n primitives with their ratios (every stride-th) as a pair. The carried pair is a pair
+/* Bound of n primitives with their ratios (every stride-th) as a pair. The included pair is a pair
  * of the partner class whose prefactors are multiplied by the ratios. prim is modified and
  * restored; work has the size of prim. */
 static double pair_bound(fmo_pair_class pair_class, const double *centre, const double *AB, int n,
@@ -176,8 +176,8 @@ static double pair_bound(fmo_pair_class pair_class, const double *centre, const 
     if (!any) return bound;
     memcpy(work, prim, (size_t)n * FMO_PAIR_FIELDS * sizeof *work);
     for (int m = 0; m < n; m++) work[m * FMO_PAIR_FIELDS + FMO_PAIR_K] *= ratio[(size_t)m * stride];
-    const fmo_pair_class carried = (fmo_pair_class)fmo_pair_partner(pair_class);
-    return fmax(bound, schwarz_bound(carried, centre, AB, n, work));
+    const fmo_pair_class included = (fmo_pair_class)fmo_pair_partner(pair_class);
+    return fmax(bound, schwarz_bound(included, centre, AB, n, work));
 }
 
 double fmo_shell_pair_segment_bound(const fmo_basis *basis, fmo_pair_class pair_class,
@@ -197,7 +197,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
 {
     const fmo_basis *basis = source->basis;
     const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
-    const int n = A->prim_num * B->prim_num, carried = carried_shell(source, pair_class, i, j);
+    const int n = A->prim_num * B->prim_num, included = included_shell(source, pair_class, i, j);
     const fmo_pair_class partner_class = (fmo_pair_class)fmo_pair_partner(pair_class);
     int kept = 0;
     if (source->threshold > 0.0) {
@@ -209,8 +209,8 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
         const double *const prim = s->prim + m * FMO_PAIR_FIELDS;
         const int k = m / B->prim_num;
         double ratio = 0.0;
-        if (carried >= 0)
-            ratio = basis->coefficient[basis->shell[carried].prim_begin + k] /
+        if (included >= 0)
+            ratio = basis->coefficient[basis->shell[included].prim_begin + k] /
                     basis->coefficient[A->prim_begin + k];
         if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < FMO_PAIR_TINY) continue;
         double bound = prim_bound(pair_class, s->AB, prim);
@@ -374,7 +374,7 @@ static void find_pairs(finding *f)
         for (int b = 0; b < b_end; b++) {
             int i = f->i0 + a, j = f->j0 + b;
             fmo_shell_pair_order(basis, &i, &j);
-            const int kept = is_carried(source, f->pair_class, i, j)
+            const int kept = is_included(source, f->pair_class, i, j)
                                  ? 0
                                  : prune_pair(source, f->pair_class, i, j, &s);
             row[b] = (candidate){0.0, f->kept_by[thread].used, i, j, kept, thread};

@@ -3,10 +3,10 @@
  * threshold, and pairs without primitives.
  *
  * Sp pairs: s and p shells of one nucleus with the same exponents (Pople's SP (L) shells, STO-nG)
- * are partners, and a pair (p_a s_b) carries the pair (s_a s_b), where s_a is the partner of p_a:
+ * are partners, and a pair (p_a s_b) includes the pair (s_a s_b), where s_a is the partner of p_a:
  * the ratio of their coefficients is stored with each primitive (fmo_pair_partner), so that Boys
  * functions, screening and lists serve both. Of (p_a s_b) and (p_b s_a) the one with a >= b
- * carries. A carried ss pair is in no list. */
+ * includes. An included ss pair is in no list. */
 #ifndef FMO_SHELL_PAIR_H
 #define FMO_SHELL_PAIR_H
 
@@ -28,7 +28,7 @@ typedef struct fmo_pair_list {
     int *i, *j;         /* [num] internal shells, in the order of fmo_shell_pair_order */
     double *bound;      /* [num] Schwarz bound sqrt(max (ab|ab)), descending */
     double *prim_bound; /* [prim_num] bound of each primitive pair, descending within a pair */
-    double *ratio;      /* [prim_num] prefactor of the carried pair over that of this one; 0 if
+    double *ratio;      /* [prim_num] prefactor of the included pair over that of this one; 0 if
                            there is none */
     double *AB;         /* [num][3] */
     int64_t *begin;     /* [num+1] first primitive pair */

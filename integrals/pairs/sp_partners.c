@@ -1,5 +1,5 @@
 /* Finds the s and p shells of a basis that have the same exponents, so that one pair of shells can
- * carry the pairs of both. See shell_pair.h. */
+ * include the pairs of both. See shell_pair.h. */
 #include "integrals/pairs/shell_pair.h"
 
 #include <string.h>

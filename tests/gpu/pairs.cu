@@ -58,7 +58,7 @@ static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list
     unsigned counts = (unsigned)prims << FMO_GPU_TALLY_PRIMS;
     if (!segment->rank.begin)
         counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)(list->ratio[begin] != 0.0)
-                                                  << FMO_GPU_TALLY_CARRIED;
+                                                  << FMO_GPU_TALLY_INCLUDED;
     CHECK(at[n].x == fmo_gpu_first_function(f, b, i) - shift &&
               at[n].y == fmo_gpu_first_function(f, b, j) && at[n].z == prims && at[n].w == stride,
           "segment %d: functions %d %d, %d primitives, stride %d", n, at[n].x, at[n].y, at[n].z,

@@ -38,7 +38,7 @@ static int find(const fmo_pair_list *list, int i, int j)
  * any.
  */
 static double self_repulsion(const fmo_basis *basis, const fmo_pair_list *list, int n,
-                             int64_t begin, int64_t end, int carried)
+                             int64_t begin, int64_t end, int included)
 {
     double sum = 0.0;
     for (int64_t b = begin; b < end; b++) {
@@ -49,13 +49,13 @@ static double self_repulsion(const fmo_basis *basis, const fmo_pair_list *list, 
                                        basis->shell[list->i[n]].centre};
             double eri;
             fmo_eri_quartet(FMO_ERI_SSSS, &bra, &ket, &eri);
-            sum += carried ? list->ratio[b] * list->ratio[k] * eri : eri;
+            sum += included ? list->ratio[b] * list->ratio[k] * eri : eri;
         }
     }
     return sum;
 }
 
-/* sqrt(max_ab (ab|ab)) of some primitives of pair n by a whole quartet, what is carried included.
+/* sqrt(max_ab (ab|ab)) of some primitives of pair n by a whole quartet, with the included pair.
  */
 static double quartet_bound(const fmo_basis *basis, const fmo_pair_list *list, int pair_class,
                             int n, int begin, int num)
@@ -187,7 +187,7 @@ int main(void)
     /* each ss pair occurs once: in its own list, or as a part of an SP pair with the right
      * self-repulsion and a bound */
     const fmo_pair_list *ss = &plain.list[FMO_PAIR_SS], *ps = &sp.list[FMO_PAIR_PS];
-    int carried = 0;
+    int included = 0;
     for (int n = 0; n < ss->num; n++) {
         const int i = ss->i[n], j = ss->j[n], own = find(&sp.list[FMO_PAIR_SS], i, j) >= 0;
         int times = own;
@@ -210,9 +210,9 @@ int main(void)
                       "part of pair %d", m);
         }
         CHECK(times == 1, "ss pair (%d,%d) occurs %d times", i, j, times);
-        carried += !own;
+        included += !own;
     }
-    CHECK(carried > 0 && carried < ss->num, "%d of %d ss pairs are carried", carried, ss->num);
+    CHECK(included > 0 && included < ss->num, "%d of %d ss pairs are included", included, ss->num);
     check_bounds(basis, &plain);
     check_bounds(basis, &sp);
     fmo_shell_pairs_free(&plain);

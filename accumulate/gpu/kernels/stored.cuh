@@ -56,7 +56,7 @@ typedef struct fmo_gpu_waiting {
     size_t entry[64]; /* ring buffer */
     int2 quartet[64];
     unsigned screened_in_num, exchanges, prim_quartets;
-    unsigned pairs[2], carried[2]; /* as in fmo_gpu_count; index 1: the bra includes an ss pair */
+    unsigned pairs[2], included[2]; /* as in fmo_gpu_count; index 1: the bra includes an ss pair */
 } fmo_gpu_waiting;
 
 /* Screens 32 quartets by the rule of screen.h, with the same arithmetic as gpu/screen.cuh, and
@@ -91,23 +91,24 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
             make_int2(quartet.x, quartet.y | (exchanges ? (int)FMO_GPU_EXCHANGE_BIT : 0));
         atomicAdd(&waiting->prim_quartets, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_PRIMS) *
                                                fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_PRIMS));
-        if (view.same && quartet.x == quartet.y && fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_CARRIED))
+        if (view.same && quartet.x == quartet.y &&
+            fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_INCLUDED))
             fmo_gpu_count_diagonal(a.counters->quartets, eri_class);
     }
     const unsigned exchanging = __ballot_sync(all, exchanges);
     const unsigned both = stays ? bra.counts & ket.counts : 0u;
     const unsigned pairs = __ballot_sync(all, fmo_gpu_tally(both, FMO_GPU_TALLY_PAIRS));
     const unsigned bras =
-        pairs & __ballot_sync(all, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_CARRIED));
+        pairs & __ballot_sync(all, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_INCLUDED));
     const unsigned kets =
-        pairs & __ballot_sync(all, fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_CARRIED));
+        pairs & __ballot_sync(all, fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_INCLUDED));
     if (fmo_lane() == 0) {
         waiting->screened_in_num += __popc(staying);
         waiting->exchanges += __popc(exchanging);
         waiting->pairs[0] += __popc(pairs & ~bras);
         waiting->pairs[1] += __popc(bras);
-        waiting->carried[0] += __popc(kets & ~bras);
-        waiting->carried[1] += __popc(kets & bras);
+        waiting->included[0] += __popc(kets & ~bras);
+        waiting->included[1] += __popc(kets & bras);
     }
     __syncwarp();
     return __popc(staying);
@@ -121,9 +122,9 @@ fmo_gpu_count_stored(fmo_gpu_counters *counters, int eri_class, const fmo_gpu_wa
     atomicAdd(&counters->screened_in_num[eri_class], (unsigned long long)waiting->screened_in_num);
     atomicAdd(&counters->exchanges[eri_class], (unsigned long long)waiting->exchanges);
     atomicAdd(&counters->prim_quartets[eri_class], (unsigned long long)waiting->prim_quartets);
-    for (int carries = 0; carries < 2; carries++)
-        fmo_gpu_count(counters->quartets, eri_class, carries, waiting->pairs[carries],
-                      waiting->carried[carries]);
+    for (int includes = 0; includes < 2; includes++)
+        fmo_gpu_count(counters->quartets, eri_class, includes, waiting->pairs[includes],
+                      waiting->included[includes]);
 }
 
 /* Warps take pieces of the list in turn, collect screened-in quartets until all lanes have one, and
@@ -148,8 +149,8 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     }
     if (lane == 0) {
         waiting->screened_in_num = waiting->exchanges = waiting->prim_quartets = 0;
-        for (int carries = 0; carries < 2; carries++)
-            waiting->pairs[carries] = waiting->carried[carries] = 0;
+        for (int includes = 0; includes < 2; includes++)
+            waiting->pairs[includes] = waiting->included[includes] = 0;
     }
     __syncwarp();
     const size_t skip = ((size_t)gridDim.x * warps - 1) * a.piece;

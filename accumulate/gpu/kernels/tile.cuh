@@ -177,7 +177,7 @@ typedef struct fmo_gpu_tile_bra {
 
 /* What a lane has counted for the profile. */
 typedef struct fmo_gpu_tile_counts {
-    unsigned long long quartets, carried, prims;
+    unsigned long long quartets, included, prims;
 } fmo_gpu_tile_counts;
 
 /* Screens one ket: true if the quartet is to be computed, which is then counted. */
@@ -195,10 +195,10 @@ fmo_gpu_tile_screen(const fmo_gpu_class_view &view, const fmo_gpu_tile_args &a,
     if (!(fmaxf(in_J, in_K) >= a.cutoff)) return false;
     counts->prims += (unsigned long long)(bra.first.z * view.ket.first[ket].z);
     if (fmo_gpu_tally(bra.data.counts & ket_data.counts, FMO_GPU_TALLY_PAIRS)) {
-        const unsigned carries = fmo_gpu_tally(ket_data.counts, FMO_GPU_TALLY_CARRIED);
+        const unsigned includes = fmo_gpu_tally(ket_data.counts, FMO_GPU_TALLY_INCLUDED);
         counts->quartets++;
-        counts->carried += carries;
-        if (view.same && ket == bra.number && carries)
+        counts->included += includes;
+        if (view.same && ket == bra.number && includes)
             fmo_gpu_count_diagonal(a.counters->quartets, C::id);
     }
     return true;
@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         issued += __shfl_xor_sync(0xffffffffu, issued, offset);
         own.prims += __shfl_xor_sync(0xffffffffu, own.prims, offset);
         own.quartets += __shfl_xor_sync(0xffffffffu, own.quartets, offset);
-        own.carried += __shfl_xor_sync(0xffffffffu, own.carried, offset);
+        own.included += __shfl_xor_sync(0xffffffffu, own.included, offset);
     }
     if (lane == 0 && screened_in_num) {
         constexpr unsigned long long ket_adds = C::N2 * C::N3;
@@ -294,7 +294,8 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         atomicAdd(&a.counters->exchanges[C::id], screened_in_num);
         atomicAdd(&a.counters->prim_quartets[C::id], own.prims);
         fmo_gpu_count(a.counters->quartets, C::id,
-                      fmo_gpu_tally(data.counts, FMO_GPU_TALLY_CARRIED), own.quartets, own.carried);
+                      fmo_gpu_tally(data.counts, FMO_GPU_TALLY_INCLUDED), own.quartets,
+                      own.included);
         atomicAdd(m.issued, issued + screened_in_num * ket_adds);
     }
 }

@@ -54,7 +54,7 @@ int low_l_shells(const fmo_basis *b)
  * another class, only shells without partner. */
 int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int side)
 {
-    return fmo_pair_carrier(pair_class) != FMO_PAIR_NONE
+    return fmo_pair_including(pair_class) != FMO_PAIR_NONE
                ? g->functions.single_s
                : b->shell_num_l[fmo_pair_ang_mom(pair_class, side)];
 }

@@ -121,7 +121,7 @@ typedef struct arguments {
 typedef struct found_pair {
     const gpu_shell *A, *B;
     double AB[3], r2;
-    int carried; /* first primitive of A's partner if the partner's pair is carried, or -1 */
+    int included; /* first primitive of A's partner if the partner's pair is included, or -1 */
 } found_pair;
 
 /* Sets *pair to shells i and j; returns false if the class has no such pair in this order or it is
@@ -142,9 +142,9 @@ __device__ bool find_pair(const molecule &mol, int i, int j, found_pair *pair)
         pair->AB[x] = A->centre[x] - B->centre[x];
         pair->r2 += pair->AB[x] * pair->AB[x];
     }
-    pair->carried = -1;
+    pair->included = -1;
     if (fmo_pair_partner(pair_class) != FMO_PAIR_NONE && A->partner >= 0 && B->partner <= i)
-        pair->carried = mol.shell[A->partner].prim_begin;
+        pair->included = mol.shell[A->partner].prim_begin;
     if (mol.threshold > 0.0) {
         const double a = A->smallest, b = B->smallest;
         if (a * b / (a + b) * pair->r2 > FMO_PAIR_DECAY_MAX) return false;
@@ -179,7 +179,7 @@ __device__ __noinline__ bool make_primitive(const molecule &mol, const found_pai
     const double a = mol.exponent[at_a], b = mol.exponent[at_b], c_a = mol.coefficient[at_a];
     fmo_prim_pair_make(a, b, c_a, mol.coefficient[at_b],
                        decayed(fmo_prim_pair_decay(a, b, pair.r2)), pair.AB, prim);
-    *ratio = pair.carried >= 0 ? mol.coefficient[pair.carried + k] / c_a : 0.0;
+    *ratio = pair.included >= 0 ? mol.coefficient[pair.included + k] / c_a : 0.0;
     if (mol.threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < FMO_PAIR_TINY) return false;
     *bound = prim_bound<pair_class>(pair.AB, prim);
     if (partner != FMO_PAIR_NONE)
@@ -404,31 +404,31 @@ __device__ __forceinline__ void finish_quartets(const double *AB, const double *
 #undef ROW
 }
 
-/* Loads a primitive; carried: that of the partner's pair, whose prefactor differs by the ratio. */
-__device__ fmo_prim_pair load_primitive(const double2 *record, bool carried)
+/* Loads a primitive; included: that of the partner's pair, whose prefactor differs by the ratio. */
+__device__ fmo_prim_pair load_primitive(const double2 *record, bool included)
 {
     const double2 pk = record[0], xy = record[1], zh = record[2];
     fmo_prim_pair prim = {pk.x, pk.y, {xy.x, xy.y, zh.x}, zh.y};
-    if (carried) prim.k *= record[FMO_PAIR_FIELDS / 2].x;
+    if (included) prim.k *= record[FMO_PAIR_FIELDS / 2].x;
     return prim;
 }
 
 /* Returns sqrt(max_ab (ab|ab)) of `num` consecutive primitives, or of the partner's pair that they
- * carry. The contributions of two primitives, (b|k) and (k|b), are equal: kets run up to the bra,
+ * include. The contributions of two primitives, (b|k) and (k|b), are equal: kets run up to the bra,
  * the diagonal counts half and everything is doubled. */
 template <int pair_class>
 __device__ __noinline__ double schwarz_bound(const fmo_boys_table *boys, const double *AB,
-                                             const double2 *record, int num, bool carried)
+                                             const double2 *record, int num, bool included)
 {
     constexpr int diagonal = fmo_eri_class_of(pair_class, pair_class);
     constexpr int order = 2 * fmo_pair_order(pair_class), size = fmo_pair_products(pair_class, 0);
     const double none[3] = {0.0, 0.0, 0.0};
     double acc[sums_of(diagonal)] = {0.0}, integrals[size * size], largest = 0.0;
     for (int b = 0; b < num; b++) {
-        fmo_prim_pair bra = load_primitive(record + (size_t)b * FMO_GPU_PAIR_TWOS, carried);
+        fmo_prim_pair bra = load_primitive(record + (size_t)b * FMO_GPU_PAIR_TWOS, included);
         bra.k *= 2.0;
         for (int k = 0; k <= b; k++) {
-            fmo_prim_pair ket = load_primitive(record + (size_t)k * FMO_GPU_PAIR_TWOS, carried);
+            fmo_prim_pair ket = load_primitive(record + (size_t)k * FMO_GPU_PAIR_TWOS, included);
             if (k == b) ket.k *= 0.5;
             const fmo_prim_quartet z =
                 fmo_prim_quartet_make(boys->row[order][0], order, &bra, &ket, none);
@@ -441,7 +441,7 @@ __device__ __noinline__ double schwarz_bound(const fmo_boys_table *boys, const d
     return sqrt(largest);
 }
 
-/* Returns the Schwarz bound of consecutive primitives, that of a carried partner's pair
+/* Returns the Schwarz bound of consecutive primitives, that of an included partner's pair
  * included. */
 template <int pair_class>
 __device__ double bound_of(const arguments &a, const double *AB, const double2 *record, int num)
@@ -542,7 +542,7 @@ __device__ float lay_out_segment(const arguments &a, const target &to, const uns
     unsigned counts = (unsigned)own.prims << FMO_GPU_TALLY_PRIMS;
     if (own.begin == 0)
         counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)(from[FMO_PAIR_FIELDS / 2].x != 0.0)
-                                                  << FMO_GPU_TALLY_CARRIED;
+                                                  << FMO_GPU_TALLY_INCLUDED;
     fmo_gpu_screen_data data;
     data.bound = bound;
     data.coulomb_estimate = 0.0f;

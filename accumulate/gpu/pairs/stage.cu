@@ -74,7 +74,7 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
         for (size_t p = first; p < end; p++) {
             const pair_segment *k = &key[p];
             const int64_t prim = list->begin[k->index] + k->rank.begin;
-            const bool carries = list->ratio[prim] != 0.0;
+            const bool includes = list->ratio[prim] != 0.0;
             const bool one_shell = list->i[k->index] == list->j[k->index];
             to->first[p] =
                 make_int4(fmo_gpu_first_function(f, basis, list->i[k->index]) - shift,
@@ -82,7 +82,7 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
             to->prim_at[p] = (unsigned)(at + p - first);
             unsigned counts = (unsigned)prims << FMO_GPU_TALLY_PRIMS;
             if (k->rank.begin == 0)
-                counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)carries << FMO_GPU_TALLY_CARRIED;
+                counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)includes << FMO_GPU_TALLY_INCLUDED;
             to->screen[p] = {nextafterf((float)k->bound, INFINITY), 0.0f,
                              make_ushort2((unsigned short)k->rank.i, (unsigned short)k->rank.j),
                              counts};
