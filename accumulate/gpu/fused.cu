@@ -41,8 +41,8 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
     plan->scatter_open = 0;
     if (issued <= fmo_tuning_gpu_few_runs * adds) return;
     plan->options.scatter = FMO_SCATTER_NATIVE;
-    fmo_gpu_forget_graphs(g);
-    for (int k = 0; k < plan->others.num; k++) fmo_gpu_forget_graphs(plan->others.plan[k]->gpu);
+    fmo_gpu_destroy_graphs(g);
+    for (int k = 0; k < plan->others.num; k++) fmo_gpu_destroy_graphs(plan->others.plan[k]->gpu);
 }
 
 /* ---- schedules and their requirements ------------------------------------------------------- */

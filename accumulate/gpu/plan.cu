@@ -229,7 +229,7 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
 }
 
 /* Destroys the graphs. */
-static void forget(fmo_gpu_graphs *graphs)
+static void destroy_graphs(fmo_gpu_graphs *graphs)
 {
     for (int n = 0; n < FMO_GPU_GRAPHS; n++) {
         if (graphs->graph[n]) (void)cudaGraphExecDestroy(graphs->graph[n]);
@@ -238,17 +238,17 @@ static void forget(fmo_gpu_graphs *graphs)
     }
 }
 
-void fmo_gpu_forget_graphs(fmo_gpu_state *g)
+void fmo_gpu_destroy_graphs(fmo_gpu_state *g)
 {
-    forget(&g->graphs);
-    forget(&g->loose);
+    destroy_graphs(&g->graphs);
+    destroy_graphs(&g->loose);
 }
 
 fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan)
 {
     fmo_gpu_state *const g = plan->gpu;
     if (plan->cutoff == plan->options.cutoff) return &g->graphs;
-    if (g->loose_cutoff != plan->cutoff) forget(&g->loose);
+    if (g->loose_cutoff != plan->cutoff) destroy_graphs(&g->loose);
     g->loose_cutoff = plan->cutoff;
     return &g->loose;
 }
@@ -267,8 +267,8 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         if (g->two.in) (void)cudaFreeHost(g->two.in);
         if (g->others.counters) (void)cudaFreeHost(g->others.counters);
         if (g->others.summed) (void)cudaEventDestroy(g->others.summed);
-        fmo_gpu_forget_graphs(g);
-        fmo_gpu_forget_boxes(g);
+        fmo_gpu_destroy_graphs(g);
+        fmo_gpu_free_boxes(g);
         fmo_hermite_free(g);
         if (plan->options.mode == FMO_MODE_FUSED) fmo_gpu_gradient_free(plan);
         fmo_gpu_device_close(&g->device);

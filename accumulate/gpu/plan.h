@@ -240,7 +240,7 @@ fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const struct fmo_gpu_schedule
 fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_error *err);
 
 /* Destroys all graphs; later builds capture them again when they need them. */
-void fmo_gpu_forget_graphs(fmo_gpu_state *g);
+void fmo_gpu_destroy_graphs(fmo_gpu_state *g);
 /* Returns the graphs for the plan's present cutoff. */
 fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan);
 
@@ -295,7 +295,7 @@ cudaError_t fmo_gpu_make_nodes(const fmo_gpu_group *group);
 /* Bytes of the nodes; 0 if the plan uses no far quartets, whatever memory is free. */
 size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan);
 /* Frees the nodes. */
-void fmo_gpu_forget_far(fmo_gpu_state *g);
+void fmo_gpu_free_far(fmo_gpu_state *g);
 
 /* ---- lists.cu ------------------------------------------------------------------------------- */
 

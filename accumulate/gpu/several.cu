@@ -175,8 +175,8 @@ fmo_status agree_on_boxes(fmo_fock_plan *plan, fmo_error *err)
         fmo_gpu_state *const g = k < 0 ? plan->gpu : plan->others.plan[k]->gpu;
         const fmo_gpu_device_guard guard(&g->device);
         fmo_gpu_device_wait(&g->device);
-        fmo_gpu_forget_graphs(g);
-        fmo_gpu_forget_boxes(g);
+        fmo_gpu_destroy_graphs(g);
+        fmo_gpu_free_boxes(g);
     }
     return FMO_OK;
 }

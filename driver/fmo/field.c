@@ -172,7 +172,7 @@ static double *list_charges(const fmo_fragments *f, const fmo_subsystem *subsyst
     return coord;
 }
 
-/* Makes the job that computes the field of a subsystem; its lists are freed by forget_sources. */
+/* Makes the job that computes the field of a subsystem; its lists are freed by free_sources. */
 static fmo_status make_field_job(fmo_fragments *f, fmo_subsystem *subsystem, fmo_potential_job *job,
                                  fmo_error *err)
 {
@@ -211,7 +211,7 @@ static fmo_status make_field_job(fmo_fragments *f, fmo_subsystem *subsystem, fmo
     return FMO_OK;
 }
 
-static void forget_sources(fmo_potential_job *job)
+static void free_sources(fmo_potential_job *job)
 {
     free((void *)(uintptr_t)job->source);
     free((void *)(uintptr_t)job->weight);
@@ -229,7 +229,7 @@ fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_subsystem *monomers, int co
         const fmo_potential_options o = options(fock, threads);
         status = fmo_potentials(jobs, (size_t)count, &o, err);
     }
-    for (int k = 0; k < count && jobs; k++) forget_sources(&jobs[k]);
+    for (int k = 0; k < count && jobs; k++) free_sources(&jobs[k]);
     free(jobs);
     return status;
 }
@@ -351,7 +351,7 @@ fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_subsystem *pairs, const size_t
     if (status == FMO_OK) status = fmo_fragment_each(f, count, threads, take_pair_jobs, &c, err);
     for (size_t k = 0; k < num && c.jobs; k++) {
         const size_t place = k % PAIR_JOBS;
-        if (place < PLACES) forget_sources(&c.jobs[k]);
+        if (place < PLACES) free_sources(&c.jobs[k]);
         if (place != BETWEEN) free(c.jobs[k].potential);
     }
     free(c.jobs);

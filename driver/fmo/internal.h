@@ -87,8 +87,8 @@ fmo_status fmo_subsystem_project(const fmo_fragments *f, fmo_subsystem *subsyste
 fmo_status fmo_subsystem_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
                                fmo_error *err);
 fmo_status fmo_subsystem_fill(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err);
-void fmo_subsystem_empty(fmo_subsystem *subsystem); /* frees what fmo_subsystem_fill made */
-void fmo_subsystem_forget_products(fmo_subsystem *subsystem); /* frees what only the field needs */
+void fmo_subsystem_empty(fmo_subsystem *subsystem);         /* frees what fmo_subsystem_fill made */
+void fmo_subsystem_free_products(fmo_subsystem *subsystem); /* frees what only the field needs */
 void fmo_subsystem_destroy(fmo_subsystem *subsystem);
 /* Y = kept Y + X in the blocks of atoms that `from` (X) and `to` (Y) have in common; atoms that
  * `to` lacks are ignored. */

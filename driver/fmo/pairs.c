@@ -162,7 +162,7 @@ static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t nu
     if (status == FMO_OK)
         status = fmo_pairs_fields(f, c->subsystem, which, (int)num, fock, threads, err);
     for (size_t k = 0; k < num; k++) {
-        fmo_subsystem_forget_products(&c->subsystem[which[k]]);
+        fmo_subsystem_free_products(&c->subsystem[which[k]]);
         if (status != FMO_OK) release_pair(which[k], c);
     }
     return status;

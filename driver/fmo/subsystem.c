@@ -9,7 +9,7 @@
 #include <string.h>
 #include <fmo/one_electron.h>
 
-void fmo_subsystem_forget_products(fmo_subsystem *subsystem)
+void fmo_subsystem_free_products(fmo_subsystem *subsystem)
 {
     fmo_products_destroy(subsystem->products);
     subsystem->products = NULL;
@@ -23,7 +23,7 @@ void fmo_subsystem_empty(fmo_subsystem *subsystem)
         free(*all[k]);
         *all[k] = NULL;
     }
-    fmo_subsystem_forget_products(subsystem);
+    fmo_subsystem_free_products(subsystem);
 }
 
 void fmo_subsystem_destroy(fmo_subsystem *subsystem)

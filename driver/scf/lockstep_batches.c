@@ -59,7 +59,7 @@ fmo_batch_cache *fmo_batch_cache_create(int fused)
 }
 
 /* Destroys a cached plan and the cached state of its SCF. */
-static void forget_plan(fmo_batch_cache *cache, struct cached_plan *at)
+static void free_plan(fmo_batch_cache *cache, struct cached_plan *at)
 {
     fmo_batch_linalg *const executor = cache->executor[at->lockstep_batch];
     double *const memory[] = {at->scf.state.memory, at->scf.state.projected.memory};
@@ -67,15 +67,15 @@ static void forget_plan(fmo_batch_cache *cache, struct cached_plan *at)
         const fmo_request release = {.kind = FMO_REQUEST_RELEASE, .C = memory[k]}, *one = &release;
         if (memory[k]) executor->ops->run(executor, &one, 1);
     }
-    fmo_scf_forget_cached(&at->scf);
+    fmo_scf_free_cached(&at->scf);
     fmo_fock_plan_destroy(at->plan);
     *at = (struct cached_plan){0};
 }
 
 /* Empties the cache. */
-static void forget(fmo_batch_cache *cache)
+static void empty_cache(fmo_batch_cache *cache)
 {
-    for (size_t k = 0; k < cache->count; k++) forget_plan(cache, &cache->plan[k]);
+    for (size_t k = 0; k < cache->count; k++) free_plan(cache, &cache->plan[k]);
     for (int c = cache->lockstep_batches - 1; c >= 0; c--)
         if (cache->executor[c]) cache->executor[c]->ops->close(cache->executor[c]);
     free(cache->plan);
@@ -85,7 +85,7 @@ static void forget(fmo_batch_cache *cache)
 void fmo_batch_cache_destroy(fmo_batch_cache *cache)
 {
     if (!cache) return;
-    forget(cache);
+    empty_cache(cache);
     fmo_batch_linalg_end_loading(cache->loading);
     free(cache);
 }
@@ -158,7 +158,7 @@ static void *make_plans(void *user)
         const fmo_basis *const basis = m->basis[n];
         m->plan[k] = made[n++];
         if (!cache) continue;
-        forget_plan(b->cache, &cache[m->number[k]]);
+        free_plan(b->cache, &cache[m->number[k]]);
         cache[m->number[k]] = (struct cached_plan){m->plan[k], basis, m->w->number, {0}};
     }
     free(made);
@@ -369,7 +369,7 @@ static int can_cache_all(const batch *b, int lockstep_batches, size_t max_size)
                     fmo_lockstep_batch_size(b, largest, max_size, lockstep_batches) >= max_size &&
                     cached_bytes(b) <= fmo_tuning_lockstep_bytes;
     if (cache->count != b->count || cache->lockstep_batches != lockstep_batches || !fit)
-        forget(cache);
+        empty_cache(cache);
     if (!fit) return 0;
     if (!cache->plan) cache->plan = calloc(b->count, sizeof *cache->plan);
     if (!cache->plan) return 0;
@@ -387,7 +387,7 @@ static void limit_cache(const batch *b, double bytes)
     for (int c = 0; c < b->cache->lockstep_batches; c++)
         if (b->cache->executor[c]) memory = fmax(memory, b->cache->executor[c]->memory);
     for (size_t k = 0; k < b->count; k++) short_of_it |= b->rerun[k];
-    if (short_of_it || bytes > 0.25 * memory) forget(b->cache);
+    if (short_of_it || bytes > 0.25 * memory) empty_cache(b->cache);
 }
 
 /* Assigns a worker its share of the jobs; with cached plans it is the same in every batch. */

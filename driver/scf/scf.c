@@ -277,7 +277,7 @@ static void open_cache(running *c)
     if (c->cached) return;
     la->ops->release(la, cache->state.memory);
     la->ops->release(la, cache->state.projected.memory);
-    fmo_scf_forget_cached(cache);
+    fmo_scf_free_cached(cache);
 }
 
 /* Allocates the arrays and computes orthogonal functions. */

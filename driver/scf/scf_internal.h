@@ -197,7 +197,7 @@ int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const f
                         const fmo_scf_result *r, fmo_scf_cache *cache);
 /* Empties the cache. The caller releases the two backend arrays state.memory and
  * state.projected.memory. */
-void fmo_scf_forget_cached(fmo_scf_cache *cache);
+void fmo_scf_free_cached(fmo_scf_cache *cache);
 
 /* ---- projected.c ---- */
 

@@ -376,7 +376,7 @@ static int is_same(const double *now, const double *before, size_t bytes)
     return now && memcmp(now, before, bytes) == 0;
 }
 
-void fmo_scf_forget_cached(fmo_scf_cache *cache)
+void fmo_scf_free_cached(fmo_scf_cache *cache)
 {
     free(cache->host);
     *cache = (fmo_scf_cache){0};
@@ -410,7 +410,7 @@ int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf
     now.fock_2e_known =
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(cache, DENSITY), bytes);
     *s = now;
-    fmo_scf_forget_cached(cache); /* the arrays belong to the SCF again */
+    fmo_scf_free_cached(cache); /* the arrays belong to the SCF again */
     return 1;
 }
 

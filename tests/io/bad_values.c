@@ -333,7 +333,7 @@ void charge_only(work *w)
 }
 
 /* A wrong number of electrons, which the density does not hold. */
-static void forget_electrons(work *w)
+static void delete_electrons(work *w)
 {
     static const char *const names[] = {"electron/num", "electron/up_num", "electron/dn_num"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) delete_attribute(w->file, names[i]);
@@ -344,7 +344,7 @@ void close_nuclei(work *w)
 {
     shape s;
     no_one_electron(w);
-    forget_electrons(w);
+    delete_electrons(w);
     delete_attribute(w->file, "nucleus/repulsion");
     double *values = get_reals(w->file, "nucleus/coord", &s);
     for (int c = 0; c < 3; c++) values[3 + c] = values[c] + (c == 2 ? 0.1 : 0.0);
@@ -356,7 +356,7 @@ void coincident_nuclei(work *w)
 {
     shape s;
     no_one_electron(w);
-    forget_electrons(w);
+    delete_electrons(w);
     delete_attribute(w->file, "nucleus/repulsion");
     double *values = get_reals(w->file, "nucleus/coord", &s);
     memcpy(values + 3, values, 3 * sizeof *values);
@@ -377,13 +377,13 @@ void asymmetric(work *w)
 
 void fractional(work *w)
 {
-    forget_electrons(w);
+    delete_electrons(w);
     set_element_without_density(w);
 }
 
 void all_occupied_once(work *w)
 {
-    forget_electrons(w);
+    delete_electrons(w);
     only_orbitals(w->file);
     fill_reals(w->file, "mo/occupation", shape_of(w->file, "mo/occupation").dims[0], 0, 1.0);
 }

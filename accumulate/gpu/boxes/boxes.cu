@@ -275,13 +275,13 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
         keep_levels(&b->tree);
         return FMO_OK;
     }
-    fmo_gpu_forget_boxes(g);
+    fmo_gpu_free_boxes(g);
     return status == FMO_ERR_MEMORY && !requested
                ? FMO_OK
                : fmo_error_set(err, status, "%s", failure.message);
 }
 
-void fmo_gpu_forget_boxes(fmo_gpu_state *g)
+void fmo_gpu_free_boxes(fmo_gpu_state *g)
 {
     fmo_gpu_boxes *const b = g->boxes;
     if (!b) return;

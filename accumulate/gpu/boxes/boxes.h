@@ -67,7 +67,7 @@ typedef struct fmo_gpu_boxes {
 /* Makes the cells of the plan's pairs and sets g->boxes, if they are requested or expected to save
  * time; leaves it NULL otherwise. */
 fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err);
-void fmo_gpu_forget_boxes(fmo_gpu_state *g);
+void fmo_gpu_free_boxes(fmo_gpu_state *g);
 /* Bytes of host memory in use; 0 for NULL. */
 size_t fmo_gpu_box_host_bytes(const fmo_gpu_boxes *boxes);
 

@@ -139,9 +139,9 @@ __device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_exchange_pa
 
 /* Makes the compiler discard what it has computed from the pairs' coordinates, so that it is
  * recomputed: that takes less time than keeping it in registers, or spilling it. */
-template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
+template <class C> __device__ __forceinline__ void discard_coordinates(fmo_prim_quartet *z)
 {
-    if constexpr (C::form.forget) {
+    if constexpr (C::form.recompute) {
         FMO_UNROLL
         for (int x = 0; x < 3; x++) asm volatile("" : "+d"(z->PA[x]), "+d"(z->QC[x]));
     }
@@ -195,7 +195,7 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
             fmo_slice_coulomb(C::order, &z, r);
             count_to<ROWS>([&](auto row) {
                 constexpr int i = decltype(row)::value;
-                forget<C>(&z);
+                discard_coordinates<C>(&z);
                 fmo_slice_add(C::LA, C::LB, C::LC, C::LD, FIRST + i, 0, C::N1, &z, r,
                               v + i * C::slice * C::stride, C::stride);
             });

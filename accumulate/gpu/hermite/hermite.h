@@ -135,13 +135,13 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
 /* How the kernels for K process a quartet,
- * X(class, rows, shared, warps, forget, segment, matrix):
+ * X(class, rows, shared, warps, recompute, segment, matrix):
  *
  *   rows     functions of the first shell in a pass: all; 2 of d, 3 of f, which differ by a
  *            permutation of the axes (integrals/eri/eri_slice.h); or 1
  *   shared   1: integrals are held in shared memory while primitives are summed
  *   warps    resident warps of a multiprocessor, for which the number of registers is limited
- *   forget   1: expansions of the pairs are recomputed for each row
+ *   recompute   1: expansions of the pairs are recomputed for each row
  *   segment  the object file of exchange.cu that contains the class; all take about equally long to
  *            compile
  *   matrix   1: one or several warps compute a quartet together (matrix.cuh); rows is then the
@@ -194,14 +194,14 @@ enum {
     FMO_HERMITE_F_PART = 8 /* the first segment with f shells in slices; those before have none */
 };
 typedef struct fmo_hermite_form {
-    int rows, shared, warps, forget, segment, matrix;
+    int rows, shared, warps, recompute, segment, matrix;
 } fmo_hermite_form;
 static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int eri_class)
 {
     switch (eri_class) {
-#define ROW(e, rows, shared, warps, forget, segment, matrix) \
-    case FMO_ERI_##e:                                        \
-        return fmo_hermite_form{rows, shared, warps, forget, segment, matrix};
+#define ROW(e, rows, shared, warps, recompute, segment, matrix) \
+    case FMO_ERI_##e:                                           \
+        return fmo_hermite_form{rows, shared, warps, recompute, segment, matrix};
         FMO_HERMITE_EXCHANGE_TABLE(ROW)
 #undef ROW
     default: /* the first shell of a class with f shells is one */

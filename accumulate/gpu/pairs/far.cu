@@ -265,9 +265,9 @@ cudaError_t fmo_gpu_make_nodes(const fmo_gpu_group *group)
     return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(make_nodes), false);
 }
 
-void fmo_gpu_forget_far(fmo_gpu_state *g)
+void fmo_gpu_free_far(fmo_gpu_state *g)
 {
-    fmo_gpu_forget_boxes(g);
+    fmo_gpu_free_boxes(g);
     if (!g->lists.far_K) return;
     fmo_gpu_free(&g->device, g->lists.far_K);
     g->lists.far_K = NULL;

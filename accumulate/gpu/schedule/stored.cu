@@ -258,7 +258,7 @@ fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err)
                                &failure);
     if (status != FMO_OK) return give_up(plan, far, &k, &failure, err);
     g->far = far; /* so that the next call frees the nodes */
-    fmo_gpu_forget_far(g);
+    fmo_gpu_free_far(g);
     int2 *const candidates = g->lists.near;
     g->lists.near = k.list;
     g->lists.size = k.list_size;
