@@ -87,9 +87,9 @@ void bench_check_exact(bench_check *check, bool same)
     check->wrong += !same;
 }
 
-void bench_check_bound(bench_check *check, double got, double want, double bound)
+void bench_check_bound(bench_check *check, double got, double expected, double bound)
 {
-    const double error = fabs(got - want);
+    const double error = fabs(got - expected);
     check->kind = BENCH_BOUND;
     check->wrong += !(error <= bound);
     /* Keep the worst; NaN counts as the worst of all. */

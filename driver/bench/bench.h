@@ -210,7 +210,7 @@ void *bench_alloc(bench_run *run, size_t count, size_t size, const char *what);
 
 /** Adds the comparison of one value to a check. */
 void bench_check_exact(bench_check *check, bool same);
-void bench_check_bound(bench_check *check, double got, double want, double bound);
+void bench_check_bound(bench_check *check, double got, double expected, double bound);
 
 /** Computes the ratios and prints the tables of the cells from index `first` on, with lines for
  *  cells that are wrong or left out. */

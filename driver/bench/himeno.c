@@ -18,11 +18,11 @@ void himeno_check(const himeno_case *c, int64_t n, double got, double quantum, b
 {
     const double points = (double)n * (double)himeno_weight(&c->grid);
     const double eps = c->type == BENCH_FLOAT ? FLT_EPSILON : DBL_EPSILON;
-    double want = 0.0;
-    for (int64_t i = 1; i <= n; i++) want += c->plane[i];
+    double expected = 0.0;
+    for (int64_t i = 1; i <= n; i++) expected += c->plane[i];
     /* The GPU's float atomics may flush a subnormal sum to zero. */
     if (c->type == BENCH_FLOAT) quantum += FLT_MIN;
-    bench_check_bound(check, got, want, points * (eps * want + quantum));
+    bench_check_bound(check, got, expected, points * (eps * expected + quantum));
 }
 
 void himeno_cell_fill(const himeno_case *c, int way, bench_cell *cell)

@@ -74,7 +74,7 @@ struct experiment {
     const char *name; /* of the grid */
     const int *edge;
     int sweeps;
-    expected want;
+    expected known;
     double alone;     /* seconds per sweep of the fastest form on one GPU */
     double bandwidth; /* bytes per second of one GPU's memory */
 };
@@ -206,14 +206,14 @@ void make_reference(experiment *e, himeno_team *t)
 {
     bench_run *run = e->run;
     plain_sweeps(e, t, true, ROUGH_SWEEPS);
-    e->want.rough = hash_of(t, 0, ROUGH_SWEEPS);
-    e->want.residual = plain_sweeps(e, t, false, e->sweeps);
-    e->want.smooth = hash_of(t, 0, e->sweeps);
+    e->known.rough = hash_of(t, 0, ROUGH_SWEEPS);
+    e->known.residual = plain_sweeps(e, t, false, e->sweeps);
+    e->known.smooth = hash_of(t, 0, e->sweeps);
     if ((int64_t)e->edge[0] * e->edge[1] * e->edge[2] > 1 << 20) return;
     std::vector<uint64_t> host((size_t)e->edge[0]);
     himeno_reference(run, e->edge, ROUGH_SWEEPS, host.data());
     for (int i = 0; i < e->edge[0] && run->err.status == FMO_OK; i++)
-        if (host[(size_t)i] != e->want.rough[(size_t)i])
+        if (host[(size_t)i] != e->known.rough[(size_t)i])
             bench_fail(run, FMO_ERR_CHECK, "grid %s: plane %d differs between GPU and CPU", e->name,
                        i);
 }
@@ -271,14 +271,14 @@ double run_once(const experiment *e, himeno_team *t, const himeno_form *form, bo
 }
 
 /* Number of planes of all ranks whose bits differ. */
-int64_t wrong_planes(himeno_team *t, const std::vector<unsigned long long> &want, int sweeps)
+int64_t wrong_planes(himeno_team *t, const std::vector<unsigned long long> &known, int sweeps)
 {
     double wrong = 0.0;
     for (int r = 0; r < t->local_ranks; r++) {
         const himeno_slab &s = t->slab[r];
         const std::vector<unsigned long long> hash = hash_of(t, r, sweeps);
         for (int i = 1; i <= s.planes; i++)
-            wrong += hash[(size_t)i] != want[(size_t)(s.first - 1 + i)];
+            wrong += hash[(size_t)i] != known[(size_t)(s.first - 1 + i)];
     }
     return (int64_t)bench_world_sum(&t->world, wrong);
 }
@@ -329,15 +329,15 @@ void measure(experiment *e, himeno_team *t, const himeno_form *form, bool late)
 
     fill_coefficients(t, true);
     run_once(e, t, form, true, ROUGH_SWEEPS, true, true);
-    int64_t wrong = wrong_planes(t, e->want.rough, ROUGH_SWEEPS);
+    int64_t wrong = wrong_planes(t, e->known.rough, ROUGH_SWEEPS);
     fill_coefficients(t, false);
     for (int k = 0; k < repeat; k++) {
         seconds[k] = run_once(e, t, form, false, e->sweeps, true, true);
         if (seconds[k] < 0.0) return;
     }
-    wrong += wrong_planes(t, e->want.smooth, e->sweeps);
+    wrong += wrong_planes(t, e->known.smooth, e->sweeps);
     /* The same terms in another order. */
-    wrong += !(fabs(t->result - e->want.residual) <= points * 0x1p-52 * e->want.residual);
+    wrong += !(fabs(t->result - e->known.residual) <= points * 0x1p-52 * e->known.residual);
     if (!agreed(run, &t->world)) return;
 
     cell.first = seconds[0];

@@ -15,9 +15,9 @@ static const int64_t cpu_items_max = (int64_t)1 << 28;
 /* Maximum size of all threads' private bins, bytes. */
 static const double private_bytes_max = 4e9;
 
-const int64_t *histogram_truth_of(histogram_case *c, int64_t n)
+const int64_t *histogram_expected_counts(histogram_case *c, int64_t n)
 {
-    histogram_truth *t = &c->truth[n == c->items.count ? 0 : 1];
+    histogram_counts *t = &c->expected[n == c->items.count ? 0 : 1];
     if (t->n != n) bench_items_count(&c->items, c->input, n, t->count);
     t->n = n;
     return t->count;
@@ -62,12 +62,13 @@ static void cpu_prepare(void *user, int64_t n)
 static void cpu_check(void *user, int64_t n, bench_check *check)
 {
     const cpu_data *d = user;
-    const int64_t *want = histogram_truth_of(d->c, n);
+    const int64_t *expected = histogram_expected_counts(d->c, n);
     const int32_t *whole = d->count;
     const double *number = d->count;
     for (int64_t b = 0; b < d->c->items.bins; b++)
-        bench_check_exact(check, d->c->type == BENCH_INT32 ? (uint32_t)whole[b] == (uint32_t)want[b]
-                                                           : number[b] == (double)want[b]);
+        bench_check_exact(check, d->c->type == BENCH_INT32
+                                     ? (uint32_t)whole[b] == (uint32_t)expected[b]
+                                     : number[b] == (double)expected[b]);
 }
 
 /* BIN is an expression in d, i and bins. The private form has bins for each thread, allocated
@@ -189,9 +190,9 @@ static void run_case(bench_run *run, histogram_case *c)
     const int64_t kept = c->items.count < cpu_items_max ? c->items.count : cpu_items_max;
     int32_t *ids = NULL;
     double *numbers = NULL;
-    for (int t = 0; t < HISTOGRAM_TRUTHS; t++) {
-        c->truth[t].n = -1;
-        c->truth[t].count = bench_alloc(run, (size_t)c->items.bins, sizeof(int64_t), "counts");
+    for (int t = 0; t < HISTOGRAM_EXPECTED; t++) {
+        c->expected[t].n = -1;
+        c->expected[t].count = bench_alloc(run, (size_t)c->items.bins, sizeof(int64_t), "counts");
     }
     if (run->cpu && c->input == BENCH_IDS)
         ids = bench_alloc(run, (size_t)kept, sizeof *ids, "items");
@@ -207,7 +208,7 @@ static void run_case(bench_run *run, histogram_case *c)
             if (run->gpu) bench_histogram_gpu(run, c);
         }
     }
-    for (int t = 0; t < HISTOGRAM_TRUTHS; t++) free(c->truth[t].count);
+    for (int t = 0; t < HISTOGRAM_EXPECTED; t++) free(c->expected[t].count);
     free(ids);
     free(numbers);
 }

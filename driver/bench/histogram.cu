@@ -194,14 +194,14 @@ void measure(const gpu_case<In, T> &g, bench_cell *cell, fmo_scatter scatter, La
         [&](int64_t) { bench_gpu_clear(run, g.bins, bins); },
         [&](int64_t n) { return bench_gpu_time(run, [&] { launch(n); }); },
         [&](int64_t n, bench_check *check) {
-            const int64_t *want = histogram_truth_of(g.c, n);
+            const int64_t *expected = histogram_expected_counts(g.c, n);
             bench_gpu_read(run, g.host_bins, g.bins, bins);
             for (int64_t b = 0; b < bins && run->err.status == FMO_OK; b++) {
                 if (std::is_same<T, int>::value)
-                    bench_check_exact(check, (uint32_t)g.host_bins[b] == (uint32_t)want[b]);
+                    bench_check_exact(check, (uint32_t)g.host_bins[b] == (uint32_t)expected[b]);
                 else
-                    bench_check_exact(check,
-                                      bench_sum_value(g.host_bins[b], scatter) == (double)want[b]);
+                    bench_check_exact(check, bench_sum_value(g.host_bins[b], scatter) ==
+                                                 (double)expected[b]);
             }
         });
 }

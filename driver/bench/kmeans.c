@@ -39,9 +39,9 @@ void kmeans_check_sum(const kmeans_case *c, int64_t n, bench_check *check)
         }
         add_samples(c, n, part);
     }
-    const double *want = part ? part : c->sum;
+    const double *expected = part ? part : c->sum;
     for (int64_t s = 0; s < kmeans_sums(c); s++)
-        bench_check_exact(check, c->sum_back[s] == want[s]);
+        bench_check_exact(check, c->sum_back[s] == expected[s]);
     free(part);
 }
 

@@ -13,7 +13,7 @@
 void median_check(const median_case *c, int64_t n, bench_check *check)
 {
     for (int64_t at = 0; at < n * c->edge; at++)
-        bench_check_exact(check, c->back[at] == c->truth[at]);
+        bench_check_exact(check, c->back[at] == c->expected[at]);
 }
 
 void median_cell_fill(const median_case *c, int64_t strip, bench_cell *cell)
@@ -130,7 +130,7 @@ void bench_median(bench_run *run)
     median_case c = {.edge = (int)o->image, .window = (int)o->window};
     const size_t pixels = (size_t)c.edge * (size_t)c.edge;
     uint8_t *image = bench_alloc(run, pixels, 1, "the image");
-    uint8_t *truth = bench_alloc(run, pixels, 1, "the image");
+    uint8_t *expected = bench_alloc(run, pixels, 1, "the image");
     c.back = bench_alloc(run, pixels, 1, "the image");
     if (run->err.status == FMO_OK) {
         /* A slope with noise, so that neighbouring medians differ. */
@@ -140,13 +140,13 @@ void bench_median(bench_run *run)
                                               bench_hash((uint64_t)o->seed, (uint64_t)at), 64));
         }
         c.image = image;
-        c.truth = truth;
+        c.expected = expected;
 #pragma omp parallel for schedule(static)
-        for (int y = 0; y < c.edge; y++) slide_row(&c, y, truth + (int64_t)y * c.edge);
+        for (int y = 0; y < c.edge; y++) slide_row(&c, y, expected + (int64_t)y * c.edge);
         if (run->cpu) run_cpu(run, &c);
         if (run->gpu) bench_median_gpu(run, &c);
     }
     free(image);
-    free(truth);
+    free(expected);
     free(c.back);
 }

@@ -7,7 +7,7 @@
 typedef struct median_case {
     int edge, window;     /* pixels; window is odd */
     const uint8_t *image; /* [edge][edge] */
-    const uint8_t *truth;
+    const uint8_t *expected;
     uint8_t *back; /* result of a run */
 } median_case;
 

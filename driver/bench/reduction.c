@@ -18,7 +18,7 @@ static const int64_t cpu_items_max = (int64_t)1 << 28;
                               : omp_out += omp_in) initializer(omp_priv = 0.0L)
 
 /* Computes the exact sum of the first n items. */
-static void count_truth(reduction_case *c, int64_t n)
+static void count_expected(reduction_case *c, int64_t n)
 {
     int64_t whole = 0;
     long double sum = 0.0L;
@@ -39,12 +39,12 @@ static void count_truth(reduction_case *c, int64_t n)
     c->sum_int = whole;
     c->sum = sum;
     c->sum_magnitude = magnitude;
-    c->truth_n = n;
+    c->expected_n = n;
 }
 
 void reduction_check(reduction_case *c, int64_t n, double got, double quantum, bench_check *check)
 {
-    if (c->truth_n != n) count_truth(c, n);
+    if (c->expected_n != n) count_expected(c, n);
     if (c->type == BENCH_INT32) {
         bench_check_exact(check, (uint32_t)(int64_t)got == (uint32_t)c->sum_int);
         return;
@@ -169,7 +169,7 @@ void bench_reduction(bench_run *run)
         reduction_case c = {.type = (bench_type)type,
                             .count = bench_or(o->items, items_default),
                             .seed = (uint64_t)o->seed,
-                            .truth_n = -1};
+                            .expected_n = -1};
         if (run->cpu) run_cpu(run, &c);
         if (run->gpu) bench_reduction_gpu(run, &c);
     }

@@ -8,7 +8,7 @@ typedef struct reduction_case {
     bench_type type;
     int64_t count;
     uint64_t seed;
-    int64_t truth_n; /* number of items of the sums below; -1: none yet */
+    int64_t expected_n; /* number of items of the sums below; -1: none yet */
     int64_t sum_int;
     long double sum;      /* of the items, rounded to their type */
     double sum_magnitude; /* sum of |item| */

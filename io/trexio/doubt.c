@@ -126,7 +126,7 @@ static void compare(fmo_reader *r, const char *title, const double *theirs, cons
     const size_t nao = (size_t)r->d->nao;
     double worst = 0.0;
     int at[2] = {0, 0};
-    double got = 0.0, want = 0.0;
+    double got = 0.0, expected = 0.0;
     for (int i = 0; i < n; i++) {
         for (int j = 0; j <= i; j++) {
             const size_t fi = (size_t)(ao ? ao[i] : i), fj = (size_t)(ao ? ao[j] : j);
@@ -135,7 +135,7 @@ static void compare(fmo_reader *r, const char *title, const double *theirs, cons
             if (off <= worst) continue;
             worst = off;
             at[0] = (int)fi, at[1] = (int)fj;
-            got = a, want = b;
+            got = a, expected = b;
         }
     }
     if (worst <= ENERGY_TOLERANCE) return;
@@ -146,7 +146,7 @@ static void compare(fmo_reader *r, const char *title, const double *theirs, cons
         r->d,
         "%s: [%d][%d] (%s; %s) is %.9g hartree in the file and %.9g from its basis and "
         "nuclei",
-        title, at[0], at[1], bra, ket, got, want);
+        title, at[0], at[1], bra, ket, got, expected);
 }
 
 /* Compares the whole kinetic energy matrix. */

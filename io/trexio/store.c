@@ -256,21 +256,21 @@ static fmo_status check_shape(const fmo_store *store, const fmo_field *field,
                               const fmo_h5_space *space)
 {
     unsigned rank = 0;
-    uint64_t want[2];
+    uint64_t expected[2];
     while (rank < 2 && field->dim[rank] != DIM_NONE) {
-        want[rank] = (uint64_t)store->count[field->dim[rank]];
+        expected[rank] = (uint64_t)store->count[field->dim[rank]];
         rank++;
     }
     bool fits = !space->null && space->rank == rank;
-    for (unsigned d = 0; fits && d < rank; d++) fits = space->dim[d] == want[d];
+    for (unsigned d = 0; fits && d < rank; d++) fits = space->dim[d] == expected[d];
     if (fits) return FMO_OK;
-    char want_text[64], have_text[96] = "nothing";
-    shape_text(rank, want, want_text, sizeof want_text);
+    char expected_text[64], have_text[96] = "nothing";
+    shape_text(rank, expected, expected_text, sizeof expected_text);
     if (!space->null) shape_text(space->rank, space->dim, have_text, sizeof have_text);
     return fmo_store_fail(
         store, FMO_ERR_INPUT, field->title,
-        "expected the shape %s, found %s; the file contradicts itself: write it again", want_text,
-        have_text);
+        "expected the shape %s, found %s; the file contradicts itself: write it again",
+        expected_text, have_text);
 }
 
 /* Checks that there are no more chunks than the file can hold, that none is much larger than the

@@ -153,13 +153,13 @@ static void compare(const char *name, const fmo_basis *basis, double cutoff, int
                 q = (int)(check_random(&seed) * f.pairs.list[c].num);
             } while (q >= f.pairs.list[c].num ||
                      (s % 2 && tries++ < 1000 && f.pairs.list[c].bound[q] < 0.1));
-            double want[FMO_PAIR_PRODUCTS_MAX];
-            const int64_t num = by_integrals(&f, c, q, want);
+            double expected[FMO_PAIR_PRODUCTS_MAX];
+            const int64_t num = by_integrals(&f, c, q, expected);
             const double *got = f.built.coulomb[c] + (size_t)q * (size_t)fmo_cpu_stride(c);
             share += (double)num / f.far.boxes.item_num / samples;
             for (int x = 0; x < fmo_pair_products(c, 0); x++) {
-                worst = fmax(worst, fabs(got[x] - want[x]));
-                largest = fmax(largest, fabs(want[x]));
+                worst = fmax(worst, fabs(got[x] - expected[x]));
+                largest = fmax(largest, fabs(expected[x]));
             }
         }
         printf("%-26s cutoff %.0e: %6d pairs, %4d leaves, near %.2f, %7lld interactions; far pairs "
@@ -354,7 +354,7 @@ static void check_builds(const char *name, const fmo_basis *basis)
 
 /* `auto` chooses direct sums where nearly all pairs are near, where integrals are stored, and at
  * cutoff 0. */
-static void check_auto(const char *xyz, const char *set, fmo_coulomb want)
+static void check_auto(const char *xyz, const char *set, fmo_coulomb expected)
 {
     fmo_dataset *dataset = molecule_dataset(xyz, set);
     if (!dataset) return;
@@ -368,7 +368,7 @@ static void check_auto(const char *xyz, const char *set, fmo_coulomb want)
     o.mode = FMO_MODE_CPU;
     o.threads = 2;
     if (build_plan(basis, o, D, 1, J, NULL, &profile))
-        CHECK(profile.coulomb == want, "%s %s: auto is %s", xyz, set,
+        CHECK(profile.coulomb == expected, "%s %s: auto is %s", xyz, set,
               fmo_coulomb_name(profile.coulomb));
     o.cutoff = 0.0;
     if (n < 40 && build_plan(basis, o, D, 1, J, NULL, &profile))

@@ -146,7 +146,7 @@ static void check_sum(const char *name, const double *gradient, int nuclei)
 /* Compares the results of all instruction sets, called with densities in internal
  * order. */
 static void check_kernels(const char *name, const fmo_basis *basis, const case_of_terms *test,
-                          const double *want, double largest)
+                          const double *expected, double largest)
 {
     fmo_cpu_gradient_kernel *kernels[3];
     const int count = kernels_here(kernels), num = 3 * fmo_basis_nucleus_num(basis);
@@ -164,7 +164,7 @@ static void check_kernels(const char *name, const fmo_basis *basis, const case_o
         CHECK(fmo_cpu_build_gradient_by(kernels[k], plan, internal.term, test->num, got, &err) ==
                   FMO_OK,
               "%s", err.message);
-        check_close(name, got, want, (size_t)num, 3, 1e-12 * largest, 0.0);
+        check_close(name, got, expected, (size_t)num, 3, 1e-12 * largest, 0.0);
     }
     fmo_fock_plan_destroy(plan);
     free_terms(&internal);
@@ -177,19 +177,19 @@ static void check_differences(const char *name, const test_system *s, const case
     const int num = 3 * s->nuclei;
     case_of_terms test = terms_of(from, s->aos, 1.0);
     fmo_basis *const basis = system_basis(s);
-    double want[COMPONENTS_MAX] = {0.0}, got[COMPONENTS_MAX];
+    double expected[COMPONENTS_MAX] = {0.0}, got[COMPONENTS_MAX];
     char label[160];
     for (int c = 0; c < num; c++)
         for (int k = 0; k < 4; k++) {
             static test_system moved;
             moved = *s;
             moved.coord[c] += (k < 2 ? k - 2 : k - 1) * step;
-            want[c] += weights[k] / step * energy_of(&moved, &test);
+            expected[c] += weights[k] / step * energy_of(&moved, &test);
         }
     gradient_of(basis, &test, 0.0, 1, got);
     (void)snprintf(label, sizeof label, "%s, %s", name, test.name);
-    const double largest = largest_of(want, num);
-    const double worst = check_close(label, got, want, (size_t)num, 3, 1e-8 * largest, 0.0);
+    const double largest = largest_of(expected, num);
+    const double worst = check_close(label, got, expected, (size_t)num, 3, 1e-8 * largest, 0.0);
     printf("%s: largest component %.3g, difference %.1e\n", label, largest, worst);
     check_sum(label, got, s->nuclei);
     check_kernels(label, basis, &test, got, largest);
@@ -203,7 +203,7 @@ static void check_scaling(const test_system *s, const case_of_terms *from)
     static test_system scaled;
     case_of_terms test = terms_of(from, s->aos, 1.0), with = test;
     fmo_basis *const basis = system_basis(s);
-    double want[COMPONENTS_MAX], got[COMPONENTS_MAX];
+    double expected[COMPONENTS_MAX], got[COMPONENTS_MAX];
     const size_t n = (size_t)s->aos;
     scaled = *s;
     for (int i = 0; i < s->aos; i++)
@@ -219,10 +219,10 @@ static void check_scaling(const test_system *s, const case_of_terms *from)
     }
     fmo_basis *const of_scaled = system_basis(&scaled);
     for (int c = 0; c < 2; c++) {
-        gradient_of(basis, &test, c ? 1e-10 : 0.0, 1, want);
+        gradient_of(basis, &test, c ? 1e-10 : 0.0, 1, expected);
         gradient_of(of_scaled, &with, c ? 1e-10 : 0.0, 1, got);
-        check_close("scaled functions", got, want, (size_t)(3 * s->nuclei), 3,
-                    1e-11 * largest_of(want, 3 * s->nuclei), 0.0);
+        check_close("scaled functions", got, expected, (size_t)(3 * s->nuclei), 3,
+                    1e-11 * largest_of(expected, 3 * s->nuclei), 0.0);
     }
     fmo_basis_destroy(basis);
     fmo_basis_destroy(of_scaled);
@@ -253,7 +253,7 @@ static void check_rotation(const test_system *s, const case_of_terms *from)
                       {0.0, n[1][1], n[1][0]}};
     const int aos = s->aos, num = 3 * s->nuclei;
     case_of_terms test = terms_of(from, aos, 1.0), with = test;
-    double got[COMPONENTS_MAX], want[COMPONENTS_MAX] = {0.0}, still[COMPONENTS_MAX];
+    double got[COMPONENTS_MAX], expected[COMPONENTS_MAX] = {0.0}, still[COMPONENTS_MAX];
     turned = *s;
     for (int k = 0; k < num; k++) {
         turned.coord[k] = 0.0;
@@ -279,8 +279,8 @@ static void check_rotation(const test_system *s, const case_of_terms *from)
     gradient_of(basis, &test, 0.0, 1, still);
     gradient_of(other, &with, 0.0, 1, got);
     for (int k = 0; k < num; k++)
-        for (int x = 0; x < 3; x++) want[k] += R[k % 3][x] * still[k / 3 * 3 + x];
-    check_close("rotated", got, want, (size_t)num, 3, 1e-11 * largest_of(want, num), 0.0);
+        for (int x = 0; x < 3; x++) expected[k] += R[k % 3][x] * still[k / 3 * 3 + x];
+    check_close("rotated", got, expected, (size_t)num, 3, 1e-11 * largest_of(expected, num), 0.0);
     fmo_basis_destroy(basis);
     fmo_basis_destroy(other);
     free_terms(&test);

@@ -162,13 +162,13 @@ static void check(const char *name, const test_system *s, int parts, fmo_operato
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
     for (int part = 0; part < parts && plan; part++) {
         const fmo_gradient_term term = {density, part == 0, part == 1, op, op};
-        double want[COMPONENTS_MAX], got[COMPONENTS_MAX] = {0.0}, largest = 0.0;
-        CHECK(fmo_fock_gradient(plan, &term, 1, want, &err) == FMO_OK, "%s", err.message);
-        for (int x = 0; x < num; x++) largest = fmax(largest, fabs(want[x]));
+        double expected[COMPONENTS_MAX], got[COMPONENTS_MAX] = {0.0}, largest = 0.0;
+        CHECK(fmo_fock_gradient(plan, &term, 1, expected, &err) == FMO_OK, "%s", err.message);
+        for (int x = 0; x < num; x++) largest = fmax(largest, fabs(expected[x]));
         (part ? exchange_gradient : coulomb_gradient)(
             &h, op.full == 0.0 && op.long_range == 0.0 ? (fmo_operator){1.0, 0.0, 0.0} : op, 1.0,
             got);
-        const double worst = check_close(name, got, want, (size_t)num, 3, 1e-12 * largest, 0.0);
+        const double worst = check_close(name, got, expected, (size_t)num, 3, 1e-12 * largest, 0.0);
         printf("%s, %s: largest component %.3g, difference %.1e\n", name, part ? "K" : "J", largest,
                worst);
     }

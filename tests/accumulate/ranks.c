@@ -50,7 +50,7 @@ static void close_ranks(ranks_local_world *world, helper *h)
 
 typedef struct matrices {
     size_t n, size;
-    double *D, *J, *K, *want_J, *want_K;
+    double *D, *J, *K, *expected_J, *expected_K;
 } matrices;
 
 static int64_t quartets_of(const fmo_fock_plan *plan)
@@ -85,9 +85,9 @@ static void check_gpus(void)
 {
     /* two hosts of two GPUs, all visible; a host whose ranks see one GPU each; one without */
     const int64_t first[] = {5, 5, -7, -7, 1, 2, 0, 5};
-    const int want[] = {0, 1, 0, 1, 0, 0, -1, 2};
+    const int expected[] = {0, 1, 0, 1, 0, 0, -1, 2};
     for (int r = 0; r < 8; r++)
-        CHECK(fmo_rank_gpu(first, r) == want[r], "rank %d: GPU %d", r, fmo_rank_gpu(first, r));
+        CHECK(fmo_rank_gpu(first, r) == expected[r], "rank %d: GPU %d", r, fmo_rank_gpu(first, r));
     ranks_local_world world;
     gpu_asker of[3];
     ranks_local_open(&world, 3);
@@ -124,15 +124,15 @@ static void check_builds(const fmo_basis *basis, fmo_fock_options o, fmo_ranks *
             memset(m->J, 0xff, m->size * sizeof *m->J);
             memset(m->K, 0xff, m->size * sizeof *m->K);
             double *const J = terms & 1 ? m->J : NULL, *const K = terms & 2 ? m->K : NULL;
-            fmo_status status =
-                fmo_fock_build(alone, m->D, J ? m->want_J : NULL, K ? m->want_K : NULL, &err);
+            fmo_status status = fmo_fock_build(alone, m->D, J ? m->expected_J : NULL,
+                                               K ? m->expected_K : NULL, &err);
             if (status == FMO_OK) status = fmo_fock_build(shared, m->D, J, K, &err);
             CHECK(status == FMO_OK, "%s: %s", name, err.message);
             CHECK(quartets_of(alone) == quartets_of(shared), "%s: %lld quartets alone, %lld", name,
                   (long long)quartets_of(alone), (long long)quartets_of(shared));
             const double tolerance = fixed ? 0.0 : 1e-11 * fmax(1.0, largest);
-            if (J) check_close(name, J, m->want_J, m->size, m->n, tolerance, 0.0);
-            if (K) check_close(name, K, m->want_K, m->size, m->n, tolerance, 0.0);
+            if (J) check_close(name, J, m->expected_J, m->size, m->n, tolerance, 0.0);
+            if (K) check_close(name, K, m->expected_K, m->size, m->n, tolerance, 0.0);
             for (size_t x = 0; x < m->size; x++) m->D[x] /= factors[f];
         }
     fmo_fock_profile profile;
@@ -268,7 +268,7 @@ static void check_system(const test_system *s, fmo_coulomb coulomb, unsigned lon
     m.size = m.n * m.n;
     m.D = random_density((int)m.n, 1.0, seed);
     m.J = calloc(4 * m.size, sizeof *m.J);
-    m.K = m.J + m.size, m.want_J = m.K + m.size, m.want_K = m.want_J + m.size;
+    m.K = m.J + m.size, m.expected_J = m.K + m.size, m.expected_K = m.expected_J + m.size;
     for (int size = 2; size <= 3; size++) {
         ranks_local_world world;
         helper h[RANKS_LOCAL_MAX];
@@ -330,7 +330,8 @@ int main(void)
     m.D = random_density((int)m.n, 1.0, &seed);
     double *const memory = calloc(4 * m.size, sizeof *memory);
     if (!m.D || !memory) return 1;
-    m.J = memory, m.K = m.J + m.size, m.want_J = m.K + m.size, m.want_K = m.want_J + m.size;
+    m.J = memory, m.K = m.J + m.size, m.expected_J = m.K + m.size,
+    m.expected_K = m.expected_J + m.size;
     for (int size = 1; size <= 4; size++) {
         ranks_local_world world;
         helper h[RANKS_LOCAL_MAX];

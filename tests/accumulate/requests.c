@@ -76,39 +76,39 @@ static void compare(const char *name, const fmo_basis *basis, const run *with, i
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis), size = n * n;
     double *const m = malloc(5 * JOBS * size * sizeof *m);
-    fmo_fock_job got[JOBS] = {{0}}, want[JOBS] = {{0}};
+    fmo_fock_job got[JOBS] = {{0}}, expected[JOBS] = {{0}};
     char label[160];
     if (!m) return;
     memset(m, 0xff, 5 * JOBS * size * sizeof *m);
     for (int k = 0; k < JOBS; k++) {
         double *const at = m + 5 * (size_t)k * size;
-        want[k].symmetry = (fmo_symmetry)((k + J + K) % FMO_SYMMETRY_COUNT);
-        fill_density(at, (int)n, want[k].symmetry);
-        want[k].density = at;
-        want[k].coulomb_operator = operators[J];
-        want[k].exchange_operator = operators[K];
-        got[k] = want[k];
-        if (k % 4 != 3) want[k].coulomb = at + size, got[k].coulomb = at + 2 * size;
-        if (k % 3 != 2) want[k].exchange = at + 3 * size, got[k].exchange = at + 4 * size;
-        if (!want[k].coulomb && !want[k].exchange)
-            want[k].coulomb = at + size, got[k].coulomb = at + 2 * size;
+        expected[k].symmetry = (fmo_symmetry)((k + J + K) % FMO_SYMMETRY_COUNT);
+        fill_density(at, (int)n, expected[k].symmetry);
+        expected[k].density = at;
+        expected[k].coulomb_operator = operators[J];
+        expected[k].exchange_operator = operators[K];
+        got[k] = expected[k];
+        if (k % 4 != 3) expected[k].coulomb = at + size, got[k].coulomb = at + 2 * size;
+        if (k % 3 != 2) expected[k].exchange = at + 3 * size, got[k].exchange = at + 4 * size;
+        if (!expected[k].coulomb && !expected[k].exchange)
+            expected[k].coulomb = at + size, got[k].coulomb = at + 2 * size;
     }
     static const run once = {.name = "reference", .threads = 2};
-    const int built = build(basis, FMO_MODE_REFERENCE, &once, want, JOBS) &&
+    const int built = build(basis, FMO_MODE_REFERENCE, &once, expected, JOBS) &&
                       build(basis, FMO_MODE_CPU, with, got, JOBS);
     for (int k = 0; k < JOBS && built; k++) {
         double largest = 1.0;
         for (size_t x = 0; x < size; x++) {
-            if (want[k].coulomb) largest = fmax(largest, fabs(want[k].coulomb[x]));
-            if (want[k].exchange) largest = fmax(largest, fabs(want[k].exchange[x]));
+            if (expected[k].coulomb) largest = fmax(largest, fabs(expected[k].coulomb[x]));
+            if (expected[k].exchange) largest = fmax(largest, fabs(expected[k].exchange[x]));
         }
         const double tolerance = with->tolerance * (with->cutoff > 0.0 ? 1.0 : largest);
         (void)snprintf(label, sizeof label, "%s, %s, %s, operators %d and %d", name, with->name,
-                       fmo_symmetry_name(want[k].symmetry), J, K);
-        if (want[k].coulomb)
-            check_close(label, got[k].coulomb, want[k].coulomb, size, n, tolerance, 0.0);
-        if (want[k].exchange)
-            check_close(label, got[k].exchange, want[k].exchange, size, n, tolerance, 0.0);
+                       fmo_symmetry_name(expected[k].symmetry), J, K);
+        if (expected[k].coulomb)
+            check_close(label, got[k].coulomb, expected[k].coulomb, size, n, tolerance, 0.0);
+        if (expected[k].exchange)
+            check_close(label, got[k].exchange, expected[k].exchange, size, n, tolerance, 0.0);
     }
     free(m);
 }
@@ -160,7 +160,7 @@ static void check_source(void)
                                                               malloc((size_t)(n * n) * sizeof *J);
     double *const own = malloc((size_t)(nb * nb) * sizeof *own);
     double *const part = malloc((size_t)(na * na) * sizeof *part);
-    double *const want = malloc((size_t)(na * na) * sizeof *want);
+    double *const expected = malloc((size_t)(na * na) * sizeof *expected);
     for (int w = 0; w < OPERATORS && plan[0] && plan[1] && plan[2]; w++) {
         fill_density(own, nb, FMO_GENERAL);
         for (int i = 0; i < nb; i++)
@@ -174,8 +174,8 @@ static void check_source(void)
         }
         CHECK(fmo_fock_build_batch(jobs, 2, &err) == FMO_OK, "source: %s", err.message);
         for (int i = 0; i < na; i++)
-            for (int j = 0; j < na; j++) want[i * na + j] = J[i * n + j];
-        check_close("source", part, want, (size_t)(na * na), (size_t)na, 1e-10, 1e-10);
+            for (int j = 0; j < na; j++) expected[i * na + j] = J[i * n + j];
+        check_close("source", part, expected, (size_t)(na * na), (size_t)na, 1e-10, 1e-10);
     }
     for (int k = 0; k < 3; k++) {
         fmo_fock_plan_destroy(plan[k]);
@@ -185,7 +185,7 @@ static void check_source(void)
     free(J);
     free(own);
     free(part);
-    free(want);
+    free(expected);
 }
 
 /* Builds one job and checks its error. */

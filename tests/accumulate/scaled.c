@@ -66,7 +66,7 @@ static void make_mixed(test_system *m)
 }
 
 /* The result divided by a power of s agrees with that of the original molecule. */
-static void check_scaled(const char *what, double s, int power, double *got, const double *want,
+static void check_scaled(const char *what, double s, int power, double *got, const double *expected,
                          size_t n, double tolerance)
 {
     char name[96];
@@ -74,9 +74,9 @@ static void check_scaled(const char *what, double s, int power, double *got, con
     snprintf(name, sizeof name, "%s, s = %g", what, s);
     for (size_t x = 0; x < n * n; x++) {
         got[x] /= pow(s, power);
-        largest = fmax(largest, fabs(want[x]));
+        largest = fmax(largest, fabs(expected[x]));
     }
-    check_close(name, got, want, n * n, n, tolerance * largest, 0.0);
+    check_close(name, got, expected, n * n, n, tolerance * largest, 0.0);
 }
 
 typedef struct build_case {

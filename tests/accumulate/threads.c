@@ -39,9 +39,9 @@ typedef struct worker {
     char first[512];
 } worker;
 
-static void note(worker *w, fmo_status status, fmo_status want, const fmo_error *err)
+static void note(worker *w, fmo_status status, fmo_status reference, const fmo_error *err)
 {
-    if (status == want) return;
+    if (status == reference) return;
     if (!w->failures++)
         snprintf(w->first, sizeof w->first, "status %d: %.400s", status, err->message);
 }

@@ -55,13 +55,15 @@ static void test_values(void)
     double before = 0.0;
     for (int n = 2; n <= 10; n++) {
         fmo_basis *basis = grid(n, n, n, 2.5, 1.0);
-        const double weight = fmo_screen_coulomb_weight(basis), want = potential_by_hand(n, 2.5);
+        const double weight = fmo_screen_coulomb_weight(basis),
+                     expected = potential_by_hand(n, 2.5);
         const double got = fmo_screen_potential(basis);
         /* beyond 512 shells not all places are looked at */
-        CHECK(got <= want * (1.0 + 1e-12) && got >= want * (n * n * n <= 512 ? 1.0 - 1e-12 : 0.99),
-              "%d^3: potential %.15g, not %.15g", n, got, want);
-        CHECK(want > FMO_SCREEN_POTENTIAL ? fabs(weight - got / FMO_SCREEN_POTENTIAL) <= 1e-15
-                                          : weight == 1.0,
+        CHECK(got <= expected * (1.0 + 1e-12) &&
+                  got >= expected * (n * n * n <= 512 ? 1.0 - 1e-12 : 0.99),
+              "%d^3: potential %.15g, not %.15g", n, got, expected);
+        CHECK(expected > FMO_SCREEN_POTENTIAL ? fabs(weight - got / FMO_SCREEN_POTENTIAL) <= 1e-15
+                                              : weight == 1.0,
               "%d^3: weight %.17g", n, weight);
         CHECK(got > before, "%d^3: %g after %g", n, got, before);
         before = got;
@@ -123,13 +125,14 @@ static void test_build(void)
     if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, &err);
     if (status == FMO_OK) status = fmo_fock_plan_profile(plan, &profile, &err);
     CHECK(status == FMO_OK, "%s", err.message);
-    const int64_t plain = count(basis, D, cutoff, 1.0), want = count(basis, D, cutoff, weight);
+    const int64_t plain = count(basis, D, cutoff, 1.0), expected = count(basis, D, cutoff, weight);
     int64_t got = 0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) got += profile.classes[c].quartets;
-    printf("weight %g: %lld quartets, without %lld\n", weight, (long long)want, (long long)plain);
-    CHECK(weight > 1.05 && want > plain + plain / 1000, "the weight changes nothing: %lld of %lld",
-          (long long)plain, (long long)want);
-    CHECK(got == want, "%lld quartets, not %lld", (long long)got, (long long)want);
+    printf("weight %g: %lld quartets, without %lld\n", weight, (long long)expected,
+           (long long)plain);
+    CHECK(weight > 1.05 && expected > plain + plain / 1000,
+          "the weight changes nothing: %lld of %lld", (long long)plain, (long long)expected);
+    CHECK(got == expected, "%lld quartets, not %lld", (long long)got, (long long)expected);
     fmo_fock_plan_destroy(plan);
     fmo_basis_destroy(basis);
     free(D);

@@ -129,7 +129,7 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
     enum { THREADS = 6 };
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     double *D = random_density((int)n, 1.0, &seed), *J = malloc(4 * n * n * sizeof *J);
-    double *const want = J + 2 * n * n;
+    double *const expected = J + 2 * n * n;
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
     fmo_fock_profile profile;
@@ -140,7 +140,7 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
     o.threads = THREADS;
     o.scatter = scatter;
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK &&
-              fmo_fock_build(plan, D, want, want + n * n, &err) == FMO_OK &&
+              fmo_fock_build(plan, D, expected, expected + n * n, &err) == FMO_OK &&
               fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK && !*profile.notice,
           "%s %s", err.message, profile.notice);
     fmo_fock_plan_destroy(plan);
@@ -171,9 +171,9 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
         CHECK(all || strstr(profile.notice, "copies of the Fock matrix"), "notice: %s",
               profile.notice);
         if (scatter == FMO_SCATTER_FIXED)
-            CHECK(memcmp(J, want, 2 * n * n * sizeof *J) == 0, "%s: fixed differs with %zu bytes",
-                  name, o.memory);
-        check_close(name, J, want, 2 * n * n, n, 1e-11, 1e-13);
+            CHECK(memcmp(J, expected, 2 * n * n * sizeof *J) == 0,
+                  "%s: fixed differs with %zu bytes", name, o.memory);
+        check_close(name, J, expected, 2 * n * n, n, 1e-11, 1e-13);
         fmo_fock_plan_destroy(plan);
     }
     printf(

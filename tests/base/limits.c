@@ -33,7 +33,8 @@ static int build(const fmo_basis *basis, fmo_mode mode, int threads, const doubl
 }
 
 /* Calls everything that uses threads, in a process that may start at most `most - 1` of them. */
-static int in_child(const fmo_basis *basis, const double *D, const double *want, rlim_t max_threads)
+static int in_child(const fmo_basis *basis, const double *D, const double *expected,
+                    rlim_t max_threads)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     const struct rlimit limit = {max_threads, max_threads};
@@ -49,7 +50,7 @@ static int in_child(const fmo_basis *basis, const double *D, const double *want,
     const int used = build(basis, FMO_MODE_CPU, 16, D, J, notice);
     CHECK((rlim_t)used <= max_threads && strstr(notice, "instead of 16"), "%d threads, \"%s\"",
           used, notice);
-    check_close("J and K under a limit", J, want, 2 * n * n, n, 1e-11, 1e-13);
+    check_close("J and K under a limit", J, expected, 2 * n * n, n, 1e-11, 1e-13);
     /* and a batch of plans, which are made by several threads */
     fmo_fock_options o;
     fmo_fock_plan *plans[3] = {NULL};
@@ -66,7 +67,7 @@ static int in_child(const fmo_basis *basis, const double *D, const double *want,
     return check_summary();
 }
 
-static void check_limits(const fmo_basis *basis, const double *D, const double *want)
+static void check_limits(const fmo_basis *basis, const double *D, const double *expected)
 {
     /* A user other than root may have no processes left. */
     static const rlim_t limits[] = {1, 2, 3, 6};
@@ -77,7 +78,7 @@ static void check_limits(const fmo_basis *basis, const double *D, const double *
         const pid_t child = fork();
         if (child == 0) {
             check_count = check_failures = 0;
-            exit(in_child(basis, D, want, max_threads));
+            exit(in_child(basis, D, expected, max_threads));
         }
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) &&
                   (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == CHECK_SKIP_CODE),
@@ -86,10 +87,10 @@ static void check_limits(const fmo_basis *basis, const double *D, const double *
 }
 
 /* An address space for a few stacks: the number of threads is reduced. */
-static void check_address_space(const fmo_basis *basis, const double *D, const double *want)
+static void check_address_space(const fmo_basis *basis, const double *D, const double *expected)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    (void)basis, (void)D, (void)want; /* the sanitizers' shadow memory needs all of it */
+    (void)basis, (void)D, (void)expected; /* the sanitizers' shadow memory needs all of it */
 #else
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     int status = -1;
@@ -103,7 +104,7 @@ static void check_address_space(const fmo_basis *basis, const double *D, const d
         CHECK(setrlimit(RLIMIT_AS, &limit) == 0, "no limit");
         const int used = build(basis, FMO_MODE_CPU, 4096, D, J, notice);
         CHECK(used >= 1 && *notice, "%d threads, \"%s\"", used, notice);
-        check_close("J and K in 600 MB", J, want, 2 * n * n, n, 1e-11, 1e-13);
+        check_close("J and K in 600 MB", J, expected, 2 * n * n, n, 1e-11, 1e-13);
         free(J);
         exit(check_summary());
     }
@@ -122,11 +123,11 @@ int main(void)
     if (!basis) return check_summary();
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     double *const D = random_density((int)n, 1.0, &seed);
-    double *const J = malloc(4 * n * n * sizeof *J), *const want = J + 2 * n * n;
-    CHECK(build(basis, FMO_MODE_CPU, 1, D, want, notice) == 1 && !*notice, "1 thread: \"%s\"",
+    double *const J = malloc(4 * n * n * sizeof *J), *const expected = J + 2 * n * n;
+    CHECK(build(basis, FMO_MODE_CPU, 1, D, expected, notice) == 1 && !*notice, "1 thread: \"%s\"",
           notice);
-    check_limits(basis, D, want);
-    check_address_space(basis, D, want);
+    check_limits(basis, D, expected);
+    check_address_space(basis, D, expected);
 
     const int max_threads = omp_get_num_procs() > 16 ? 4 * omp_get_num_procs() : 64;
     CHECK(fmo_fock_threads(1) == 1 && fmo_fock_threads(2) == 2, "few threads");
@@ -137,7 +138,7 @@ int main(void)
         const int used = build(basis, modes[m], 65536, D, J, notice);
         CHECK(used >= 1 && used <= max_threads && strstr(notice, "instead of 65536"),
               "%d threads, \"%s\"", used, notice);
-        check_close("J and K of 65536 threads", J, want, 2 * n * n, n, 1e-8, 0.0);
+        check_close("J and K of 65536 threads", J, expected, 2 * n * n, n, 1e-8, 0.0);
     }
     const int usual = omp_get_max_threads();
     omp_set_num_threads(99999999);

@@ -259,7 +259,7 @@ static void test_replay(bench_run *run, const char *path)
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     const int s = fmo_basis_shell_num(basis, 0), p = fmo_basis_shell_num(basis, 1);
     const int64_t nao = fmo_basis_ao_num(basis);
-    int64_t want = 0;
+    int64_t expected = 0;
     for (int i = 0; i < s + p; i++)
         for (int j = 0; j <= i; j++)
             for (int k = 0; k <= i; k++)
@@ -267,11 +267,11 @@ static void test_replay(bench_run *run, const char *path)
                     if (k == i && l > j) continue;
                     const int a = i < s ? 1 : 3, b = j < s ? 1 : 3, c = k < s ? 1 : 3,
                               d = l < s ? 1 : 3;
-                    want += a * b + c * d + a * c + a * d + b * c + b * d;
+                    expected += a * b + c * d + a * c + a * d + b * c + b * d;
                 }
     int32_t *stream = bench_replay_read(run, path, INT64_MAX, &num, &bins, &all);
-    CHECK(stream && num == want && all == want, "%s: %lld adds, not %lld", path, (long long)num,
-          (long long)want);
+    CHECK(stream && num == expected && all == expected, "%s: %lld adds, not %lld", path,
+          (long long)num, (long long)expected);
     CHECK(bins == 2 * nao * nao, "%s: %lld bins", path, (long long)bins);
     int64_t bad = 0, upper = 0;
     for (int64_t i = 0; stream && i < num; i++) {

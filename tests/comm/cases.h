@@ -95,7 +95,7 @@ static inline void comm_random(comm_case *c)
     for (long done = 0; done < each; done += window) {
         const int n = each - done < window ? (int)(each - done) : window;
         fmo_gmpi_request send[MAX], recv[MAX];
-        int data[MAX][2], want[MAX][2], order[MAX], all = 0;
+        int data[MAX][2], expected[MAX][2], order[MAX], all = 0;
         int keys[MAX][3];
         for (int r = 0; r < c->size; r++)
             for (int k = 0; k < n && r != c->rank; k++) {
@@ -115,15 +115,15 @@ static inline void comm_random(comm_case *c)
         }
         for (int k = 0; k < all; k++) {
             const int *key = keys[order[k]];
-            want[k][0] = got[key[0]][key[1]][key[2]]++;
-            want[k][1] = key[1] * COMMS + key[2];
+            expected[k][0] = got[key[0]][key[1]][key[2]]++;
+            expected[k][1] = key[1] * COMMS + key[2];
             EXPECT(c, fmo_host_irecv(c->h, data[k], sizeof data[k], key[0], key[1], key[2],
                                      &recv[k]) == FMO_GMPI_OK);
         }
         for (int k = 0; k < all; k++) { /* and waits in yet another */
             const int w = order[k];
             EXPECT(c, fmo_host_wait(c->h, &recv[w]) == FMO_GMPI_OK);
-            EXPECT(c, data[w][0] == want[w][0] && data[w][1] == want[w][1]);
+            EXPECT(c, data[w][0] == expected[w][0] && data[w][1] == expected[w][1]);
         }
         for (int k = 0; k < all; k++) EXPECT(c, fmo_host_wait(c->h, &send[k]) == FMO_GMPI_OK);
         if (c->wrong) return;

@@ -42,11 +42,11 @@ static void check_random_events(unsigned long long seed, int sources, int tags, 
         e->item.comm = (int)(2 * check_random(&seed));
         if (e->receive && check_random(&seed) < wild) e->item.source = FMO_GMPI_ANY_SOURCE;
         if (e->receive && check_random(&seed) < wild) e->item.tag = FMO_GMPI_ANY_TAG;
-        const int want = model(events, n);
+        const int expected = model(events, n);
         const fmo_match_item *got =
             e->receive ? fmo_match_post(&match, &e->item) : fmo_match_arrive(&match, &e->item);
         const int have = got ? (int)((const event *)got - events) : -1;
-        CHECK(have == want, "seed %llu: event %d met %d, expected %d", seed, n, have, want);
+        CHECK(have == expected, "seed %llu: event %d met %d, expected %d", seed, n, have, expected);
         if (have >= 0) e->partner = have, events[have].partner = n, met++;
     }
     CHECK(met > 0, "some must meet");

@@ -62,18 +62,18 @@ static int check_result(const char *input, const char *output, double cutoff)
         double *G = read_matrix(file, "/fmo/fock_2e", nao);
         const double *H = fmo_dataset_core_hamiltonian(dataset);
         double *F = H ? read_matrix(file, "/fmo/fock", nao) : NULL;
-        const double *wantJ = fmo_dataset_reference_coulomb(dataset);
-        const double *wantK = fmo_dataset_reference_exchange(dataset);
-        const double *wantG = fmo_dataset_reference_fock_2e(dataset);
+        const double *expected_J = fmo_dataset_reference_coulomb(dataset);
+        const double *expected_K = fmo_dataset_reference_exchange(dataset);
+        const double *expected_G = fmo_dataset_reference_fock_2e(dataset);
         double *sum = malloc(size * sizeof *sum);
         if (J && K && G && sum) {
             for (size_t i = 0; i < size; i++) sum[i] = J[i] - 0.5 * K[i];
             check_close("G = J - K/2", G, sum, size, row, 0.0, 0.0);
             for (size_t i = 0; i < size; i++) sum[i] = G[i % row * row + i / row];
             check_close("G is symmetric", G, sum, size, row, 0.0, 0.0);
-            if (wantJ) check_close("J", J, wantJ, size, row, tolerance, 0.0);
-            if (wantK) check_close("K", K, wantK, size, row, tolerance, 0.0);
-            if (wantG) check_close("G", G, wantG, size, row, tolerance, 0.0);
+            if (expected_J) check_close("J", J, expected_J, size, row, tolerance, 0.0);
+            if (expected_K) check_close("K", K, expected_K, size, row, tolerance, 0.0);
+            if (expected_G) check_close("G", G, expected_G, size, row, tolerance, 0.0);
         }
         if (F && G && sum) {
             for (size_t i = 0; i < size; i++) sum[i] = H[i] + G[i];

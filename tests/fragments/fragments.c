@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 /* Energies of repaired OpenFMO, to 5e-7 hartree, of ABINIT-MP, to 5e-7, or of GAMESS, to 2e-6. */
-static void check_energy(const char *name, double want, double tolerance)
+static void check_energy(const char *name, double expected, double tolerance)
 {
     fmo_fragment_system *s = read_case(name);
     fmo_fragment_result *r = run(s, 0, 0.0);
     double total = 0.0, charges = 0.0;
-    CHECK(fabs(r->energy2 - want) <= tolerance, "%s: %.9f, expected %.9f within %g", name,
-          r->energy2, want, tolerance);
+    CHECK(fabs(r->energy2 - expected) <= tolerance, "%s: %.9f, expected %.9f within %g", name,
+          r->energy2, expected, tolerance);
     for (int a = 0; a < r->atom_num; a++) charges += r->charge2[a];
     for (int k = 0; k < s->fragment_num; k++) total += s->charge[k];
     CHECK(fabs(charges - total) < 1e-6, "%s: charges sum up to %g, expected %g", name, charges,
@@ -26,8 +26,8 @@ static void check_energy(const char *name, double want, double tolerance)
     CHECK(fabs(total - r->energy2) < 1e-10, "%s: pairs do not sum up", name);
     CHECK(r->scf_pairs + r->es_pairs == r->pair_num, "%s: %d pairs of %d", name,
           r->scf_pairs + r->es_pairs, r->pair_num);
-    printf("%s: %.9f, %.1e from %.9f, %d iterations, %.2f s\n", name, r->energy2, r->energy2 - want,
-           want, r->iterations, r->seconds);
+    printf("%s: %.9f, %.1e from %.9f, %d iterations, %.2f s\n", name, r->energy2,
+           r->energy2 - expected, expected, r->iterations, r->seconds);
     fmo_fragment_result_destroy(r);
     fmo_fragment_system_destroy(s);
 }

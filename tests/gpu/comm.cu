@@ -113,7 +113,7 @@ template <int S> __global__ void order(fmo_gmpi_buf *bufs, arguments a)
     int sent[KEYS] = {0}, got[KEYS] = {0};
     unsigned seed = 12345; /* the same on both ends */
     for (int done = 0; done < a.count; done += WINDOW) {
-        int key[WINDOW], want[WINDOW];
+        int key[WINDOW], reference[WINDOW];
         for (int k = 0; k < WINDOW; k++) {
             seed = seed * 1664525u + 1013904223u;
             key[k] = (int)((seed >> 16) % KEYS);
@@ -126,7 +126,7 @@ template <int S> __global__ void order(fmo_gmpi_buf *bufs, arguments a)
                               key[k] % 2, &send[k]);
         for (int k = 0; k < WINDOW; k++) { /* from the last to the first: keys in order */
             const int w = (k * 5 + 7) % WINDOW;
-            want[w] = got[key[w]]++;
+            reference[w] = got[key[w]]++;
             fmo_gmpi_irecv<S>(b, in + 4 * w, 4, FMO_GMPI_INT32, before, key[w] / 2, key[w] % 2,
                               &recv[w]);
         }
@@ -135,7 +135,7 @@ template <int S> __global__ void order(fmo_gmpi_buf *bufs, arguments a)
             CALL(fmo_gmpi_wait<S>(b, &recv[w]));
             if (first) {
                 volatile int *p = in + 4 * w;
-                EXPECT(p[0] == want[w], p[0]);
+                EXPECT(p[0] == reference[w], p[0]);
                 if (!(key[w] & 1)) EXPECT(p[3] == key[w], p[3]);
             }
         }
@@ -187,11 +187,11 @@ template <int S> __global__ void reduce(fmo_gmpi_buf *bufs, arguments a)
         CALL(fmo_gmpi_allreduce<S>(b, d, e, turn % 2 ? n : 1, FMO_GMPI_DOUBLE, FMO_GMPI_SUM,
                                    turn % 3));
         for (int i = (int)my_thread<S>(b); i < (turn % 2 ? n : 1); i += (int)my_threads<S>(b)) {
-            double want = 0.0;
+            double reference = 0.0;
             for (int r = 0; r < b->size; r++)
-                want = r ? want + ((r + 1) * 0.1 + i + turn) : (r + 1) * 0.1 + i + turn;
+                reference = r ? reference + ((r + 1) * 0.1 + i + turn) : (r + 1) * 0.1 + i + turn;
             const double got = *(volatile double *)(e + i);
-            EXPECT(b->transport == FMO_GMPI_PEER ? got == want : fabs(got - want) < 1e-9,
+            EXPECT(b->transport == FMO_GMPI_PEER ? got == reference : fabs(got - reference) < 1e-9,
                    turn * 10000 + i);
         }
         int *one = (int *)(b->heap[b->rank] + a.more);

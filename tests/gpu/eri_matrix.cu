@@ -46,25 +46,26 @@ int main(void)
     }
     for (int k = 0; k < COUNT; k++) {
         const size_t pairs = eri_pairs(basis[k]);
-        double *const want = eri_matrix_of(basis[k], 0.0);
+        double *const expected = eri_matrix_of(basis[k], 0.0);
         double *const got = bring_back(eri[0][k], pairs * pairs);
         double *const again = bring_back(eri[1][k], pairs * pairs);
-        check_close(eri_systems[k % ERI_SYSTEMS], got, want, pairs * pairs, pairs, 1e-13, 1e-13);
+        check_close(eri_systems[k % ERI_SYSTEMS], got, expected, pairs * pairs, pairs, 1e-13,
+                    1e-13);
         CHECK(memcmp(got, again, pairs * pairs * sizeof *got) == 0, "other bits");
         const size_t n = (size_t)fmo_basis_ao_num(basis[k]);
         double *const own_S = bring_back(S[k], n * n), *const own_H = bring_back(H[k], n * n);
-        double *const want_S = (double *)malloc(n * n * sizeof *want_S);
-        double *const want_H = (double *)malloc(n * n * sizeof *want_H);
-        eri_core_of(basis[k], want_S, want_H);
-        check_close("overlap", own_S, want_S, n * n, n, 1e-14, 1e-13);
-        check_close("core Hamiltonian", own_H, want_H, n * n, n, 1e-13, 1e-13);
+        double *const expected_S = (double *)malloc(n * n * sizeof *expected_S);
+        double *const expected_H = (double *)malloc(n * n * sizeof *expected_H);
+        eri_core_of(basis[k], expected_S, expected_H);
+        check_close("overlap", own_S, expected_S, n * n, n, 1e-14, 1e-13);
+        check_close("core Hamiltonian", own_H, expected_H, n * n, n, 1e-13, 1e-13);
         free(own_S);
         free(own_H);
-        free(want_S);
-        free(want_H);
+        free(expected_S);
+        free(expected_H);
         (void)cudaFree(S[k]);
         (void)cudaFree(H[k]);
-        free(want);
+        free(expected);
         free(got);
         free(again);
         (void)cudaFree(eri[0][k]);

@@ -273,7 +273,7 @@ static void check_fixed(const test_system *s)
 
 /* `auto` is segmented where neighbours share rows, and turns to native after a build without runs:
  * shells so far apart that a bra meets each ket row once. */
-static void check_auto(const test_system *s, int builds, fmo_scatter want)
+static void check_auto(const test_system *s, int builds, fmo_scatter expected)
 {
     fmo_basis *basis = system_basis(s);
     if (!basis) return;
@@ -292,8 +292,8 @@ static void check_auto(const test_system *s, int builds, fmo_scatter want)
     if (status == FMO_OK) status = fmo_fock_plan_profile(plan, &profile, &err);
     CHECK(status == FMO_OK, "%s", err.message);
     if (status == FMO_OK)
-        CHECK(profile.scatter == want, "auto became %s, expected %s",
-              fmo_scatter_name(profile.scatter), fmo_scatter_name(want));
+        CHECK(profile.scatter == expected, "auto became %s, expected %s",
+              fmo_scatter_name(profile.scatter), fmo_scatter_name(expected));
     fmo_fock_plan_destroy(plan);
     free(D);
     free(J);

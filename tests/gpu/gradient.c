@@ -72,7 +72,7 @@ static double largest_of(const double *x, int num)
 static void check_case(const char *name, const test_system *s, const case_of_terms *from,
                        double cutoff, double tolerance)
 {
-    static double want[COMPONENTS_MAX], got[COMPONENTS_MAX], again[COMPONENTS_MAX];
+    static double expected[COMPONENTS_MAX], got[COMPONENTS_MAX], again[COMPONENTS_MAX];
     const int num = 3 * s->nuclei;
     fmo_basis *const basis = system_basis(s);
     fmo_fock_plan *const cpu = plan_of(basis, FMO_MODE_CPU, 1e-3 * cutoff, FMO_SCATTER_AUTO);
@@ -80,12 +80,13 @@ static void check_case(const char *name, const test_system *s, const case_of_ter
     case_of_terms test = *from;
     char label[160];
     for (int t = 0; t < test.num; t++) test.term[t].density = random_density(s->aos, 1.0, &seed);
-    gradient_of(cpu, &test, num, want);
+    gradient_of(cpu, &test, num, expected);
     gradient_of(gpu, &test, num, got);
     gradient_of(gpu, &test, num, again);
-    const double largest = 1.0 + largest_of(want, num);
+    const double largest = 1.0 + largest_of(expected, num);
     (void)snprintf(label, sizeof label, "%s, %s, cutoff %g", name, test.name, cutoff);
-    const double worst = check_close(label, got, want, (size_t)num, 3, tolerance * largest, 0.0);
+    const double worst =
+        check_close(label, got, expected, (size_t)num, 3, tolerance * largest, 0.0);
     printf("%s: largest component %.3g, difference %.1e\n", label, largest - 1.0, worst);
     CHECK(memcmp(got, again, (size_t)num * sizeof *got) == 0, "%s: other bits in a second call",
           label);
@@ -112,7 +113,7 @@ static void check_all(const char *name, const test_system *s, int case_num)
  * are for, with builds in between. */
 static void check_plans(const test_system *s)
 {
-    static double want[COMPONENTS_MAX], got[COMPONENTS_MAX];
+    static double expected[COMPONENTS_MAX], got[COMPONENTS_MAX];
     const int num = 3 * s->nuclei;
     fmo_basis *const basis = system_basis(s);
     fmo_fock_plan *const first = plan_of(basis, FMO_MODE_FUSED, 1e-10, FMO_SCATTER_AUTO);
@@ -123,16 +124,17 @@ static void check_plans(const test_system *s)
     case_of_terms test = cases[0];
     fmo_error err = {FMO_OK, ""};
     test.term[0].density = D;
-    gradient_of(first, &test, num, want);
+    gradient_of(first, &test, num, expected);
     gradient_of(fixed, &test, num, got);
-    CHECK(memcmp(got, want, (size_t)num * sizeof *got) == 0, "other bits with strategy fixed");
+    CHECK(memcmp(got, expected, (size_t)num * sizeof *got) == 0, "other bits with strategy fixed");
     CHECK(fmo_fock_build(first, D, J, J + size, &err) == FMO_OK, "%s", err.message);
     gradient_of(first, &test, num, got);
-    CHECK(memcmp(got, want, (size_t)num * sizeof *got) == 0, "other bits after a build");
+    CHECK(memcmp(got, expected, (size_t)num * sizeof *got) == 0, "other bits after a build");
     for (size_t k = 0; k < size; k++) D[k] *= 20.0;
     gradient_of(first, &test, num, got);
-    gradient_of(cpu, &test, num, want);
-    check_close("large density", got, want, (size_t)num, 3, 1e-9 * largest_of(want, num), 0.0);
+    gradient_of(cpu, &test, num, expected);
+    check_close("large density", got, expected, (size_t)num, 3, 1e-9 * largest_of(expected, num),
+                0.0);
     CHECK(fmo_fock_build(first, D, J, J + size, &err) == FMO_OK, "%s", err.message);
     free(D);
     free(J);
@@ -163,7 +165,7 @@ static void check_batch(int num)
 {
     static test_system s[BATCH];
     static case_of_terms test[BATCH];
-    static double got[BATCH][COMPONENTS_MAX], want[COMPONENTS_MAX];
+    static double got[BATCH][COMPONENTS_MAX], expected[COMPONENTS_MAX];
     fmo_gradient_job jobs[BATCH] = {0};
     fmo_basis *basis[BATCH];
     fmo_error errs[BATCH], err = {FMO_OK, ""};
@@ -200,9 +202,10 @@ static void check_batch(int num)
         CHECK((jobs[k].status == FMO_OK) == !fails && jobs[k].status == errs[k].status,
               "job %d: %s", k, errs[k].message);
         CHECK(got[k][fails ? 0 : components] == 7.0, "job %d: more was written", k);
-        if (!fails) gradient_of(jobs[k].plan, &test[k], components, want);
+        if (!fails) gradient_of(jobs[k].plan, &test[k], components, expected);
         for (int x = 0; x < components && !fails; x++)
-            worst = fmax(worst, fabs(got[k][x] - want[x]) / (1.0 + largest_of(want, components)));
+            worst = fmax(worst,
+                         fabs(got[k][x] - expected[x]) / (1.0 + largest_of(expected, components)));
         for (int t = 0; t < test[k].num; t++) free((void *)test[k].term[t].density);
         fmo_fock_plan_destroy(jobs[k].plan);
         fmo_basis_destroy(basis[k]);

@@ -75,25 +75,26 @@ static void compare_segment(const fmo_fock_plan *plan, const fmo_pair_list *list
                   centre[(size_t)(3 + x) * num + n] == list->AB[3 * (size_t)segment->pair + x],
               "segment %d: centres", n);
     for (int m = 0; m < prims; m++) {
-        double want[FMO_GPU_PAIR_FIELDS], got[FMO_GPU_PAIR_FIELDS];
+        double expected[FMO_GPU_PAIR_FIELDS], got[FMO_GPU_PAIR_FIELDS];
         const float prim_bound = (float)list->prim_bound[begin + m];
-        memcpy(want, list->prim + (begin + m) * FMO_PAIR_FIELDS, FMO_PAIR_FIELDS * sizeof *want);
-        if (i == j) want[FMO_PAIR_K] *= 0.5;
-        want[FMO_GPU_PAIR_RATIO] =
+        memcpy(expected, list->prim + (begin + m) * FMO_PAIR_FIELDS,
+               FMO_PAIR_FIELDS * sizeof *expected);
+        if (i == j) expected[FMO_PAIR_K] *= 0.5;
+        expected[FMO_GPU_PAIR_RATIO] =
             (segment->rank.i == segment->rank.j ? 0.5 : 1.0) * list->ratio[begin + m];
-        want[FMO_GPU_PAIR_BOUND] = 0.0;
-        memcpy(want + FMO_GPU_PAIR_BOUND, &prim_bound, sizeof prim_bound);
+        expected[FMO_GPU_PAIR_BOUND] = 0.0;
+        memcpy(expected + FMO_GPU_PAIR_BOUND, &prim_bound, sizeof prim_bound);
         memcpy(got, record + ((size_t)record_at[n] + m) * FMO_GPU_PAIR_TWOS, sizeof got);
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++) {
             const double2 two = prim[prim_at[n] + (size_t)(m * FMO_GPU_PAIR_TWOS + t) * stride];
             CHECK(memcmp(&two, &got[2 * t], sizeof two) == 0, "segment %d: primitive %d elsewhere",
                   n, m);
         }
-        copied->other_bits += memcmp(want, got, sizeof got) != 0;
+        copied->other_bits += memcmp(expected, got, sizeof got) != 0;
         for (int t = 0; t < FMO_GPU_PAIR_BOUND; t++)
-            CHECK(fabs(got[t] - want[t]) <= 1e-15 * fabs(want[t]),
+            CHECK(fabs(got[t] - expected[t]) <= 1e-15 * fabs(expected[t]),
                   "segment %d, primitive %d, field %d: %.17g, expected %.17g", n, m, t, got[t],
-                  want[t]);
+                  expected[t]);
     }
 }
 
@@ -173,7 +174,7 @@ static void compare(const char *name, const fmo_fock_plan *plan)
     fmo_shell_pairs pairs;
     fmo_error err = {FMO_OK, ""};
     size_t other_bits = 0;
-    double *const want = (double *)calloc(sp_shells, sizeof *want);
+    double *const expected = (double *)calloc(sp_shells, sizeof *expected);
     CHECK(fmo_sp_pairs_make(plan->basis, plan->pairs.prune, 1, &pairs, &err) == FMO_OK, "%s",
           err.message);
     CHECK(pairs.scale == plan->pairs.scale, "%s: scale %.17g, expected %.17g", name,
@@ -181,16 +182,16 @@ static void compare(const char *name, const fmo_fock_plan *plan)
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
         CHECK(pairs.list[c].all == plan->pairs.list[c].all, "%s: class %d", name, c);
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
-        compare_list(plan, &pairs.list[c], c, want, &other_bits);
+        compare_list(plan, &pairs.list[c], c, expected, &other_bits);
     if (g->arrays.shell_bound) {
         double *const got = down(g->arrays.shell_bound, sp_shells);
-        check_close("bounds of SP shells", got, want, sp_shells, sp_shells, 0.0, 1e-13);
+        check_close("bounds of SP shells", got, expected, sp_shells, sp_shells, 0.0, 1e-13);
         free(got);
     }
     printf("%-22s %6d %6d %6d segments, %lld primitives, %zu with other bits\n", name,
            g->pairs[0].num, g->pairs[1].num, g->pairs[2].num,
            (long long)(g->prim_num[0] + g->prim_num[1] + g->prim_num[2]), other_bits);
-    free(want);
+    free(expected);
     fmo_shell_pairs_free(&pairs);
 }
 

@@ -50,7 +50,8 @@ static fmo_fock_plan *make_plan(const fmo_basis *basis, const fmo_fock_options *
     return plan;
 }
 
-static void compare(const char *label, const double *got, const double *want, int n, double within)
+static void compare(const char *label, const double *got, const double *expected, int n,
+                    double within)
 {
     const size_t size = (size_t)n * n;
     static const char *const names[] = {"symmetric",  "antisymmetric", "general",
@@ -59,11 +60,11 @@ static void compare(const char *label, const double *got, const double *want, in
         char text[160];
         snprintf(text, sizeof text, "%s, %s", label, names[k]);
         if (k != FMO_SYMMETRY_COUNT)
-            check_close(text, got + 2 * k * size, want + 2 * k * size, size, (size_t)n, within,
+            check_close(text, got + 2 * k * size, expected + 2 * k * size, size, (size_t)n, within,
                         0.0);
         if (k != FMO_SYMMETRY_COUNT + 1)
-            check_close(text, got + (2 * k + 1) * size, want + (2 * k + 1) * size, size, (size_t)n,
-                        within, 0.0);
+            check_close(text, got + (2 * k + 1) * size, expected + (2 * k + 1) * size, size,
+                        (size_t)n, within, 0.0);
     }
 }
 
@@ -75,7 +76,7 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
     fmo_basis *const basis = system_basis(s);
     const int n = s->aos;
     const size_t size = (size_t)n * n, bytes = JOBS * size * sizeof(double);
-    double *const D = (double *)malloc(bytes), *const want = (double *)calloc(2, bytes),
+    double *const D = (double *)malloc(bytes), *const expected = (double *)calloc(2, bytes),
                   *const got = (double *)calloc(2, bytes), *in = NULL, *out = NULL;
     fmo_fock_options exact;
     fmo_fock_job jobs[JOBS];
@@ -86,14 +87,14 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
     for (int k = 0; k < JOBS; k++) fill_density(D + (size_t)k * size, n, symmetry_of(k));
     fmo_fock_plan *const reference = make_plan(basis, &exact), *const plan =
                                                                    make_plan(basis, options);
-    set_jobs(jobs, reference, op, D, want, n);
+    set_jobs(jobs, reference, op, D, expected, n);
     if (reference && plan)
         CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s", err.message);
     for (int again = 0; again < 2 && reference && plan; again++) {
         memset(got, 0xff, 2 * bytes);
         set_jobs(jobs, plan, op, D, got, n);
         CHECK(fmo_fock_build_batch(jobs, JOBS, &err) == FMO_OK, "%s: %s", label, err.message);
-        compare(label, got, want, n, within);
+        compare(label, got, expected, n, within);
     }
     if (reference && plan && options->device_num < 2) {
         CUDA(cudaMalloc((void **)&in, bytes));
@@ -105,7 +106,7 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
               err.message);
         CUDA(cudaDeviceSynchronize());
         CUDA(cudaMemcpy(got, out, 2 * bytes, cudaMemcpyDeviceToHost));
-        compare(label, got, want, n, within);
+        compare(label, got, expected, n, within);
         CUDA(cudaFree(in));
         CUDA(cudaFree(out));
     }
@@ -113,7 +114,7 @@ static void check(const char *label, const test_system *s, const fmo_fock_option
     fmo_fock_plan_destroy(reference);
     fmo_basis_destroy(basis);
     free(D);
-    free(want);
+    free(expected);
     free(got);
 }
 

@@ -105,21 +105,21 @@ template <typename T> static long count_groups(const test_case *c, form kind, bo
 template <typename T> static long wrong_bins(const test_case *c, double eps)
 {
     typedef typename model<T>::sum sum;
-    static sum want[BINS_MAX];
+    static sum reference[BINS_MAX];
     static double magnitude[BINS_MAX];
     static int count[BINS_MAX];
     const buffers<T> *h = &host<T>;
-    for (int i = 0; i < BINS_MAX; i++) want[i] = 3, magnitude[i] = 3.0, count[i] = 2;
+    for (int i = 0; i < BINS_MAX; i++) reference[i] = 3, magnitude[i] = 3.0, count[i] = 2;
     for (int e = 0; e < ROUNDS * c->threads * c->blocks; e++) {
         if (h->index[e] < 0) continue;
-        want[h->index[e]] += (sum)h->value[e];
+        reference[h->index[e]] += (sum)h->value[e];
         magnitude[h->index[e]] += model<T>::magnitude(h->value[e]);
         count[h->index[e]]++;
     }
     long bad = 0;
     for (int i = 0; i < BINS_MAX; i++) {
         const sum got = (sum)h->bins[i];
-        const sum off = got > want[i] ? got - want[i] : want[i] - got;
+        const sum off = got > reference[i] ? got - reference[i] : reference[i] - got;
         bad += !((double)off <= eps * count[i] * magnitude[i]);
     }
     return bad;
@@ -226,9 +226,9 @@ template <class S, typename T> static void test_special(const char *name, T tiny
         CHECK(got == 0 && signbit(got), "%s: -0, %d lanes: %g", name, lanes, (double)got);
         for (int i = 0; i < 32; i++) v[i] = tiny * (T)(i + 1);
         got = add_special<S>(v, lanes, tiny);
-        const T want = tiny * (T)(1 + lanes * (lanes + 1) / 2);
-        CHECK(got == want || (flushes && got == 0), "%s: subnormal, %d lanes: %g, not %g", name,
-              lanes, (double)got, (double)want);
+        const T reference = tiny * (T)(1 + lanes * (lanes + 1) / 2);
+        CHECK(got == reference || (flushes && got == 0), "%s: subnormal, %d lanes: %g, not %g",
+              name, lanes, (double)got, (double)reference);
     }
 }
 
@@ -253,15 +253,15 @@ template <class S, typename T> static void test_block(const char *name, form kin
     buffers<T> *h = &host<T>;
     for (c.bins = 1; c.bins <= 33; c.bins += 16) {
         const int total = c.threads * c.blocks, num = total - 5;
-        T want[33 * BLOCK_SPAN] = {};
+        T reference[33 * BLOCK_SPAN] = {};
         fill<T>(&c);
         for (int i = 0; i < BINS_MAX; i++) h->bins[i] = 0;
         for (int e = 0; e < ROUNDS * total; e++) {
             if (e >= num) h->index[e] = -1;
             if (h->index[e] < 0) continue;
             for (int n = 0; n < BLOCK_SIZE; n++)
-                want[h->index[e] * BLOCK_SPAN + n / BLOCK_COLUMNS * BLOCK_STRIDE +
-                     n % BLOCK_COLUMNS] += (T)(h->index[e] + n + 1);
+                reference[h->index[e] * BLOCK_SPAN + n / BLOCK_COLUMNS * BLOCK_STRIDE +
+                          n % BLOCK_COLUMNS] += (T)(h->index[e] + n + 1);
         }
         upload<T>();
         block_kernel<<<c.blocks, c.threads>>>(s, device<T>, num);
@@ -274,7 +274,7 @@ template <class S, typename T> static void test_block(const char *name, form kin
                 memcpy(&bits, &h->bins[i], sizeof(T));
                 got = (T)bits / unit;
             }
-            bad += got != want[i];
+            bad += got != reference[i];
         }
         for (int e = 0; e < total; e++) issued += h->issued[e];
         CHECK(bad == 0, "%s: %ld wrong sums of blocks, %d bins", name, bad, c.bins);
@@ -316,15 +316,15 @@ static void test_fixed(void)
     buffers<double> *h = &host<double>;
     for (int b = 0; b < NUM_BINS; b++) {
         for (int where = PATTERN_RANDOM; where <= PATTERN_RUNS; where++) {
-            static long long want[BINS_MAX];
-            memset(want, 0, sizeof want);
+            static long long reference[BINS_MAX];
+            memset(reference, 0, sizeof reference);
             int bin = 0;
             for (int e = 0; e < num; e++) {
                 if (where == PATTERN_RANDOM || e % 47 == 0) bin = random_below(bins_list[b]);
                 h->index[e] = bin;
                 /* Widely different magnitudes: as doubles, order would show. */
                 h->value[e] = (2.0 * check_random(&random_state) - 1.0) * (e % 3 ? 1e-6 : 1e4);
-                want[bin] += llrint(h->value[e] * scale);
+                reference[bin] += llrint(h->value[e] * scale);
             }
             for (int shape = 0; shape < 10; shape++) {
                 if (small_run && shape % 5 != b % 5) continue;
@@ -341,7 +341,7 @@ static void test_fixed(void)
                     for (int o = e; o < end; o++) uniform = uniform && h->index[o] == h->index[e];
                     expected += uniform ? 1 : end - e;
                 }
-                CHECK(memcmp(want, h->bins, sizeof want) == 0,
+                CHECK(memcmp(reference, h->bins, sizeof reference) == 0,
                       "fixed: not bit-equal, %d bins, %d x %d threads", bins_list[b], blocks,
                       threads);
                 CHECK(atomics == expected, "fixed: %ld atomics, not %ld", atomics, expected);
@@ -458,7 +458,7 @@ template <template <class, int> class S, bool Commits> static void test_floats(f
     printf("%s: %ld checks so far, %ld failed\n", name, check_count, check_failures);
     fflush(stdout);
 }
-/* A row of the table. Integers want tests of their own: test_fixed(). */
+/* A row of the table. Integers have tests of their own: test_fixed(). */
 template <template <class, int> class S, bool Commits, bool Integers>
 static void test_row(fmo_scatter scatter)
 {

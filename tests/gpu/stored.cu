@@ -197,7 +197,7 @@ static void check_dataset(const char *name)
 
 /* The kind of integrals that a build reports, and results as in mode cpu. */
 static void check_used(const char *label, const fmo_basis *basis, const setting *s,
-                       fmo_integrals want)
+                       fmo_integrals expected)
 {
     const int n = fmo_basis_ao_num(basis);
     const size_t size = (size_t)n * (size_t)n;
@@ -213,7 +213,8 @@ static void check_used(const char *label, const fmo_basis *basis, const setting 
         if (!build(label, plan, D, got, size, &profile) ||
             !build(label, host, D, got + 2 * size, size, NULL))
             break;
-        CHECK(profile.integrals == want, "%s: %s", label, fmo_integrals_name(profile.integrals));
+        CHECK(profile.integrals == expected, "%s: %s", label,
+              fmo_integrals_name(profile.integrals));
         check_close(label, got, got + 2 * size, 2 * size, (size_t)n, fmax(1e-8, 100 * s->cutoff),
                     0.0);
     }
@@ -223,14 +224,14 @@ static void check_used(const char *label, const fmo_basis *basis, const setting 
     free(got);
 }
 
-static void check_refused(const fmo_basis *basis, const setting *s, fmo_status want,
+static void check_refused(const fmo_basis *basis, const setting *s, fmo_status expected,
                           const char *fragment, const char *other)
 {
     fmo_fock_plan *plan = NULL;
     fmo_error err;
     const fmo_status status = make_plan(basis, s, &plan, &err);
-    CHECK(status == want && strstr(err.message, fragment) && strstr(err.message, other), "%d: %s",
-          status, err.message);
+    CHECK(status == expected && strstr(err.message, fragment) && strstr(err.message, other),
+          "%d: %s", status, err.message);
     CHECK(!plan, "a plan in spite of the error");
 }
 
@@ -309,7 +310,7 @@ static void check_batch(const fmo_basis *basis)
     fmo_fock_plan *plan[PLANS];
     fmo_fock_job job[JOBS];
     double *D[JOBS], *got = (double *)malloc((2 * JOBS + 2) * size * sizeof *got);
-    double *const want = got + 2 * JOBS * size;
+    double *const expected = got + 2 * JOBS * size;
     fmo_error err = {FMO_OK, ""};
     setting s = {
         FMO_MODE_FUSED, FMO_INTEGRALS_STORED, FMO_SCATTER_AUTO, FMO_COMMIT_NATIVE, 1e-10, 0, 0};
@@ -332,8 +333,8 @@ static void check_batch(const fmo_basis *basis)
     memset(got, 0xff, 2 * JOBS * size * sizeof *got);
     CHECK(fmo_fock_build_batch(job, JOBS, &err) == FMO_OK, "%s", err.message);
     for (int k = 0; k < JOBS; k++)
-        if (build("batch", host, D[k], want, size, NULL))
-            check_close("batch", job[k].coulomb, want, 2 * size, (size_t)n, 1e-8, 1e-12);
+        if (build("batch", host, D[k], expected, size, NULL))
+            check_close("batch", job[k].coulomb, expected, 2 * size, (size_t)n, 1e-8, 1e-12);
 
     /* with GPU pointers, call after call, waited for at the end */
     double *at = NULL;
@@ -357,8 +358,8 @@ static void check_batch(const fmo_basis *basis)
     for (int k = 0; k < JOBS; k++) {
         CUDA(cudaMemcpy(got, at + (3 * (size_t)k + 1) * size, 2 * size * sizeof(double),
                         cudaMemcpyDeviceToHost));
-        if (build("batch on the GPU", host, D[k], want, size, NULL))
-            check_close("batch on the GPU", got, want, 2 * size, (size_t)n, 1e-8, 1e-12);
+        if (build("batch on the GPU", host, D[k], expected, size, NULL))
+            check_close("batch on the GPU", got, expected, 2 * size, (size_t)n, 1e-8, 1e-12);
     }
     CUDA(cudaFree(at));
     for (int p = 0; p < PLANS; p++) fmo_fock_plan_destroy(plan[p]);

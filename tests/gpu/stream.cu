@@ -8,7 +8,7 @@
 static unsigned long long seed = 77;
 
 static fmo_fock_plan *make_plan(const fmo_basis *basis, fmo_mode mode, fmo_scatter scatter,
-                                cudaStream_t stream, fmo_status want, fmo_error *err)
+                                cudaStream_t stream, fmo_status expected, fmo_error *err)
 {
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
@@ -19,8 +19,8 @@ static fmo_fock_plan *make_plan(const fmo_basis *basis, fmo_mode mode, fmo_scatt
     o.threads = 1;
     o.stream = stream;
     const fmo_status status = fmo_fock_plan_create(basis, &o, &plan, err);
-    CHECK(status == want, "%s: status %d, expected %d: %s", fmo_mode_name(mode), status, want,
-          err->message);
+    CHECK(status == expected, "%s: status %d, expected %d: %s", fmo_mode_name(mode), status,
+          expected, err->message);
     return plan;
 }
 
@@ -35,7 +35,7 @@ static void check_stream(const fmo_basis *basis, fmo_scatter scatter, bool own_s
     if (own_stream) CUDA(cudaStreamCreate(&stream));
     fmo_fock_plan *gpu = make_plan(basis, FMO_MODE_FUSED, scatter, stream, FMO_OK, &err);
     fmo_fock_plan *cpu = make_plan(basis, FMO_MODE_CPU, FMO_SCATTER_AUTO, NULL, FMO_OK, &err);
-    double *want = (double *)malloc(2 * size * sizeof(double));
+    double *expected = (double *)malloc(2 * size * sizeof(double));
     double *got = (double *)malloc(2 * DENSITIES * size * sizeof(double)), *D[DENSITIES];
     double *on_gpu = NULL;
     CUDA(cudaMalloc(&on_gpu, 3 * DENSITIES * size * sizeof(double)));
@@ -60,20 +60,21 @@ static void check_stream(const fmo_basis *basis, fmo_scatter scatter, bool own_s
         if (!own_stream)
             CUDA(cudaMemcpy(got + 2 * (size_t)d * size, on_gpu + (3 * (size_t)d + 1) * size,
                             2 * size * sizeof(double), cudaMemcpyDeviceToHost));
-        CHECK(fmo_fock_build(cpu, D[d], want, want + size, &err) == FMO_OK, "%s", err.message);
+        CHECK(fmo_fock_build(cpu, D[d], expected, expected + size, &err) == FMO_OK, "%s",
+              err.message);
         /* both with the default cutoff, but the GPU screens sp sets */
-        check_close(fmo_scatter_name(scatter), got + 2 * (size_t)d * size, want, 2 * size,
+        check_close(fmo_scatter_name(scatter), got + 2 * (size_t)d * size, expected, 2 * size,
                     (size_t)n, 1e-8, 0.0);
         free(D[d]);
     }
-    CHECK(fmo_fock_build_device(cpu, want, want + size, got, &err) == FMO_ERR_ARGUMENT &&
+    CHECK(fmo_fock_build_device(cpu, expected, expected + size, got, &err) == FMO_ERR_ARGUMENT &&
               strstr(err.message, "fused"),
           "device pointers for a cpu plan: %s", err.message);
     fmo_fock_plan_destroy(gpu);
     fmo_fock_plan_destroy(cpu);
     CUDA(cudaFree(on_gpu));
     if (own_stream) CUDA(cudaStreamDestroy(stream));
-    free(want);
+    free(expected);
     free(got);
 }
 

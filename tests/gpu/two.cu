@@ -71,7 +71,7 @@ static void set_jobs(const test_case *c, const requests *r, fmo_fock_plan *plan,
 }
 
 /* Compares J and K of all jobs; bits: they are equal bit for bit. */
-static void compare(const test_case *c, const requests *r, const char *how, const double *want,
+static void compare(const test_case *c, const requests *r, const char *how, const double *expected,
                     double within, bool bits)
 {
     for (int k = 0; k < r->num; k++)
@@ -81,9 +81,10 @@ static void compare(const test_case *c, const requests *r, const char *how, cons
             char text[160];
             snprintf(text, sizeof text, "%s, %s, %s, %c of job %d", c->label, r->name, how,
                      m ? 'K' : 'J', k);
-            check_close(text, c->got + at, want + at, c->size, (size_t)c->n, within, 0.0);
+            check_close(text, c->got + at, expected + at, c->size, (size_t)c->n, within, 0.0);
             if (bits)
-                CHECK(!memcmp(c->got + at, want + at, c->size * sizeof(double)), "%s: bits", text);
+                CHECK(!memcmp(c->got + at, expected + at, c->size * sizeof(double)), "%s: bits",
+                      text);
         }
 }
 

@@ -34,16 +34,16 @@ static int listing;
 static void refused(const char *function, const char *argument, fmo_status status,
                     const fmo_error *err)
 {
-    char want[128];
-    snprintf(want, sizeof want, "%s: %s is NULL", function, argument);
+    char expected[128];
+    snprintf(expected, sizeof expected, "%s: %s is NULL", function, argument);
     if (listing) {
         /* "input->density" is a member: the headers have the argument alone */
         if (!strpbrk(argument, ">[")) printf("%s %s\n", function, argument);
         return;
     }
     CHECK(status == FMO_ERR_ARGUMENT && err->status == FMO_ERR_ARGUMENT &&
-              !strcmp(err->message, want),
-          "%s: status %d, \"%s\"", want, status, err->message);
+              !strcmp(err->message, expected),
+          "%s: status %d, \"%s\"", expected, status, err->message);
 }
 
 /* A call that is refused because an argument is NULL. */
@@ -195,14 +195,14 @@ static int refuses_mode(fmo_fock_plan *plan, const double *D, double *J, double 
 
 static void check_neither(fmo_fock_plan *plan, const double *D)
 {
-    static const char want[] = "coulomb and exchange are NULL: give one of them";
+    static const char expected[] = "coulomb and exchange are NULL: give one of them";
     fmo_error err = {FMO_OK, ""}, device = {FMO_OK, ""};
     if (listing) return;
     CHECK(fmo_fock_build(plan, D, NULL, NULL, &err) == FMO_ERR_ARGUMENT &&
-              strstr(err.message, want),
+              strstr(err.message, expected),
           "%s", err.message);
     CHECK(fmo_fock_build_device(plan, D, NULL, NULL, &device) == FMO_ERR_ARGUMENT &&
-              strstr(device.message, want),
+              strstr(device.message, expected),
           "%s", device.message);
 }
 
@@ -347,7 +347,7 @@ static void overlapping(const fmo_basis *basis, fmo_fock_plan *plan, const doubl
     for (size_t x = 0; x < 6 * matrix; x++) all[x] = 1.25;
     memcpy(all + d, D, matrix * sizeof *D);
     memcpy(was, all, 6 * matrix * sizeof *all);
-    const fmo_status want = what ? FMO_ERR_ARGUMENT : FMO_OK;
+    const fmo_status expected = what ? FMO_ERR_ARGUMENT : FMO_OK;
     for (int form = 0; form < 3; form++) {
         fmo_error err = {FMO_OK, ""}, own = {FMO_OK, ""};
         fmo_fock_job job = {
@@ -357,10 +357,11 @@ static void overlapping(const fmo_basis *basis, fmo_fock_plan *plan, const doubl
                                   : form == 1
                                       ? fmo_fock_build_device(plan, all + d, all + j, all + k, &err)
                                       : fmo_fock_build_batch(&job, 1, &err);
-        CHECK(status == want && (!what || strstr(err.message, what)), "%d: status %d, \"%s\"", form,
-              status, err.message);
+        CHECK(status == expected && (!what || strstr(err.message, what)), "%d: status %d, \"%s\"",
+              form, status, err.message);
         if (form == 2)
-            CHECK(job.status == want && !strcmp(own.message, err.message), "job: %s", own.message);
+            CHECK(job.status == expected && !strcmp(own.message, err.message), "job: %s",
+                  own.message);
         if (what)
             CHECK(memcmp(all, was, 6 * matrix * sizeof *all) == 0, "a refused build wrote: %s",
                   what);

@@ -50,14 +50,14 @@ static void molecule_set(molecule *m)
 }
 
 /* The input is refused with this status and these words. */
-static void refused(const molecule *m, fmo_status want, const char *words)
+static void refused(const molecule *m, fmo_status expected, const char *words)
 {
     fmo_error err;
     fmo_basis *basis = (fmo_basis *)&err; /* must become NULL */
-    CHECK_REFUSED(fmo_basis_create(&m->in, &basis, &err), &err, want, words);
+    CHECK_REFUSED(fmo_basis_create(&m->in, &basis, &err), &err, expected, words);
     CHECK(!basis, "a basis in spite of \"%s\"", words);
     basis = (fmo_basis *)&err;
-    CHECK(fmo_basis_create(&m->in, &basis, NULL) == want && !basis, "without err: %s", words);
+    CHECK(fmo_basis_create(&m->in, &basis, NULL) == expected && !basis, "without err: %s", words);
 }
 
 #define REFUSED(change, status, fragment) \
@@ -194,9 +194,9 @@ static void check_repulsion(void)
     fmo_basis *basis = NULL;
     molecule_set(&m);
     if (fmo_basis_create(&m.in, &basis, NULL) == FMO_OK) {
-        const double want = 6.0 / sqrt(0.9 * 0.9 + 0.6 * 0.6 + 1.8 * 1.8);
-        CHECK(fabs(fmo_basis_nuclear_repulsion(basis) - want) < 1e-14, "%.17g, want %.17g",
-              fmo_basis_nuclear_repulsion(basis), want);
+        const double expected = 6.0 / sqrt(0.9 * 0.9 + 0.6 * 0.6 + 1.8 * 1.8);
+        CHECK(fabs(fmo_basis_nuclear_repulsion(basis) - expected) < 1e-14, "%.17g, expected %.17g",
+              fmo_basis_nuclear_repulsion(basis), expected);
         fmo_basis_destroy(basis);
     }
     memcpy(m.coord + 3, m.coord, 3 * sizeof *m.coord);
@@ -217,9 +217,9 @@ static void check_repulsion(void)
     m.in.nucleus_charge = charge;
     m.in.nucleus_coord = coord;
     if (fmo_basis_create(&m.in, &basis, NULL) == FMO_OK) {
-        const double want = -1.0 + 0.75 - 6.0 / sqrt(20.0);
-        CHECK(fabs(fmo_basis_nuclear_repulsion(basis) - want) < 1e-14, "%.17g, want %.17g",
-              fmo_basis_nuclear_repulsion(basis), want);
+        const double expected = -1.0 + 0.75 - 6.0 / sqrt(20.0);
+        CHECK(fabs(fmo_basis_nuclear_repulsion(basis) - expected) < 1e-14, "%.17g, expected %.17g",
+              fmo_basis_nuclear_repulsion(basis), expected);
         fmo_basis_destroy(basis);
     }
 }
@@ -252,7 +252,7 @@ static void check_orders(void)
     enum { SHELLS = 7, AOS = 15 };
     static test_system s;
     unsigned long long seed = 7;
-    double S[AOS * AOS], want[AOS * AOS], got[AOS * AOS];
+    double S[AOS * AOS], expected[AOS * AOS], got[AOS * AOS];
     system_random(&s, 3, SHELLS - 4, 4, 4, 3.0, &seed);
     system_shuffle_functions(&s, &seed);
     const fmo_basis_input in = {s.nuclei,  s.charge,   s.coord,        s.shells,    s.nucleus,
@@ -303,8 +303,8 @@ static void check_orders(void)
         fmo_basis_destroy(basis);
         if (!overlap(&shuffled, got)) return;
         for (int i = 0; i < AOS; i++)
-            for (int j = 0; j < AOS; j++) want[ao[i] * AOS + ao[j]] = S[i * AOS + j];
-        check_close("shuffled", got, want, AOS * AOS, AOS, 1e-13, 0.0);
+            for (int j = 0; j < AOS; j++) expected[ao[i] * AOS + ao[j]] = S[i * AOS + j];
+        check_close("shuffled", got, expected, AOS * AOS, AOS, 1e-13, 0.0);
     }
 }
 
@@ -312,7 +312,7 @@ static void check_orders(void)
 static void check_factors(void)
 {
     molecule m;
-    double plain[64], got[64], want[64];
+    double plain[64], got[64], expected[64];
     molecule_set(&m);
     if (!overlap(&m.in, plain)) return;
     static const double factor[3][8] = {{2.0, -0.5, 3.0, 0.1, -1.0, 1.0, 1e-3, 7.0},
@@ -323,8 +323,8 @@ static void check_factors(void)
         if (!overlap(&m.in, got)) return;
         for (int i = 0; i < 8; i++)
             for (int j = 0; j < 8; j++)
-                want[8 * i + j] = factor[set][i] * factor[set][j] * plain[8 * i + j];
-        check_close("factors", got, want, 64, 8, set ? 1e-290 : 1e-14, 1e-14);
+                expected[8 * i + j] = factor[set][i] * factor[set][j] * plain[8 * i + j];
+        check_close("factors", got, expected, 64, 8, set ? 1e-290 : 1e-14, 1e-14);
     }
 }
 

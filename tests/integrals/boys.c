@@ -14,9 +14,9 @@ static double worst[FMO_BOYS_ORDER_MAX + 1];
 static void check_at(double T)
 {
     for (int M = 0; M <= FMO_BOYS_ORDER_MAX; M++) {
-        long double want[FMO_BOYS_ORDER_MAX + 1];
+        long double expected[FMO_BOYS_ORDER_MAX + 1];
         double got[FMO_BOYS_ORDER_MAX + 1];
-        boys_reference(T, M, want);
+        boys_reference(T, M, expected);
         switch (M) { /* the order is a compile-time constant in the classes */
 #define ROW(order, far)                                                         \
     case order:                                                                 \
@@ -27,9 +27,10 @@ static void check_at(double T)
 #undef ROW
         }
         for (int m = 0; m <= M; m++) {
-            double error = (double)fabsl((got[m] - want[m]) / want[m]);
-            CHECK(error <= 1e-14, "F_%d(%.17g) of order %d: got %.17g, want %.17Lg, relative %.3g",
-                  m, T, M, got[m], want[m], error);
+            double error = (double)fabsl((got[m] - expected[m]) / expected[m]);
+            CHECK(error <= 1e-14,
+                  "F_%d(%.17g) of order %d: got %.17g, expected %.17Lg, relative %.3g", m, T, M,
+                  got[m], expected[m], error);
             if (error > worst[M]) worst[M] = error;
         }
     }

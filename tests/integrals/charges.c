@@ -125,11 +125,11 @@ static double check_sums(const fmo_charge_kernels *kernels)
                 for (int k = 0; k < FMO_HERMITE_COUNT(L - 2 * s); k++) {
                     real size;
                     const int at = FMO_CHARGE_SUMS_BEGIN(L, s) + k;
-                    const real want =
+                    const real expected =
                         definition(&c, FMO_HERMITE_DEGREE(k), s, fmo_hermite_term[k], &size);
-                    const double error = (double)(fabsl(sums[at] - want) / (size + 1e-300L));
-                    CHECK(error <= 3e-14, "%s: order %d, s = %d, place %d: %.17g, want %.17Lg",
-                          kernels->name, L, s, k, sums[at], want);
+                    const double error = (double)(fabsl(sums[at] - expected) / (size + 1e-300L));
+                    CHECK(error <= 3e-14, "%s: order %d, s = %d, place %d: %.17g, expected %.17Lg",
+                          kernels->name, L, s, k, sums[at], expected);
                     CHECK(fabs(sums[at] - one[at]) <= 3e-14 * (double)size,
                           "%s: order %d, s = %d, place %d: %.17g, one at a time %.17g",
                           kernels->name, L, s, k, sums[at], one[at]);

@@ -126,7 +126,7 @@ static void check_quartet(const test_shell *s, const char *what)
     const pair *first = exchanged ? &ket : &bra, *second = exchanged ? &bra : &ket;
     const fmo_eri_class c = (fmo_eri_class)fmo_eri_class_of(first->pair_class, second->pair_class);
     static double got[FMO_ERI_INTEGRALS_MAX];
-    static long double want[FMO_ERI_INTEGRALS_MAX];
+    static long double expected[FMO_ERI_INTEGRALS_MAX];
     fmo_eri_quartet(c, &first->view, &second->view, got);
     double norm = 1.0; /* the library's shells are normalised */
     for (int i = 0; i < 4; i++)
@@ -139,7 +139,7 @@ static void check_quartet(const test_shell *s, const char *what)
                                         s[i].coefficient, s[i].centre, NULL};
         n[i] = fmo_shell_functions(s[i].l);
     }
-    eri_reference(four, (fmo_operator){0}, 0, &work, want);
+    eri_reference(four, (fmo_operator){0}, 0, &work, expected);
     const double scale = (double)(schwarz(s, 0, 1) * schwarz(s, 2, 3)); /* may be subnormal */
     for (int i = 0; i < n[0]; i++)
         for (int j = 0; j < n[1]; j++)
@@ -150,10 +150,10 @@ static void check_quartet(const test_shell *s, const char *what)
                     const int bra_size = n[0] * n[1], ket_size = n[2] * n[3];
                     const double g =
                         norm * (exchanged ? got[cd * bra_size + ab] : got[ab * ket_size + cd]);
-                    const long double w = want[((i * n[1] + j) * n[2] + k) * n[3] + l];
+                    const long double w = expected[((i * n[1] + j) * n[2] + k) * n[3] + l];
                     const double error = (double)fabsl(g - w);
                     CHECK(error <= tolerance * scale + DBL_MIN,
-                          "%s %s (%d%d|%d%d): got %.17g, want %.17Lg, error/bound %.3g", what,
+                          "%s %s (%d%d|%d%d): got %.17g, expected %.17Lg, error/bound %.3g", what,
                           fmo_eri_class_name(c), i, j, k, l, g, w, error / scale);
                     if (scale > 1e-280 && error / scale > worst[c]) worst[c] = error / scale;
 

@@ -23,8 +23,8 @@ static void check_system(const char *name)
     const size_t n = (size_t)fmo_basis_ao_num(basis), pairs = eri_pairs(basis);
     double *const eri = eri_matrix_of(basis, 0.0), *const few = eri_matrix_of(basis, 1e-14);
     double *const D = malloc(n * n * sizeof *D), *const J = calloc(n * n, sizeof *J);
-    double *const K = calloc(n * n, sizeof *K), *const wantJ = malloc(n * n * sizeof *J);
-    double *const wantK = malloc(n * n * sizeof *K);
+    double *const K = calloc(n * n, sizeof *K), *const expected_J = malloc(n * n * sizeof *J);
+    double *const expected_K = malloc(n * n * sizeof *K);
     unsigned long long seed = 11;
     fmo_fock_options options;
     fmo_fock_plan *plan = NULL;
@@ -42,10 +42,10 @@ static void check_system(const char *name)
     options.mode = FMO_MODE_CPU;
     options.cutoff = 0.0;
     CHECK(fmo_fock_plan_create(basis, &options, &plan, &err) == FMO_OK &&
-              fmo_fock_build(plan, D, wantJ, wantK, &err) == FMO_OK,
+              fmo_fock_build(plan, D, expected_J, expected_K, &err) == FMO_OK,
           "%s: %s", name, err.message);
-    check_close(name, J, wantJ, n * n, n, 1e-11, 1e-12);
-    check_close(name, K, wantK, n * n, n, 1e-11, 1e-12);
+    check_close(name, J, expected_J, n * n, n, 1e-11, 1e-12);
+    check_close(name, K, expected_K, n * n, n, 1e-11, 1e-12);
     check_close(name, few, eri, pairs * pairs, pairs, 1e-12, 0.0);
     for (size_t p = 0; p < pairs; p++)
         for (size_t q = 0; q < p; q++)
@@ -57,8 +57,8 @@ static void check_system(const char *name)
     free(D);
     free(J);
     free(K);
-    free(wantJ);
-    free(wantK);
+    free(expected_J);
+    free(expected_K);
 }
 
 /* The overlap and core Hamiltonian that come with the matrix agree with the functions for them. */
@@ -69,19 +69,19 @@ static void check_core(const char *name)
     const fmo_basis *const basis = fmo_dataset_basis(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(basis), pairs = eri_pairs(basis);
     double *const eri = malloc(pairs * pairs * sizeof *eri), *const S = malloc(n * n * sizeof *S);
-    double *const H = malloc(n * n * sizeof *H), *const wantS = malloc(n * n * sizeof *S);
-    double *const wantH = malloc(n * n * sizeof *S);
+    double *const H = malloc(n * n * sizeof *H), *const expected_S = malloc(n * n * sizeof *S);
+    double *const expected_H = malloc(n * n * sizeof *S);
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_eri_matrix_of(basis, 0.0, eri, S, H, &err) == FMO_OK, "%s: %s", name, err.message);
-    eri_core_of(basis, wantS, wantH);
-    check_close(name, S, wantS, n * n, n, 1e-14, 1e-13);
-    check_close(name, H, wantH, n * n, n, 1e-13, 1e-13);
+    eri_core_of(basis, expected_S, expected_H);
+    check_close(name, S, expected_S, n * n, n, 1e-14, 1e-13);
+    check_close(name, H, expected_H, n * n, n, 1e-13, 1e-13);
     fmo_dataset_destroy(dataset);
     free(eri);
     free(S);
     free(H);
-    free(wantS);
-    free(wantH);
+    free(expected_S);
+    free(expected_H);
 }
 
 static void check_refusals(void)

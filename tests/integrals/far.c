@@ -124,8 +124,8 @@ static void check_integrals(far_pair *bra, far_pair *ket, double gap, const doub
     far_integrals(bra, PRIMS_MAX, ket, PRIMS_MAX, X);
     for (int i = 0; i < size; i++) {
         CHECK(fabs(X[i] - exact[i]) <= 1e-12 * size_of[i],
-              "pairs %d %d, integral %d: got %.17g, want %.17g", bra->pair_class, ket->pair_class,
-              i, X[i], exact[i]);
+              "pairs %d %d, integral %d: got %.17g, expected %.17g", bra->pair_class,
+              ket->pair_class, i, X[i], exact[i]);
         CHECK(fabs(exact[i]) <= bound * (1.0 + 1e-13),
               "pairs %d %d, integral %d: %g above the bound %g", bra->pair_class, ket->pair_class,
               i, exact[i], bound);
@@ -208,7 +208,7 @@ static void test_nodes(void)
             for (int p = 0; p < 2; p++)
                 for (int i = 0; i < FMO_FAR_PRODUCTS(pair[p].pair_class); i++)
                     CHECK(fabs(far[p][i] - J[p][i]) <= 3e-13 * sizes[p][i],
-                          "pairs %d %d, J[%d][%d]: got %.17g, want %.17g", bra->pair_class,
+                          "pairs %d %d, J[%d][%d]: got %.17g, expected %.17g", bra->pair_class,
                           ket->pair_class, p, i, far[p][i], J[p][i]);
         }
         for (int k = 0; k < 2; k++) fragment_free(&fragments[k]);

@@ -35,9 +35,9 @@ static void test_derivatives(void)
                 for (int ny = 0; ny <= order - nx; ny++) {
                     const int nz = order - nx - ny;
                     const double got = T[fmo_far_index(nx, ny, nz)];
-                    const double want = (double)derivative(0, nx, ny, nz, R);
-                    CHECK(fabs(got - want) <= 4e-15 * size, "x%d y%d z%d: got %.17g, want %.17g",
-                          nx, ny, nz, got, want);
+                    const double expected = (double)derivative(0, nx, ny, nz, R);
+                    CHECK(fabs(got - expected) <= 4e-15 * size,
+                          "x%d y%d z%d: got %.17g, expected %.17g", nx, ny, nz, got, expected);
                     if (order > 2) continue;
                     const double laplace = T[fmo_far_index(nx + 2, ny, nz)] +
                                            T[fmo_far_index(nx, ny + 2, nz)] +
@@ -84,17 +84,17 @@ static void test_gauss(void)
             const int used = line_nodes(0, num, prim[0], AB, n, place, coefficient);
             CHECK(used == (num < n ? num : n), "%d nodes of %d for %d primitives", used, n, num);
             for (int power = 0; power <= 2 * n; power++) {
-                double got = 0.0, want = 0.0, size = 0.0;
+                double got = 0.0, expected = 0.0, size = 0.0;
                 for (int j = 0; j < used; j++) got += coefficient[j] * pow(place[j] + 0.5, power);
                 for (int m = 0; m < num; m++) {
-                    want += charge[m] * pow(s[m] + 0.5, power);
+                    expected += charge[m] * pow(s[m] + 0.5, power);
                     size += charge[m] * pow(0.5, power);
                 }
                 const int exact = power < 2 * n || num <= n;
-                CHECK(!exact || fabs(got - want) <= 1e-12 * size,
+                CHECK(!exact || fabs(got - expected) <= 1e-12 * size,
                       "%d nodes for %d primitives, s^%d: %.17g, not %.17g", n, num, power, got,
-                      want);
-                CHECK(exact || n > 2 || num == n + 1 || fabs(got - want) > 1e-9 * size,
+                      expected);
+                CHECK(exact || n > 2 || num == n + 1 || fabs(got - expected) > 1e-9 * size,
                       "%d nodes for %d primitives: s^%d is exact", n, num, power);
             }
         }
@@ -120,15 +120,15 @@ static void test_node_numbers(void)
                       (!j || place[j] > place[j - 1] || n > 2),
                   "node at %g", place[j]);
         for (int power = 0; power < num; power++) {
-            double got = 0.0, want = 0.0;
+            double got = 0.0, expected = 0.0;
             for (int j = 0; j < num; j++)
                 got += coefficient[j * FMO_FAR_COEFFICIENTS_MAX + FMO_FAR_PP_SAME] *
                        pow(place[j], power);
             for (int m = 0; m < 3; m++)
-                want += prim[m][FMO_PAIR_HALF] * fmo_far_charge(prim[m][FMO_PAIR_P], 1.0) *
-                        pow(-0.25 * (m + 1), power);
-            CHECK(fabs(got - want) <= 1e-14 * fabs(want), "s^%d: %.17g, not %.17g", power, got,
-                  want);
+                expected += prim[m][FMO_PAIR_HALF] * fmo_far_charge(prim[m][FMO_PAIR_P], 1.0) *
+                            pow(-0.25 * (m + 1), power);
+            CHECK(fabs(got - expected) <= 1e-14 * fabs(expected), "s^%d: %.17g, not %.17g", power,
+                  got, expected);
         }
     }
     for (int m = 0; m < 3; m++) memcpy(prim[m] + FMO_PAIR_X, none, sizeof none);

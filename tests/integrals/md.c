@@ -64,21 +64,21 @@ static fmo_prim_quartet quartet_of(int M, const double *bra, const double *ket, 
             SIZE = FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll) \
         };                                                                                       \
         const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC);          \
-        double acc[eri_##name##_acc] = {0}, want[SIZE], got[SIZE] = {0};                         \
+        double acc[eri_##name##_acc] = {0}, expected[SIZE], got[SIZE] = {0};                     \
         double r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)];   \
         double term[FMO_MD_TERMS(lk, ll) + FMO_MD_TERMS(li, lj)];                                \
         double H[FMO_HERMITE_COUNT(li + lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll)] = {0};      \
         eri_##name##_prim(&z, acc);                                                              \
-        eri_##name##_finish(AB, CD, acc, want);                                                  \
+        eri_##name##_finish(AB, CD, acc, expected);                                              \
         fmo_md_ket(li, lj, lk, ll, &z, r, term, H);                                              \
         fmo_md_bra(li, lj, lk, ll, &z, term, H, got);                                            \
         double largest = 0.0;                                                                    \
-        for (int k = 0; k < SIZE; k++) largest = fmax(largest, fabs(want[k]));                   \
+        for (int k = 0; k < SIZE; k++) largest = fmax(largest, fabs(expected[k]));               \
         for (int k = 0; k < SIZE; k++)                                                           \
-            CHECK(fabs(got[k] - want[k]) <= 1e-12 * largest,                                     \
+            CHECK(fabs(got[k] - expected[k]) <= 1e-12 * largest,                                 \
                   #name " %d: by the rule %.17g, "                                               \
                         "by its own arithmetic %.17g",                                           \
-                  k, got[k], want[k]);                                                           \
+                  k, got[k], expected[k]);                                                       \
     }
 FMO_ERI_LOW_L_TABLE(CHECK_CLASS)
 
@@ -114,11 +114,13 @@ static void check_bounds(void)
         fmo_eri_quartet((fmo_eri_class)fmo_eri_class_of(FMO_PAIR_##P, FMO_PAIR_##P), &view, &view, \
                         eri);                                                                      \
         for (int k = 0; k < SIZE; k++) largest = fmax(largest, eri[k * SIZE + k]);                 \
-        const double want = sqrt(largest), own = fmo_prim_bound_##name(AB, prim);                  \
+        const double expected = sqrt(largest), own = fmo_prim_bound_##name(AB, prim);              \
         const double rule = fmo_prim_bound_md(li, lj, AB, prim);                                   \
-        if (want < 1e-150) continue;                                                               \
-        CHECK(fabs(own / want - 1.0) < 1e-10, #name ": bound %.17g, integrals %.17g", own, want);  \
-        CHECK(fabs(rule / want - 1.0) < 1e-10, #name ": rule %.17g, integrals %.17g", rule, want); \
+        if (expected < 1e-150) continue;                                                           \
+        CHECK(fabs(own / expected - 1.0) < 1e-10, #name ": bound %.17g, integrals %.17g", own,     \
+              expected);                                                                           \
+        CHECK(fabs(rule / expected - 1.0) < 1e-10, #name ": rule %.17g, integrals %.17g", rule,    \
+              expected);                                                                           \
     }
         FMO_PAIR_TABLE(ROW)
 #undef ROW
@@ -126,40 +128,40 @@ static void check_bounds(void)
 }
 
 /* A class computed in slices, with permuted axes, agrees with the whole. */
-#define CHECK_SLICES(e, name, li, lj, lk, ll, bra_class, ket_class)                           \
-    static void check_slices_##name(const fmo_prim_quartet *z)                                \
-    {                                                                                         \
-        enum {                                                                                \
-            M = li + lj + lk + ll,                                                            \
-            NB = FMO_CARTESIAN(lj),                                                           \
-            NC = FMO_CARTESIAN(lk),                                                           \
-            ND = FMO_CARTESIAN(ll)                                                            \
-        };                                                                                    \
-        static double want[eri_##name##_acc];                                                 \
-        double r[FMO_HERMITE_COUNT(M)], largest = 0.0;                                        \
-        memset(want, 0, sizeof want);                                                         \
-        eri_##name##_prim(z, want);                                                           \
-        for (int k = 0; k < eri_##name##_acc; k++) largest = fmax(largest, fabs(want[k]));    \
-        for (int slice = 0; slice < FMO_CARTESIAN(li); slice++) {                             \
-            const int turn = slice % 3, a = fmo_slice_function(slice / 3);                    \
-            const fmo_prim_quartet t = turned(z, turn);                                       \
-            double got[NB * NC * ND] = {0};                                                   \
-            fmo_slice_coulomb(M, &t, r);                                                      \
-            fmo_slice_add(li, lj, lk, ll, a, 0, 1, &t, r, got, 1);                            \
-            fmo_slice_add(li, lj, lk, ll, a, 1, NB - 1, &t, r, got + NC * ND, 1);             \
-            for (int k = 0; k < NB * NC * ND; k++) {                                          \
-                const int b = fmo_slice_outside(lj, turn, k / (NC * ND));                     \
-                const int c = fmo_slice_outside(lk, turn, k / ND % NC);                       \
-                const int d = fmo_slice_outside(ll, turn, k % ND);                            \
-                const int at = ((fmo_slice_outside(li, turn, a) * NB + b) * NC + c) * ND + d; \
-                seen[at]++;                                                                   \
-                CHECK(fabs(got[k] - want[at]) <= 1e-12 * largest,                             \
-                      #name " slice %d, %d: %.17g, by the rule %.17g", slice, k, got[k],      \
-                      want[at]);                                                              \
-            }                                                                                 \
-        }                                                                                     \
-        for (int k = 0; k < eri_##name##_acc; k++, seen[k - 1] = 0)                           \
-            CHECK(seen[k] == 1, #name ": integral %d is in %d slices", k, seen[k]);           \
+#define CHECK_SLICES(e, name, li, lj, lk, ll, bra_class, ket_class)                            \
+    static void check_slices_##name(const fmo_prim_quartet *z)                                 \
+    {                                                                                          \
+        enum {                                                                                 \
+            M = li + lj + lk + ll,                                                             \
+            NB = FMO_CARTESIAN(lj),                                                            \
+            NC = FMO_CARTESIAN(lk),                                                            \
+            ND = FMO_CARTESIAN(ll)                                                             \
+        };                                                                                     \
+        static double expected[eri_##name##_acc];                                              \
+        double r[FMO_HERMITE_COUNT(M)], largest = 0.0;                                         \
+        memset(expected, 0, sizeof expected);                                                  \
+        eri_##name##_prim(z, expected);                                                        \
+        for (int k = 0; k < eri_##name##_acc; k++) largest = fmax(largest, fabs(expected[k])); \
+        for (int slice = 0; slice < FMO_CARTESIAN(li); slice++) {                              \
+            const int turn = slice % 3, a = fmo_slice_function(slice / 3);                     \
+            const fmo_prim_quartet t = turned(z, turn);                                        \
+            double got[NB * NC * ND] = {0};                                                    \
+            fmo_slice_coulomb(M, &t, r);                                                       \
+            fmo_slice_add(li, lj, lk, ll, a, 0, 1, &t, r, got, 1);                             \
+            fmo_slice_add(li, lj, lk, ll, a, 1, NB - 1, &t, r, got + NC * ND, 1);              \
+            for (int k = 0; k < NB * NC * ND; k++) {                                           \
+                const int b = fmo_slice_outside(lj, turn, k / (NC * ND));                      \
+                const int c = fmo_slice_outside(lk, turn, k / ND % NC);                        \
+                const int d = fmo_slice_outside(ll, turn, k % ND);                             \
+                const int at = ((fmo_slice_outside(li, turn, a) * NB + b) * NC + c) * ND + d;  \
+                seen[at]++;                                                                    \
+                CHECK(fabs(got[k] - expected[at]) <= 1e-12 * largest,                          \
+                      #name " slice %d, %d: %.17g, by the rule %.17g", slice, k, got[k],       \
+                      expected[at]);                                                           \
+            }                                                                                  \
+        }                                                                                      \
+        for (int k = 0; k < eri_##name##_acc; k++, seen[k - 1] = 0)                            \
+            CHECK(seen[k] == 1, #name ": integral %d is in %d slices", k, seen[k]);            \
     }
 
 static fmo_prim_quartet turned(const fmo_prim_quartet *z, int turn)
@@ -198,7 +200,7 @@ static void check_f_slices(fmo_eri_class e, const int *l, int set)
     const int order = l[0] + l[1] + l[2] + l[3], last = FMO_CARTESIAN(l[0]) - 1;
     const int NB = FMO_CARTESIAN(l[1]), NC = FMO_CARTESIAN(l[2]), ND = FMO_CARTESIAN(l[3]);
     const int slice_size = NB * NC * ND, size = (last + 1) * slice_size;
-    static double want[FMO_ERI_INTEGRALS_MAX], got[FMO_ERI_INTEGRALS_MAX];
+    static double expected[FMO_ERI_INTEGRALS_MAX], got[FMO_ERI_INTEGRALS_MAX];
     static double r[FMO_HERMITE_COUNT(FMO_SLICE_ORDER_LIMIT)];
     double bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3], largest = 0.0;
     const double origin[3] = {0.0, 0.0, 0.0};
@@ -206,8 +208,8 @@ static void check_f_slices(fmo_eri_class e, const int *l, int set)
     random_pairs(bra, ket, AB, CD, AC);
     const fmo_prim_quartet z = quartet_of(order, bra, ket, AB, CD, AC);
     const fmo_pair_view bra_view = {1, bra, AB, AC}, ket_view = {1, ket, CD, origin};
-    fmo_eri_quartet(e, &bra_view, &ket_view, want);
-    for (int k = 0; k < size; k++) largest = fmax(largest, fabs(want[k]));
+    fmo_eri_quartet(e, &bra_view, &ket_view, expected);
+    for (int k = 0; k < size; k++) largest = fmax(largest, fabs(expected[k]));
     for (int slice = 0; slice <= last; slice++) {
         const int turn = slice % 3, a = fmo_slice_function(slice / 3);
         const fmo_prim_quartet t = turned(&z, turn);
@@ -220,9 +222,9 @@ static void check_f_slices(fmo_eri_class e, const int *l, int set)
             const int d = fmo_slice_outside(l[3], turn, k % ND);
             const int at = ((fmo_slice_outside(l[0], turn, a) * NB + b) * NC + c) * ND + d;
             seen[at]++;
-            CHECK(fabs(got[k] - want[at]) <= 1e-12 * largest,
+            CHECK(fabs(got[k] - expected[at]) <= 1e-12 * largest,
                   "class %d set %d slice %d, %d: %.17g, whole %.17g", (int)e, set, slice, k, got[k],
-                  want[at]);
+                  expected[at]);
         }
     }
     for (int k = 0; k < size; k++, seen[k - 1] = 0)

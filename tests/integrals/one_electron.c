@@ -22,15 +22,15 @@ static double worst[4];
  * most. */
 static const double left_out[4] = {4e-17, 1e-15, 5e-17, 4e-17};
 
-static void check_element(const char *name, int which, int f, int g, double got, real want,
+static void check_element(const char *name, int which, int f, int g, double got, real expected,
                           real size, real norms)
 {
     static const char *const matrix[4] = {"S", "T", "V", "D"};
     static const double tolerance[4] = {1e-14, 1e-14, 1e-13, 1e-14};
-    const real error = fabsl(got - want), least = left_out[which] * norms;
+    const real error = fabsl(got - expected), least = left_out[which] * norms;
     CHECK(error <= tolerance[which] * size + least,
-          "%s: %s(%d,%d) = %.17g, want %.17Lg, error/size %.3Lg", name, matrix[which], f, g, got,
-          want, error / size);
+          "%s: %s(%d,%d) = %.17g, expected %.17Lg, error/size %.3Lg", name, matrix[which], f, g,
+          got, expected, error / size);
     if (tolerance[which] * size > least && (double)(error / size) > worst[which])
         worst[which] = (double)(error / size);
 }
@@ -294,12 +294,13 @@ static void check_between(void)
                 while (plain.ao_shell[k] != b.ao_shell[j] ||
                        plain.ao_component[k] != b.ao_component[j])
                     k++;
-                const double want = S[i * n + na + k] * b.ao_factor[j];
-                CHECK(fabs(got[i * nb + j] - want) <= 1e-14 * fabs(b.ao_factor[j]),
-                      "between: (%zu,%zu) = %.17g, want %.17g", i, j, got[i * nb + j], want);
-                CHECK(fabs(turned[j * na + i] - want) <= 1e-14 * fabs(b.ao_factor[j]),
-                      "between, turned: (%zu,%zu) = %.17g, want %.17g", j, i, turned[j * na + i],
-                      want);
+                const double expected = S[i * n + na + k] * b.ao_factor[j];
+                CHECK(fabs(got[i * nb + j] - expected) <= 1e-14 * fabs(b.ao_factor[j]),
+                      "between: (%zu,%zu) = %.17g, expected %.17g", i, j, got[i * nb + j],
+                      expected);
+                CHECK(fabs(turned[j * na + i] - expected) <= 1e-14 * fabs(b.ao_factor[j]),
+                      "between, turned: (%zu,%zu) = %.17g, expected %.17g", j, i,
+                      turned[j * na + i], expected);
             }
             for (size_t j = 0; j < na; j++)
                 CHECK(fabs(square[i * na + j] - S[i * n + j]) <= 1e-14, "with itself: (%zu,%zu)", i,
@@ -351,7 +352,7 @@ static void check_zeros(void)
                 const int odd_f = fmo_shell_power(s.ang_mom[s.ao_shell[f]], s.ao_component[f], x);
                 const int odd_g = fmo_shell_power(s.ang_mom[s.ao_shell[g]], s.ao_component[g], x);
                 for (int m = 0; m < 4 && (odd_f + odd_g) % 2; m++)
-                    CHECK(M[m][f * s.aos + g] == 0.0, "matrix %d (%d,%d) = %g, want 0", m, f, g,
+                    CHECK(M[m][f * s.aos + g] == 0.0, "matrix %d (%d,%d) = %g, expected 0", m, f, g,
                           M[m][f * s.aos + g]);
             }
     fmo_basis_destroy(basis);
@@ -359,11 +360,11 @@ static void check_zeros(void)
 
 /* A list that fmo_charge_attraction refuses with these words, and leaves V as it was. */
 static void check_refused(const fmo_basis *basis, size_t num, const double *charge,
-                          const double *coord, double *V, fmo_status want, const char *words)
+                          const double *coord, double *V, fmo_status expected, const char *words)
 {
     fmo_error err;
     const double was = V[0];
-    CHECK_REFUSED(fmo_charge_attraction(basis, num, charge, coord, V, &err), &err, want, words);
+    CHECK_REFUSED(fmo_charge_attraction(basis, num, charge, coord, V, &err), &err, expected, words);
     CHECK(V[0] == was, "written on error");
 }
 
@@ -469,13 +470,13 @@ static void check_data_set(const char *path, const char *name)
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     double *got = malloc(n * n * sizeof *got), error[3] = {NAN, NAN, NAN};
     for (int m = 0; m < 3; m++) {
-        double *want = read_matrix(file, matrices[m].field, n);
-        if (!want) continue;
+        double *expected = read_matrix(file, matrices[m].field, n);
+        if (!expected) continue;
         snprintf(label, sizeof label, "%s of %s", matrices[m].field, name);
         CHECK(matrices[m].function(basis, got, &err) == FMO_OK, "%s", err.message);
-        error[m] = check_close(label, got, want, n * n, n, 1e-10, 0.0);
+        error[m] = check_close(label, got, expected, n * n, n, 1e-10, 0.0);
         compared++;
-        free(want);
+        free(expected);
     }
     if (!isnan(error[0]))
         printf("%-36s |dS| %.1e  |dT| %.1e  |dV| %.1e\n", name, error[0], error[1], error[2]);

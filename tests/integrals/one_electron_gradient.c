@@ -154,11 +154,11 @@ static void check(const char *name, test_system *s, field *f)
     const int nuclei = 3 * s->nuclei, all = nuclei + (f ? 3 * f->num : 0);
     for (int k = 0; k < all; k++) size = fmax(size, fabs(g[k]));
     for (int k = 0; k < all; k++) {
-        const double want =
+        const double expected =
             difference(s, f, D, W, k < nuclei ? s->coord + k : f->coord + (k - nuclei));
-        CHECK(fabs(g[k] - want) <= 2e-9 * size, "%s: component %d: %.12g, differences %.12g", name,
-              k, g[k], want);
-        worst = fmax(worst, fabs(g[k] - want));
+        CHECK(fabs(g[k] - expected) <= 2e-9 * size, "%s: component %d: %.12g, differences %.12g",
+              name, k, g[k], expected);
+        worst = fmax(worst, fabs(g[k] - expected));
     }
     check_sums(name, s, f, g, size);
     check_factors(name, s, f, D, W, g, size);
@@ -208,11 +208,11 @@ static void check_tight(int l)
             E[k + 2] = energy(&s, NULL, D, W);
         }
         *at = start;
-        const double want = (E[0] - 8.0 * E[1] + 8.0 * E[3] - E[4]) / (12.0 * h);
+        const double expected = (E[0] - 8.0 * E[1] + 8.0 * E[3] - E[4]) / (12.0 * h);
         double size = 0.0;
         for (int k = 0; k < 5; k++) size = fmax(size, fabs(E[k]));
-        CHECK(fabs(g[3 + x] - want) <= 1e-6 * size && g[3 + x] == -g[x],
-              "tight %d, %d: %.12g, differences %.12g, size %.3g", l, x, g[3 + x], want, size);
+        CHECK(fabs(g[3 + x] - expected) <= 1e-6 * size && g[3 + x] == -g[x],
+              "tight %d, %d: %.12g, differences %.12g, size %.3g", l, x, g[3 + x], expected, size);
     }
     free(D);
     free(W);

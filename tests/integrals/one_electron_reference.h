@@ -62,9 +62,9 @@ static void make_quadrature(void)
         for (int degree = 0; degree < 2 * n; degree += 2) { /* int x^d = Gamma((d+1)/2) */
             real sum = 0;
             for (int k = 0; k < n; k++) sum += to->weight[k] * powl(to->node[k], degree);
-            const real want = tgammal((degree + 1) * 0.5L);
-            CHECK(fabsl(sum / want - 1) < 1e-17L, "%d nodes, x^%d: %.20Lg, %.20Lg", n, degree, sum,
-                  want);
+            const real expected = tgammal((degree + 1) * 0.5L);
+            CHECK(fabsl(sum / expected - 1) < 1e-17L, "%d nodes, x^%d: %.20Lg, %.20Lg", n, degree,
+                  sum, expected);
         }
     }
 }

@@ -113,9 +113,10 @@ static void check_exponential(void)
     int other = 0;
     for (int n = 0; n < 200000; n++) {
         const double x = -pow(10.0, -8.0 + 10.7 * check_random(&seed));
-        const double got = fmo_exp_by_table(table, x), want = exp(x);
-        other += got != want;
-        CHECK(fabs(got - want) <= 2.3e-16 * want, "exp(%a): %a, expected %a", x, got, want);
+        const double got = fmo_exp_by_table(table, x), reference = exp(x);
+        other += got != reference;
+        CHECK(fabs(got - reference) <= 2.3e-16 * reference, "exp(%a): %a, expected %a", x, got,
+              reference);
     }
     CHECK(fmo_exp_by_table(table, -0.0) == 1.0, "exp(0)");
     printf("exp: %d of 200000 with other bits than the library's\n", other);
@@ -133,7 +134,7 @@ static int by_key(const void *x, const void *y)
 static void check_sort(void)
 {
     enum { MAX = 5000 };
-    static uint64_t key[MAX], want[MAX][2];
+    static uint64_t key[MAX], reference[MAX][2];
     static uint32_t order[MAX];
     const int sizes[] = {0, 1, 2, 63, 64, 65, 1000, MAX};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
@@ -144,12 +145,12 @@ static void check_sort(void)
                 key[n] = (uint64_t)(check_random(&seed) * 0x1p32) << 32 |
                          (uint64_t)(check_random(&seed) * 0x1p32);
                 key[n] >>= 64 - bits;
-                want[n][0] = key[n];
-                want[n][1] = n;
+                reference[n][0] = key[n];
+                reference[n][1] = n;
             }
-            qsort(want, num, sizeof *want, by_key);
+            qsort(reference, num, sizeof *reference, by_key);
             CHECK(fmo_sort_keys(key, num, order), "no memory");
-            for (size_t n = 0; n < num; n++) wrong += order[n] != want[n][1];
+            for (size_t n = 0; n < num; n++) wrong += order[n] != reference[n][1];
             CHECK(!wrong, "%zu keys of %d bits: %zu in other places", num, bits, wrong);
         }
 }

@@ -90,12 +90,12 @@ static void check_boys(const vector_forms *v)
         const int M = turn % VECTOR_ORDERS;
         v->boys[M](T, F);
         for (int l = 0; l < v->width; l++) {
-            long double want[VECTOR_ORDERS];
-            boys_reference(T[l], M, want);
+            long double expected[VECTOR_ORDERS];
+            boys_reference(T[l], M, expected);
             for (int m = 0; m <= M; m++) {
                 /* numbers that are not normal have fewer digits */
-                const double error = (double)(fabsl(F[m * v->width + l] - want[m]) /
-                                              fmaxl(want[m], (long double)DBL_MIN));
+                const double error = (double)(fabsl(F[m * v->width + l] - expected[m]) /
+                                              fmaxl(expected[m], (long double)DBL_MIN));
                 worst = fmax(worst, error);
                 CHECK(error <= 1e-14, "%s, lane %d: F_%d(%.17g) = %.17g, relative %.3g", v->name, l,
                       m, T[l], F[m * v->width + l], error);
@@ -173,7 +173,7 @@ static void check_quartets(const vector_forms *v, fmo_eri_class c, const char *n
     static double bra[PRIMS * FMO_PAIR_FIELDS * W_MAX], ket[PRIMS * FMO_PAIR_FIELDS * W_MAX];
     static lane_pair bras[W_MAX], kets[W_MAX];
     double AB[3 * W_MAX] = {0}, CD[3 * W_MAX] = {0}, AC[3 * W_MAX] = {0};
-    static double got[FMO_ERI_INTEGRALS_MAX * W_MAX], want[FMO_ERI_INTEGRALS_MAX];
+    static double got[FMO_ERI_INTEGRALS_MAX * W_MAX], expected[FMO_ERI_INTEGRALS_MAX];
     const int W = v->width, n = fmo_shell_functions(li) * fmo_shell_functions(lj) *
                                 fmo_shell_functions(lk) * fmo_shell_functions(ll);
     int flat[W_MAX], empty[W_MAX];
@@ -204,12 +204,12 @@ static void check_quartets(const vector_forms *v, fmo_eri_class c, const char *n
         const double scale = schwarz(&bras[l], li, lj) * schwarz(&kets[l], lk, ll);
         const int size[4] = {fmo_shell_functions(li), fmo_shell_functions(lj),
                              fmo_shell_functions(lk), fmo_shell_functions(ll)};
-        fmo_eri_quartet(c, &bras[l].view, &kets[l].view, want);
+        fmo_eri_quartet(c, &bras[l].view, &kets[l].view, expected);
         for (int k = 0; k < n; k++) {
-            const double g = got[k * W + l], error = fabs(g - want[k]);
+            const double g = got[k * W + l], error = fabs(g - expected[k]);
             CHECK(error <= 5e-13 * scale + 1e-150,
-                  "%s, lane %d, %s[%d]: got %.17g, want %.17g, error/bound %.3g", v->name, l, name,
-                  k, g, want[k], error / scale);
+                  "%s, lane %d, %s[%d]: got %.17g, expected %.17g, error/bound %.3g", v->name, l,
+                  name, k, g, expected[k], error / scale);
             if (scale > 1e-130) worst_eri = fmax(worst_eri, error / scale);
             if (empty[l]) CHECK(g == 0.0, "%s, empty lane %d, %s: %g", v->name, l, name, g);
             int odd = 0; /* powers of x in this element */

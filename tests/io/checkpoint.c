@@ -64,27 +64,29 @@ static int find(fmo_checkpoint *c, int k)
     fmo_molecule_result found;
     fmo_error err = {FMO_OK, ""};
     key_of(k, key);
-    const fmo_molecule_result want = make(k, key, values);
+    const fmo_molecule_result expected = make(k, key, values);
     CHECK(fmo_checkpoint_find(c, key, &found, &err) == FMO_OK, "%s", err.message);
     if (!found.key) return 0;
-    CHECK(strcmp(found.key, key) == 0 && strcmp(found.status, want.status) == 0 &&
-              !found.mode == !want.mode && (!want.mode || strcmp(found.mode, want.mode) == 0) &&
-              found.converged == want.converged && found.cycles == want.cycles &&
-              found.energy == want.energy && found.nao == NAO && found.mo_num == MO &&
+    CHECK(strcmp(found.key, key) == 0 && strcmp(found.status, expected.status) == 0 &&
+              !found.mode == !expected.mode &&
+              (!expected.mode || strcmp(found.mode, expected.mode) == 0) &&
+              found.converged == expected.converged && found.cycles == expected.cycles &&
+              found.energy == expected.energy && found.nao == NAO && found.mo_num == MO &&
               found.occupied_num == 1,
           "result %d", k);
-    CHECK(!found.method == !want.method && (!want.method || !strcmp(found.method, want.method)) &&
-              found.multiplicity == want.multiplicity &&
-              found.occupied_beta_num == want.occupied_beta_num &&
-              found.spin_square == want.spin_square,
+    CHECK(!found.method == !expected.method &&
+              (!expected.method || !strcmp(found.method, expected.method)) &&
+              found.multiplicity == expected.multiplicity &&
+              found.occupied_beta_num == expected.occupied_beta_num &&
+              found.spin_square == expected.spin_square,
           "spin of result %d", k);
-    CHECK(same(found.orbital_energy_beta, want.orbital_energy_beta, MO) &&
-              same(found.coefficient_beta, want.coefficient_beta, MO * NAO) &&
-              same(found.spin_density, want.spin_density, NAO * NAO),
+    CHECK(same(found.orbital_energy_beta, expected.orbital_energy_beta, MO) &&
+              same(found.coefficient_beta, expected.coefficient_beta, MO * NAO) &&
+              same(found.spin_density, expected.spin_density, NAO * NAO),
           "beta arrays of result %d", k);
-    CHECK(same(found.orbital_energy, want.orbital_energy, MO) &&
-              same(found.coefficient, want.coefficient, MO * NAO) &&
-              same(found.density, want.density, NAO * NAO),
+    CHECK(same(found.orbital_energy, expected.orbital_energy, MO) &&
+              same(found.coefficient, expected.coefficient, MO * NAO) &&
+              same(found.density, expected.density, NAO * NAO),
           "arrays of result %d", k);
     return 1;
 }
@@ -151,10 +153,10 @@ static void check_damage(void)
     free(whole.bytes);
 }
 
-static void refuse(fmo_status status, fmo_status want, const fmo_error *err, const char *says)
+static void refuse(fmo_status status, fmo_status expected, const fmo_error *err, const char *says)
 {
-    CHECK(status == want && strstr(err->message, says), "%d: '%s', not '%s'", status, err->message,
-          says);
+    CHECK(status == expected && strstr(err->message, says), "%d: '%s', not '%s'", status,
+          err->message, says);
 }
 
 /* Other settings, a checkpoint in use, wrong keys and wrong files are refused. */

@@ -27,9 +27,9 @@ static double *raw_matrix(const char *path, const char *name, size_t n)
 
 static void compare(const char *path, const char *name, const double *got, size_t n, double atol)
 {
-    double *want = raw_matrix(path, name, n);
-    if (want && got) check_close(name, got, want, n * n, n, atol, 0.0);
-    free(want);
+    double *expected = raw_matrix(path, name, n);
+    if (expected && got) check_close(name, got, expected, n * n, n, atol, 0.0);
+    free(expected);
 }
 
 /* E = 1/2 sum D (2 H + J - K/2) + E_nuc from the reference matrices of the file. */
@@ -114,10 +114,11 @@ static void check_water(void)
           "core source %s", fmo_dataset_core_hamiltonian_source(water));
     CHECK(fmo_dataset_electron_num(water) == 10, "electrons");
     CHECK(fabs(fmo_dataset_nuclear_repulsion(water) - 9.1949648) < 1e-6, "repulsion");
-    const char *const want[] = {"0 O s", "0 O s", "0 O px", "0 O py", "0 O pz", "1 H s", "2 H s"};
+    const char *const expected[] = {"0 O s",  "0 O s", "0 O px", "0 O py",
+                                    "0 O pz", "1 H s", "2 H s"};
     for (int i = 0; i < 7; i++) {
         fmo_dataset_ao_label(water, i, label, sizeof label);
-        CHECK(strcmp(label, want[i]) == 0, "AO %d is '%s'", i, label);
+        CHECK(strcmp(label, expected[i]) == 0, "AO %d is '%s'", i, label);
     }
     fmo_dataset_ao_label(water, 2, label, 3);
     CHECK(strcmp(label, "0 ") == 0, "cut label '%s'", label);

@@ -275,14 +275,14 @@ static herr_t compare_link(hid_t group, const char *name, const H5L_info_t *info
 static void compare_object(reading *r, hid_t object, size_t node)
 {
     const H5I_type_t kind = H5Iget_type(object);
-    const fmo_h5_kind want = kind == H5I_GROUP || kind == H5I_FILE ? FMO_H5_GROUP
-                             : kind == H5I_DATASET                 ? FMO_H5_DATASET
-                                                                   : FMO_H5_OTHER;
+    const fmo_h5_kind expected = kind == H5I_GROUP || kind == H5I_FILE ? FMO_H5_GROUP
+                                 : kind == H5I_DATASET                 ? FMO_H5_DATASET
+                                                                       : FMO_H5_OTHER;
     r->seen[node] = true;
-    SAME(r, r->tree.node[node].kind == want);
-    if (want == FMO_H5_DATASET) compare_dataset(r, object, node);
+    SAME(r, r->tree.node[node].kind == expected);
+    if (expected == FMO_H5_DATASET) compare_dataset(r, object, node);
     compare_attributes(r, object, node);
-    if (want != FMO_H5_GROUP) return;
+    if (expected != FMO_H5_GROUP) return;
     visit v = {.r = r, .node = node};
     MUST(H5Literate(object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, compare_link, &v));
     SAME(r, r->tree.node[node].link_num == v.count);

@@ -197,28 +197,28 @@ static herr_t old_printer(void *data)
 static void check_restored(void)
 {
     fmo_error err = {FMO_OK, ""};
-    H5E_auto2_t printer = NULL, want = NULL;
+    H5E_auto2_t printer = NULL, expected = NULL;
     H5E_auto1_t printer_1 = NULL;
     void *data = NULL;
     unsigned is_2 = 0;
-    H5Eget_auto2(H5E_DEFAULT, &want, &data);
+    H5Eget_auto2(H5E_DEFAULT, &expected, &data);
     CHECK(write_result(&err) == FMO_OK, "%s", err.message);
     H5Eget_auto2(H5E_DEFAULT, &printer, &data);
-    CHECK(printer == want && want != NULL, "printing of errors");
+    CHECK(printer == expected && expected != NULL, "printing of errors");
     H5Eset_auto1(old_printer, &nao);
     CHECK(write_result(&err) == FMO_OK, "%s", err.message);
     H5Eauto_is_v2(H5E_DEFAULT, &is_2);
     CHECK(is_2 == 0, "version of the printing");
     if (!is_2) H5Eget_auto1(&printer_1, &data);
     CHECK(printer_1 == old_printer && data == &nao, "printing of errors, version 1");
-    H5Eset_auto2(H5E_DEFAULT, want, NULL);
+    H5Eset_auto2(H5E_DEFAULT, expected, NULL);
 }
 
 static void check_long_text(const char *field, fmo_status status, fmo_error *err)
 {
-    char want[128];
-    snprintf(want, sizeof want, "%s has 100000 bytes; at most 60000 are stored", field);
-    CHECK(status == FMO_ERR_ARGUMENT && strstr(err->message, want), "%s: %d: %s", field,
+    char expected[128];
+    snprintf(expected, sizeof expected, "%s has 100000 bytes; at most 60000 are stored", field);
+    CHECK(status == FMO_ERR_ARGUMENT && strstr(err->message, expected), "%s: %d: %s", field,
           (int)status, err->message);
     *err = (fmo_error){FMO_OK, ""};
 }

@@ -19,7 +19,7 @@ static char directory[] = "/tmp/fmo-io-result-XXXXXX";
 static const char *const input = FMO_DATASET_DIR "/h2o_sto-3g.h5";
 
 /* A dataset has the expected shape, values and units. */
-static void check_matrix(hid_t file, const char *name, const double *want, int n)
+static void check_matrix(hid_t file, const char *name, const double *expected, int n)
 {
     double got[64];
     char units[16] = "";
@@ -31,7 +31,7 @@ static void check_matrix(hid_t file, const char *name, const double *want, int n
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
     CHECK(n == 1 ? rank == 0 : rank == 2 && dims[0] == 7 && dims[1] == 7, "%s: shape", name);
     H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, got);
-    check_close(name, got, want, (size_t)(n * n), (size_t)n, 0.0, 0.0);
+    check_close(name, got, expected, (size_t)(n * n), (size_t)n, 0.0, 0.0);
     hid_t type = H5Aget_type(attribute);
     H5Aread(attribute, type, units);
     CHECK(strcmp(units, "hartree") == 0, "%s: units '%s'", name, units);
@@ -41,7 +41,7 @@ static void check_matrix(hid_t file, const char *name, const double *want, int n
     H5Dclose(dataset);
 }
 
-static void check_text(hid_t file, const char *name, const char *want)
+static void check_text(hid_t file, const char *name, const char *expected)
 {
     char got[1024] = "";
     hid_t attribute = H5Aopen_by_name(file, "fmo", name, H5P_DEFAULT, H5P_DEFAULT);
@@ -49,7 +49,7 @@ static void check_text(hid_t file, const char *name, const char *want)
     if (attribute < 0) return;
     hid_t type = H5Aget_type(attribute);
     if (H5Tget_size(type) < sizeof got) H5Aread(attribute, type, got);
-    CHECK(strcmp(got, want) == 0, "%s is '%s', not '%s'", name, got, want);
+    CHECK(strcmp(got, expected) == 0, "%s is '%s', not '%s'", name, got, expected);
     H5Tclose(type);
     H5Aclose(attribute);
 }
@@ -114,13 +114,14 @@ static void check_content(const fmo_dataset *dataset)
     unlink(path);
 }
 
-static void refused(const char *path, const fmo_dataset *dataset, fmo_status want, const char *text)
+static void refused(const char *path, const fmo_dataset *dataset, fmo_status expected,
+                    const char *text)
 {
     fmo_result result = make_result(dataset);
     fmo_error err = {FMO_OK, ""};
     int before = folder_count(directory, "");
     fmo_status status = fmo_result_write(path, dataset, &result, &err);
-    CHECK(status == want, "%s: %s (%s)", path, fmo_status_text(status), err.message);
+    CHECK(status == expected, "%s: %s (%s)", path, fmo_status_text(status), err.message);
     CHECK(strstr(err.message, text) != NULL, "'%s' is not in '%s'", text, err.message);
     CHECK(status != FMO_ERR_OUTPUT || strncmp(err.message, path, strlen(path)) == 0,
           "no path in '%s'", err.message);

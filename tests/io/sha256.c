@@ -40,17 +40,17 @@ static const struct {
     {1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
 };
 
-static void check_hash(const char *bytes, size_t size, const char *want)
+static void check_hash(const char *bytes, size_t size, const char *expected)
 {
     char hex[65] = "";
     FILE *file = tmpfile();
     fmo_sha256_bytes(bytes, size, hex);
-    CHECK(strcmp(hex, want) == 0, "%zu bytes: %s", size, hex);
+    CHECK(strcmp(hex, expected) == 0, "%zu bytes: %s", size, hex);
     CHECK(file && fwrite(bytes, 1, size, file) == size && fflush(file) == 0, "%zu: no file", size);
     if (!file) return;
     hex[0] = '\0';
     CHECK(fmo_sha256_file(fileno(file), hex), "%zu: cannot be read", size);
-    CHECK(strcmp(hex, want) == 0, "file of %zu bytes: %s", size, hex);
+    CHECK(strcmp(hex, expected) == 0, "file of %zu bytes: %s", size, hex);
     CHECK(lseek(fileno(file), 0, SEEK_CUR) == (off_t)size, "%zu: position", size);
     fclose(file);
 }

@@ -377,13 +377,13 @@ static const write_function writers[] = {fmo_wavefunction_write_trexio,
                                          fmo_wavefunction_write_molden};
 
 static void refused(const char *path, const fmo_dataset *dataset, const fmo_wavefunction *wf,
-                    fmo_status want, const char *text)
+                    fmo_status expected, const char *text)
 {
     for (int i = 0; i < 2; i++) {
         fmo_error err = {FMO_OK, ""};
         int before = folder_count(directory, "");
         fmo_status status = writers[i](path, dataset, wf, &err);
-        CHECK(status == want, "%s: %s (%s)", path, fmo_status_text(status), err.message);
+        CHECK(status == expected, "%s: %s (%s)", path, fmo_status_text(status), err.message);
         CHECK(strstr(err.message, text) != NULL, "'%s' is not in '%s'", text, err.message);
         CHECK(status != FMO_ERR_OUTPUT || strncmp(err.message, path, strlen(path)) == 0,
               "no path in '%s'", err.message);

@@ -148,9 +148,9 @@ class HighShells(Written):
                 driver = [os.environ["FMO_DRIVER"], "--scf", "--quiet"]
                 subprocess.run([*driver, xyz, "--basis", basis, "--functions", functions, "--output", path, "--molden",
                                 os.path.join(folder, "out.molden")], check=True, stdout=subprocess.DEVNULL)
-                want = scf.RHF(gto.M(atom="F 0.1 0.2 0; H 0.3 0 0.9", basis=bases, cart=functions == "cartesian", verbose=0))
-                want.conv_tol = 1e-12
-                want.kernel()
+                expected = scf.RHF(gto.M(atom="F 0.1 0.2 0; H 0.3 0 0.9", basis=bases, cart=functions == "cartesian", verbose=0))
+                expected.conv_tol = 1e-12
+                expected.kernel()
                 found = self.read(path)
                 self.assertEqual(max(found["basis_shell_ang_mom"]), 4)
                 mol, where = self.molecule(found)
@@ -163,17 +163,17 @@ class HighShells(Written):
                 orbitals = np.zeros_like(found["mo_coefficient"])
                 orbitals[:, where] = found["mo_coefficient"] * norm
                 density = (orbitals.T * found["mo_occupation"]) @ orbitals
-                self.assertAlmostEqual(electronic_energy(mol, density, core) + mol.energy_nuc(), want.e_tot, delta=1e-8)
+                self.assertAlmostEqual(electronic_energy(mol, density, core) + mol.energy_nuc(), expected.e_tot, delta=1e-8)
                 again = subprocess.run([*driver, path, "--guess", "read"], check=True, stdout=subprocess.PIPE)
-                self.assertAlmostEqual(float(again.stdout.split()[1]), want.e_tot, delta=1e-8)
+                self.assertAlmostEqual(float(again.stdout.split()[1]), expected.e_tot, delta=1e-8)
                 mol, energies, orbitals, occupation, *_ = molden.load(os.path.join(folder, "out.molden"))
                 self.assertEqual(mol.cart, functions == "cartesian")
                 overlap = orbitals.T @ mol.intor("int1e_ovlp") @ orbitals
                 np.testing.assert_allclose(overlap, np.eye(len(overlap)), atol=1e-9)
                 density = (orbitals * occupation) @ orbitals.T
                 core = mol.intor("int1e_kin") + mol.intor("int1e_nuc")
-                self.assertAlmostEqual(electronic_energy(mol, density, core) + mol.energy_nuc(), want.e_tot, delta=1e-8)
-                np.testing.assert_allclose(energies, want.mo_energy, atol=1e-5)
+                self.assertAlmostEqual(electronic_energy(mol, density, core) + mol.energy_nuc(), expected.e_tot, delta=1e-8)
+                np.testing.assert_allclose(energies, expected.mo_energy, atol=1e-5)
 
 
 class Trexio(Written):
@@ -247,7 +247,7 @@ class Molden(unittest.TestCase):
                 source, path = os.path.join(DATASETS, f"{name}.h5"), os.path.join(folder, "out.molden")
                 convert("orbitals", source, os.path.join(folder, "out.h5"), path)
                 with h5py.File(source) as file:
-                    want = file["fmo/energy"][()]
+                    expected = file["fmo/energy"][()]
                     charge = int(file["fmo"].attrs["charge"])
                 mol, energies, orbitals, occupation, *_ = molden.load(path)
                 mol.verbose = 0
@@ -257,7 +257,7 @@ class Molden(unittest.TestCase):
                 density = (orbitals * occupation) @ orbitals.T
                 core = mol.intor("int1e_kin") + mol.intor("int1e_nuc")
                 energy = electronic_energy(mol, density, core) + mol.energy_nuc()
-                self.assertAlmostEqual(energy, want, delta=1e-8)
+                self.assertAlmostEqual(energy, expected, delta=1e-8)
                 coulomb, exchange = scf.hf.get_jk(mol, density)
                 fock = orbitals.T @ (core + coulomb - 0.5 * exchange) @ orbitals
                 np.testing.assert_allclose(np.diag(fock), energies, atol=1e-7)

@@ -225,10 +225,10 @@ static void check_good_xyz(void)
         const char *path = put_file("good.xyz", c->text, strlen(c->text));
         CHECK(fmo_molecule_read_xyz(path, &mol, &err) == FMO_OK, "%s: %s", c->name, err.message);
         if (!mol) continue;
-        const double want[] = {0, 0, 0, 0, 0, 0.74 / 0.52917721092};
+        const double reference[] = {0, 0, 0, 0, 0, 0.74 / 0.52917721092};
         CHECK(mol->nucleus_num == 2 && mol->number[0] == 1 && mol->number[1] == 1, "%s: nuclei",
               c->name);
-        check_close(c->name, mol->coord, want, 6, 3, 0.0, 0.0);
+        check_close(c->name, mol->coord, reference, 6, 3, 0.0, 0.0);
         CHECK(strcmp(mol->comment, c->expect) == 0, "%s: comment '%s'", c->name, mol->comment);
         CHECK(strcmp(mol->path, path) == 0 && strlen(mol->sha256) == 64, "%s: origin", c->name);
         fmo_molecule_destroy(mol);

@@ -172,7 +172,7 @@ water = [("O", (0, 0, 0.117)), ("H", (0, 0.757, -0.469)), ("H", (0, -0.757, -0.4
 mol = gto.M(atom=[(s, (x + 3.1 * i, y + 3.1 * j, z + 3.1 * k)) for i in range(2) for j in range(4) for k in range(2)
                   for s, (x, y, z) in water], basis="6-31g", verbose=0)
 small = gto.M(atom=water, basis="6-31g", verbose=0)
-want = fmo.RHF(small).kernel()
+expected = fmo.RHF(small).kernel()
 sent = []
 def interrupt():
     sent.append(time.monotonic())
@@ -191,7 +191,7 @@ except KeyboardInterrupt:
     late = time.monotonic() - sent[0]
     assert late < 1, f"interrupted after {late:.1f} s"
     assert np.isnan(mf.e_tot) and mf.mo_coeff is None and not mf.converged
-    assert abs(fmo.RHF(small).kernel() - want) < 1e-8
+    assert abs(fmo.RHF(small).kernel() - expected) < 1e-8
     assert np.allclose(fmo.get_jk(small, np.eye(small.nao)), scf.hf.get_jk(small, np.eye(small.nao)), atol=1e-9)
     if sys.argv[1] == "kernel":  # which ends with its cycle, and so does its thread
         end = time.monotonic() + 300

@@ -124,8 +124,8 @@ class PatchGpuRules(Case):
     def test_matrices(self):
         """J, K, the potential from one build, and every factor of K."""
         with recorded() as given:
-            for one, want in zip(self.patched.get_jk(self.mol, self.dm), self.plain.get_jk(self.mol, self.dm)):
-                self.assert_close(one, want, 1e-9)
+            for one, expected in zip(self.patched.get_jk(self.mol, self.dm), self.plain.get_jk(self.mol, self.dm)):
+                self.assert_close(one, expected, 1e-9)
             self.assert_close(self.patched.get_j(self.mol, self.dm), self.plain.get_j(self.mol, self.dm), 1e-9)
             for _ in range(2):
                 self.assert_close(self.patched.get_veff(self.mol, self.dm), self.plain.get_veff(self.mol, self.dm),

@@ -39,11 +39,11 @@ class Gradients(Case):
         for name, cart, changes in CASES:
             with self.subTest(name, cart=cart, **changes):
                 mol = molecule(name, cart, **changes)
-                want = theirs(mol)
-                mf = tight((fmo.UHF if mol.spin else fmo.RHF)(mol), want.make_rdm1())
-                self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
+                expected = theirs(mol)
+                mf = tight((fmo.UHF if mol.spin else fmo.RHF)(mol), expected.make_rdm1())
+                self.assertAlmostEqual(mf.e_tot, expected.e_tot, delta=1e-9)
                 gradient = mf.nuc_grad_method().kernel()
-                self.assert_close(gradient, want.nuc_grad_method().kernel(), 1e-7)
+                self.assert_close(gradient, expected.nuc_grad_method().kernel(), 1e-7)
                 self.assertLess(np.abs(gradient.sum(axis=0)).max(), 1e-10)
                 coords = mol.atom_coords() - mol.atom_coords().mean(axis=0)
                 self.assertLess(np.abs(np.cross(coords, gradient).sum(axis=0)).max(), 2e-8)
@@ -51,10 +51,10 @@ class Gradients(Case):
     def test_restricted_open_shell(self):
         """ROHF, whose W is that of both spins' Fock matrices."""
         mol = molecule("water", atom="N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", spin=1, basis="6-31g*")
-        want = theirs(mol, True)
-        mf = tight(fmo.ROHF(mol), want.make_rdm1())
-        self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
-        self.assert_close(mf.nuc_grad_method().kernel(), want.nuc_grad_method().kernel(), 1e-7)
+        expected = theirs(mol, True)
+        mf = tight(fmo.ROHF(mol), expected.make_rdm1())
+        self.assertAlmostEqual(mf.e_tot, expected.e_tot, delta=1e-9)
+        self.assert_close(mf.nuc_grad_method().kernel(), expected.nuc_grad_method().kernel(), 1e-7)
         asked, = fmo.scf_batch([mol], method="rohf", forces=True, conv_tol=1e-11, conv_tol_grad=1e-8)
         self.assert_close(asked.gradient, mf.gradient, 1e-7)
 
@@ -94,14 +94,14 @@ class Gradients(Case):
         method = scf.UHF(mol).nuc_grad_method()
         coulomb = sum(method.get_j(mol, spins))
         exchange = 0.2 * method.get_k(mol, spins) + 0.5 * method.get_k(mol, spins, omega=0.4)
-        want = [2 * np.einsum("xij,sij->x", coulomb[:, p0:p1], spins[:, p0:p1]) -
+        expected = [2 * np.einsum("xij,sij->x", coulomb[:, p0:p1], spins[:, p0:p1]) -
                 2 * np.einsum("sxij,sij->x", exchange[:, :, p0:p1], spins[:, p0:p1])
                 for _, _, p0, p1 in mol.aoslice_by_atom()]
         term = fmo.GradientTerm
         terms = [term(spins[0] + spins[1], 1.0, 0.0),
                  *(term(one, 0.0, 2.0, exchange_operator=(0.2, 0.5, 0.4)) for one in spins)]
         plan = fmo.Plan(mol, mode="cpu")
-        self.assert_close(plan.gradient(terms), want, 1e-8)
+        self.assert_close(plan.gradient(terms), expected, 1e-8)
         for wrong, words in (([], "term_num = 0"), ([term(spins)], r"terms\[0\].density: expected a real matrix"),
                              ([term(spins[0] + 1j)], "complex"), ([term(np.triu(spins[0]))], "a symmetric density"),
                              ([term(spins[0], float("nan"))], "weights"), ([term(np.nan * spins[0])], "finite")):
@@ -113,13 +113,13 @@ class Gradients(Case):
         from pyscf import qmmm
         mol = molecule("water", charge=1, spin=1)
         charges, coords = [0.4, -0.7], np.array([[0.0, 1.0, 5.0], [3.5, -3.0, 0.5]])
-        want = qmmm.mm_charge(scf.UHF(mol), coords, charges, unit="Bohr").run(conv_tol=1e-13, conv_tol_grad=1e-8)
+        expected = qmmm.mm_charge(scf.UHF(mol), coords, charges, unit="Bohr").run(conv_tol=1e-13, conv_tol_grad=1e-8)
         mf = fmo.UHF(mol)
         mf.charges, mf.charge_coords = charges, coords
-        mf = tight(mf, want.make_rdm1())
-        self.assertAlmostEqual(mf.e_tot, want.e_tot, delta=1e-9)
+        mf = tight(mf, expected.make_rdm1())
+        self.assertAlmostEqual(mf.e_tot, expected.e_tot, delta=1e-9)
         gradient = mf.nuc_grad_method().kernel()
-        self.assert_close(gradient, want.nuc_grad_method().kernel(), 1e-7)
+        self.assert_close(gradient, expected.nuc_grad_method().kernel(), 1e-7)
         self.assert_close(mf.numerical_gradient(), gradient, 1e-6)
         self.assert_close(mf.to_pyscf().nuc_grad_method().kernel(), gradient, 1e-6)
         self.assertLess(np.abs(gradient.sum(axis=0) + mf.charge_gradient.sum(axis=0)).max(), 1e-9)
@@ -127,7 +127,7 @@ class Gradients(Case):
         for step in (-1e-3, 1e-3):
             moved = fmo.UHF(mol)
             moved.charges, moved.charge_coords = charges, coords + [[0, 0, step], [0, 0, 0]]
-            energies.append(tight(moved, want.make_rdm1()).e_tot)
+            energies.append(tight(moved, expected.make_rdm1()).e_tot)
         self.assertAlmostEqual(mf.charge_gradient[0, 2], (energies[1] - energies[0]) / 2e-3, delta=1e-7)
         asked = fmo.UHF(mol).run(charges=charges, charge_coords=coords, with_forces=True)
         self.assert_close(asked.charge_gradient, mf.charge_gradient, 1e-6)
@@ -169,14 +169,14 @@ class Scanners(Case):
         mf = fmo.UHF(mol)
         scanner, energies = mf.nuc_grad_method().as_scanner(), mf.as_scanner()
         for given, where in ((mol, mol), (moved, moved), (mol.positions, mol), (moved.to_pyscf(), moved)):
-            want = fmo.UHF(where).run(with_forces=True)
+            expected = fmo.UHF(where).run(with_forces=True)
             energy, gradient = scanner(given)
-            self.assertAlmostEqual(energy, want.e_tot, delta=1e-8)
-            self.assertAlmostEqual(energies(given), want.e_tot, delta=1e-8)
-            self.assert_close(gradient, want.gradient, 3e-6)
+            self.assertAlmostEqual(energy, expected.e_tot, delta=1e-8)
+            self.assertAlmostEqual(energies(given), expected.e_tot, delta=1e-8)
+            self.assert_close(gradient, expected.gradient, 3e-6)
             self.assert_close(scanner.de, gradient, 0)
         scanner(moved)
-        self.assertLess(scanner.base.cycles, want.cycles)
+        self.assertLess(scanner.base.cycles, expected.cycles)
         self.assertTrue(scanner.converged and np.isnan(mf.e_tot))
         scanner.atmlst = [1]
         self.assertEqual(scanner(mol)[1].shape, (1, 3))
@@ -199,16 +199,16 @@ class Scanners(Case):
         for changes in ({"atom": WATER}, {"atom": "N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", "spin": 1}):
             mol = gto.M(**changes, basis="sto-3g", verbose=0)
             plain = (scf.UHF if mol.spin else scf.RHF)(mol).set(conv_tol=1e-12, conv_tol_grad=1e-7)
-            want = gto.inter_distance(geometric_solver.optimize(plain, **converged))
+            expected = gto.inter_distance(geometric_solver.optimize(plain, **converged))
             ours = fmo.Molecule([mol.atom_symbol(i) for i in range(mol.natm)], mol.atom_coords(), 0, mol.spin + 1,
                                 "sto-3g", "bohr")
             for each in (mol, ours):
                 mf = (fmo.UHF if mol.spin else fmo.RHF)(each)
                 mf.conv_tol, mf.conv_tol_grad = 1e-11, 1e-7
-                self.assert_close(gto.inter_distance(geometric_solver.optimize(mf, **converged)), want, 2e-5)
+                self.assert_close(gto.inter_distance(geometric_solver.optimize(mf, **converged)), expected, 2e-5)
         optimizer = mf.Gradients().optimizer()
         optimizer.params = converged
-        self.assert_close(gto.inter_distance(optimizer.kernel()), want, 2e-5)
+        self.assert_close(gto.inter_distance(optimizer.kernel()), expected, 2e-5)
         self.assertRaises(fmo.InputError, mf.Gradients().optimizer, "bfgs")
 
 
@@ -248,9 +248,9 @@ class Optimised(Case):
         for changes in ({"atom": WATER}, {"atom": "N 0 0.1 0; H 0.3 0.3 0.9; H -0.7 0.6 -0.2", "spin": 1}):
             mol = gto.M(**changes, basis="6-31g", verbose=0)
             ours = self.minimum(mol, FMO("hf", "6-31g", threads=2, scf={"conv_tol": 1e-11}))
-            want = self.minimum(mol, Theirs(mol))
-            self.assertAlmostEqual(ours[0], want[0], delta=1e-5)
-            self.assert_close(ours[1], want[1], 1e-4)
+            expected = self.minimum(mol, Theirs(mol))
+            self.assertAlmostEqual(ours[0], expected[0], delta=1e-5)
+            self.assert_close(ours[1], expected[1], 1e-4)
 
 
 if __name__ == "__main__":

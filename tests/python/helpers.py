@@ -98,9 +98,9 @@ def main():
 
 
 class Case(unittest.TestCase):
-    def assert_close(self, got, want, tolerance, what=""):
-        self.assertEqual(np.shape(got), np.shape(want), what)
-        error = np.abs(np.asarray(got) - want).max()
+    def assert_close(self, got, expected, tolerance, what=""):
+        self.assertEqual(np.shape(got), np.shape(expected), what)
+        error = np.abs(np.asarray(got) - expected).max()
         self.assertLessEqual(error, tolerance, what)
 
     def assert_same_energy(self, make, delta, **options):
@@ -119,6 +119,6 @@ class Case(unittest.TestCase):
         # PySCF's own threshold away, so that it leaves nothing out
         opt = scf.hf.SCF(mol).init_direct_scf(mol)
         opt.direct_scf_tol = 0
-        want_j, want_k = scf.hf.get_jk(mol, dm, vhfopt=opt)
-        self.assert_close(vj, want_j, EXACT, f"J of {what}")
-        self.assert_close(vk, want_k, EXACT, f"K of {what}")
+        expected_j, expected_k = scf.hf.get_jk(mol, dm, vhfopt=opt)
+        self.assert_close(vj, expected_j, EXACT, f"J of {what}")
+        self.assert_close(vk, expected_k, EXACT, f"K of {what}")

@@ -99,8 +99,8 @@ class Matrices(Case):
     def test_default_cutoff(self):
         mol = molecule("cluster")
         dm = scf.hf.init_guess_by_minao(mol)
-        want = scf.hf.get_jk(mol, dm)
-        for got, expected in zip(fmo.get_jk(mol, dm), want):
+        reference = scf.hf.get_jk(mol, dm)
+        for got, expected in zip(fmo.get_jk(mol, dm), reference):
             self.assert_close(got, expected, 1e-10)
 
 
@@ -246,8 +246,8 @@ class Plans(Case):
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
         plan = fmo.Plan(mol, cutoff=0, mode="cpu")
-        for got, want in zip(plan.get_jk(dm), scf.hf.get_jk(mol, dm)):
-            self.assert_close(got, want, EXACT)
+        for got, reference in zip(plan.get_jk(dm), scf.hf.get_jk(mol, dm)):
+            self.assert_close(got, reference, EXACT)
         with self.assertRaisesRegex(ValueError, "complex"):
             plan.get_jk(dm + 0j)
 
@@ -255,7 +255,7 @@ class Plans(Case):
         """A copy works without the original, and nothing is freed twice."""
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
-        want = scf.hf.get_jk(mol, dm)
+        reference = scf.hf.get_jk(mol, dm)
         for copied in (copy.copy, copy.deepcopy, lambda plan: copy.deepcopy({"of": [plan]})["of"][0]):
             plan = fmo.Plan(mol, cutoff=0, mode="cpu")
             other = copied(plan)
@@ -264,7 +264,7 @@ class Plans(Case):
             gc.collect()
             for _ in range(3):  # memory that was freed would be written over
                 fmo.Plan(molecule("cluster"), mode="cpu").get_jk(np.eye(molecule("cluster").nao))
-                for got, expected in zip(other.get_jk(dm), want):
+                for got, expected in zip(other.get_jk(dm), reference):
                     self.assert_close(got, expected, EXACT)
             del other
             gc.collect()
@@ -275,7 +275,7 @@ class Plans(Case):
     def test_threads(self):
         """Many threads on one plan, on several, and making them."""
         mols = [molecule(name) for name in ("water", "hydrogen", "third row", "water")]
-        want = [scf.hf.get_jk(mol, densities(mol.nao, 2, k)) for k, mol in enumerate(mols)]
+        reference = [scf.hf.get_jk(mol, densities(mol.nao, 2, k)) for k, mol in enumerate(mols)]
 
         def work(turn):
             k = turn % len(mols)
@@ -283,15 +283,15 @@ class Plans(Case):
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             for k, (vj, vk) in pool.map(work, range(64)):
-                self.assert_close(vj, want[k][0], 1e-9)
-                self.assert_close(vk, want[k][1], 1e-9)
+                self.assert_close(vj, reference[k][0], 1e-9)
+                self.assert_close(vk, reference[k][1], 1e-9)
 
 
 class Requests(Case):
     """Densities of every symmetry, and operators."""
 
     @staticmethod
-    def want(mol, dm, hermi, omega):
+    def reference(mol, dm, hermi, omega):
         """J and K by PySCF; its erfc is exact to 1e-10 only, the difference to the full range is better."""
         whole = scf.hf.get_jk(mol, dm, hermi=hermi, omega=abs(omega))
         if omega >= 0:
@@ -308,14 +308,14 @@ class Requests(Case):
                 dm = random((1 + count % 8, mol.nao, mol.nao))
                 if hermi:
                     dm = dm + (3 - 2 * hermi) * dm.transpose(0, 2, 1)
-                want = self.want(mol, dm, hermi, omega)
+                reference = self.reference(mol, dm, hermi, omega)
                 for cutoff, close in ((0.0, 1e-10), (1e-10, 1e-8)):
                     with self.subTest(basis=basis, hermi=hermi, omega=omega, cutoff=cutoff):
                         with recorded() as given:
                             got = fmo.get_jk(mol, dm, hermi=hermi, omega=omega, cutoff=cutoff)
                         self.assertEqual(given, [])
-                        self.assert_close(got[0], want[0], close)
-                        self.assert_close(got[1], want[1], close)
+                        self.assert_close(got[0], reference[0], close)
+                        self.assert_close(got[1], reference[1], close)
 
     def test_refused(self):
         mol = molecule("water")
@@ -346,9 +346,9 @@ class Fallback(Case):
                         fmo.get_jk(mol, dm, **arguments)
                     self.assertEqual(len(given), 1, given)
                     self.assertIn(reason, given[0])
-                    want = scf.hf.get_jk(mol, dm, **arguments)
-                    self.assert_close(vj, want[0], EXACT)
-                    self.assert_close(vk, want[1], EXACT)
+                    reference = scf.hf.get_jk(mol, dm, **arguments)
+                    self.assert_close(vj, reference[0], EXACT)
+                    self.assert_close(vk, reference[1], EXACT)
 
     def test_omega_of_the_molecule(self):
         mol = molecule("water")

@@ -107,12 +107,12 @@ class Molecules(Case):
                     with open(path, "w", encoding="ascii") as file:
                         file.write("\n".join(lines).format(form) + "\n")
                     with self.subTest(name, form=form):
-                        want = gto.M(atom="F 0 0 0; H 0.1 0.2 0.9", basis=bases, cart=form == "cartesian", verbose=0)
+                        expected = gto.M(atom="F 0 0 0; H 0.1 0.2 0.9", basis=bases, cart=form == "cartesian", verbose=0)
                         mol = fmo.Molecule(["F", "H"], [[0, 0, 0], [0.1, 0.2, 0.9]], basis=path)
-                        self.assertEqual((mol.nao, mol.cart), (want.nao, bool(want.cart)))
+                        self.assertEqual((mol.nao, mol.cart), (expected.nao, bool(expected.cart)))
                         mf = fmo.RHF(mol).run(max_cycle=1)
                         core = [np.sort(np.linalg.eigvals(np.linalg.solve(*pair)).real) for pair in (
-                            (mf.get_ovlp(), mf.get_hcore()), (want.intor("int1e_ovlp"), scf.hf.get_hcore(want)))]
+                            (mf.get_ovlp(), mf.get_hcore()), (expected.intor("int1e_ovlp"), scf.hf.get_hcore(expected)))]
                         self.assert_close(*core, 1e-7)
 
     def test_does_not_change(self):
@@ -339,16 +339,16 @@ class Properties(Case):
         for text, charge in CASES:
             mol = ours(text, charge, basis="def2-svp", functions="spherical")
             theirs = gto.M(atom=text, charge=charge, basis="def2-svp", verbose=0)
-            want = scf.RHF(theirs).run(conv_tol=1e-11)
+            expected = scf.RHF(theirs).run(conv_tol=1e-11)
             for one in (mol, theirs):
                 mf = fmo.RHF(one).run(conv_tol=1e-11, conv_tol_grad=1e-7)
-                self.assert_close(mf.dip_moment(), want.dip_moment(verbose=0), 1e-4)
-                self.assert_close(mf.dip_moment("AU"), want.dip_moment(unit="AU", verbose=0), 1e-5)
+                self.assert_close(mf.dip_moment(), expected.dip_moment(verbose=0), 1e-4)
+                self.assert_close(mf.dip_moment("AU"), expected.dip_moment(unit="AU", verbose=0), 1e-5)
                 origin = np.array([0.3, -0.2, 1.0])
                 self.assert_close(mf.dip_moment("au", origin), mf.dip_moment("au") - charge * origin, 1e-9)
-                self.assert_close(mf.mulliken_charges(), want.mulliken_pop(verbose=0)[1], 1e-5)
+                self.assert_close(mf.mulliken_charges(), expected.mulliken_pop(verbose=0)[1], 1e-5)
                 self.assertAlmostEqual(mf.mulliken_charges().sum(), charge, delta=1e-8)
-                self.assert_close(mf.mo_energy, want.mo_energy, 1e-5)
+                self.assert_close(mf.mo_energy, expected.mo_energy, 1e-5)
         with self.assertRaisesRegex(fmo.InputError, "unit = 'D': expected 'Debye' or 'AU'"):
             mf.dip_moment("D")
         with self.assertRaisesRegex(fmo.InputError, "origin: expected 3 coordinates"):
@@ -377,9 +377,9 @@ class Properties(Case):
                     self.assertAlmostEqual(mf.loewdin_charges().sum(), charge, delta=1e-8)
                     self.assertGreater(np.abs(mf.loewdin_charges() - mf.mulliken_charges()).max(), 0.05)
                     orbitals = np.linalg.inv(lo.orth.lowdin(theirs.intor("int1e_ovlp")))  # S^1/2
-                    want = scf.hf.mulliken_pop(theirs, orbitals @ (alpha + beta) @ orbitals, np.eye(mol.nao), verbose=0)[1]
-                    self.assert_close(mf.loewdin_charges(), want, 1e-10)
-                    self.assert_close(kind(theirs).run().loewdin_charges(), want, 1e-5)
+                    expected = scf.hf.mulliken_pop(theirs, orbitals @ (alpha + beta) @ orbitals, np.eye(mol.nao), verbose=0)[1]
+                    self.assert_close(mf.loewdin_charges(), expected, 1e-10)
+                    self.assert_close(kind(theirs).run().loewdin_charges(), expected, 1e-5)
                     if kind is not fmo.RHF:
                         self.assert_close(mf.loewdin_spins(), populations(alpha - beta), 1e-10)
                         self.assertAlmostEqual(mf.loewdin_spins().sum(), 1.0, delta=1e-8)
@@ -390,10 +390,10 @@ class Properties(Case):
         """Against PySCF's analytic one."""
         text = "O 0 0 0.117; H 0 0.857 -0.469; H 0.2 -0.757 -0.469"
         theirs = gto.M(atom=text, basis="def2-svp", verbose=0)
-        want = scf.RHF(theirs).run(conv_tol=1e-12).nuc_grad_method().kernel()
+        expected = scf.RHF(theirs).run(conv_tol=1e-12).nuc_grad_method().kernel()
         for mol in (theirs, ours(text, basis="def2-svp")):
             mf = fmo.RHF(mol)
-            self.assert_close(mf.numerical_gradient(), want, 1e-6)
+            self.assert_close(mf.numerical_gradient(), expected, 1e-6)
         for step in (0, 1, "a", None):
             with self.assertRaisesRegex(fmo.InputError, "step = "):
                 mf.numerical_gradient(step)

@@ -66,11 +66,11 @@ class Notebooks(Case):
         for old, new in zip(before.cells, after.cells):
             if old.cell_type != "code":
                 continue
-            want, got = printed(old), printed(new)
-            some = some or bool(want)
-            words = ["".join(NUMBER.sub("#", text).split()) for text in (got, want)]
+            expected, got = printed(old), printed(new)
+            some = some or bool(expected)
+            words = ["".join(NUMBER.sub("#", text).split()) for text in (got, expected)]
             self.assertEqual(*words, old.source)
-            for one, other in zip(NUMBER.findall(got), NUMBER.findall(want)):
+            for one, other in zip(NUMBER.findall(got), NUMBER.findall(expected)):
                 self.assertAlmostEqual(float(one), float(other), delta=TOLERANCE, msg=old.source)
         self.assertTrue(some)
 

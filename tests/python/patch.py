@@ -86,12 +86,12 @@ class Table(Case):
         """Patched objects give the results of PySCF, and the expected library computes them."""
         for name, (start, work, who) in rows.items():
             with self.subTest(name), contextlib.redirect_stderr(io.StringIO()):
-                want = work(quick(start()))
+                reference = work(quick(start()))
                 mf = quick(start())
                 with counted() as builds, recorded() as given:
                     got = work(fmo.patch(mf))
-                self.assertEqual(len(got), len(want))
-                for one, expected in zip(got, want):
+                self.assertEqual(len(got), len(reference))
+                for one, expected in zip(got, reference):
                     if isinstance(expected, scf.hf.SCF):
                         self.assertIsInstance(one, _patch._PatchedSCF)
                         self.assertIsInstance(fmo.unpatch(one), type(expected).__mro__[0] if
@@ -304,8 +304,8 @@ class PatchAttributes(Table):
                     self.assertIs(one, again)
                 mf.mol = water(atom=BENT)
                 got = mf.get_jk(mf.mol, dm, hermi=0)
-            for one, want in zip(got, scf.hf.get_jk(mf.mol, dm, hermi=0)):
-                self.assert_close(one, want, CLOSE)
+            for one, reference in zip(got, scf.hf.get_jk(mf.mol, dm, hermi=0)):
+                self.assert_close(one, reference, CLOSE)
             with counted() as builds:
                 mf.get_jk(mf.mol, density(mf))
             self.assertTrue(builds)
@@ -314,12 +314,12 @@ class PatchAttributes(Table):
         """Calls of PySCF's own do not disturb each other, nor those of libfmo."""
         mf = fmo.patch(scf.RHF(water()))
         dm, other = density(mf), density(mf) * (1 + 0.5j)
-        want = scf.hf.get_jk(mf.mol, dm), scf.hf.get_jk(mf.mol, other, hermi=0)
+        reference = scf.hf.get_jk(mf.mol, dm), scf.hf.get_jk(mf.mol, other, hermi=0)
         with recorded() as given, concurrent.futures.ThreadPoolExecutor(4) as pool:
             made = list(pool.map(lambda k: mf.get_jk(mf.mol, (dm, other)[k % 2], hermi=1 - k % 2), range(200)))
         for k, (vj, vk) in enumerate(made):
-            self.assert_close(vj, want[k % 2][0], CLOSE)
-            self.assert_close(vk, want[k % 2][1], CLOSE)
+            self.assert_close(vj, reference[k % 2][0], CLOSE)
+            self.assert_close(vk, reference[k % 2][1], CLOSE)
         self.assertFalse([one for one in given if "complex" not in one])
 
     def test_tighter_than_pyscf(self):
@@ -449,8 +449,8 @@ class PatchConversions(Table):
         for name, (start, work, who) in rows.items():
             if who is None:  # neither libfmo nor a warning: PySCF fits both
                 with self.subTest(name), recorded() as given, counted() as builds:
-                    for one, want in zip(work(fmo.patch(quick(start()))), work(quick(start()))):
-                        self.assert_close(one, want, CLOSE, name)
+                    for one, reference in zip(work(fmo.patch(quick(start()))), work(quick(start()))):
+                        self.assert_close(one, reference, CLOSE, name)
                 self.assertEqual((given, builds), ([], []))
 
     def test_still_patched(self):

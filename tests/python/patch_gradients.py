@@ -57,10 +57,10 @@ class PatchGradients(Case):
         """PySCF's gradient, and that of the same object patched: `terms` is their number, 0 where PySCF computes it."""
         mf.conv_tol = 1e-8
         mf.kernel()
-        want = make(mf).kernel(**arguments)
+        expected = make(mf).kernel(**arguments)
         with recorded(), counted() as made:
             method = make(fmo.patch(mf))
-            self.assert_close(method.kernel(**arguments), want, CLOSE)
+            self.assert_close(method.kernel(**arguments), expected, CLOSE)
         self.assertEqual(made, [terms] if terms else [])
         return method
 
@@ -132,10 +132,10 @@ class PatchGradients(Case):
         mf = fmo.patch(scf.RHF(water()).run())
         self.assertNotIsInstance(mf.density_fit().nuc_grad_method(), _patch_gradients._PatchedGradients)
         method = mf.nuc_grad_method()
-        want = method.kernel()
+        expected = method.kernel()
         fmo.unpatch(mf)
         with counted() as made:
-            self.assert_close(method.kernel(), want, CLOSE)
+            self.assert_close(method.kernel(), expected, CLOSE)
         self.assertEqual(made, [])
 
     def test_one_warning(self):
@@ -152,29 +152,29 @@ class PatchGradients(Case):
         """Outside kernel() get_jk, get_j, get_k and get_veff are PySCF's, as methods after SCF need them."""
         mf = scf.UHF(radical()).run()
         names = ("get_jk", "get_j", "get_k", "get_veff")
-        want = [np.asarray(getattr(mf.nuc_grad_method(), name)()) for name in names]
+        expected = [np.asarray(getattr(mf.nuc_grad_method(), name)()) for name in names]
         method = fmo.patch(mf).nuc_grad_method()
         method.kernel()
-        for name, one in zip(names, want):
+        for name, one in zip(names, expected):
             self.assert_close(getattr(method, name)(), one, 1e-12, name)
         mf = scf.RHF(water()).run(conv_tol=1e-12)
-        want = mf.MP2().run().nuc_grad_method().kernel()
-        self.assert_close(fmo.patch(mf).MP2().run().nuc_grad_method().kernel(), want, 1e-7)
+        expected = mf.MP2().run().nuc_grad_method().kernel()
+        self.assert_close(fmo.patch(mf).MP2().run().nuc_grad_method().kernel(), expected, 1e-7)
 
     def test_copies(self):
         """Copies and pickles are patched, scanners move, and the SCF object's options are those of the gradient."""
         mf = fmo.patch(scf.RHF(water()), threads=1).run(conv_tol=1e-11)
         method = mf.nuc_grad_method()
-        want = method.kernel()
+        expected = method.kernel()
         for one in (copy.copy(method), copy.deepcopy(method), pickle.loads(pickle.dumps(method)), method.copy()):
             with counted() as made:
-                self.assert_close(one.kernel(), want, CLOSE)
+                self.assert_close(one.kernel(), expected, CLOSE)
             self.assertEqual(made, [1])
         scanner = mf.nuc_grad_method().as_scanner()
         moved = water(atom="O 0 0 0; H 0 0.9 0.6; H 0.1 -0.7 0.6")
         with counted() as made:
             energy, gradient = scanner(moved)
-            self.assert_close(scanner(water())[1], want, 1e-6)
+            self.assert_close(scanner(water())[1], expected, 1e-6)
         self.assertEqual(made, [1, 1])
         plain = scf.RHF(moved).run(conv_tol=1e-11)
         self.assertAlmostEqual(energy, plain.e_tot, delta=1e-9)

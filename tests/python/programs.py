@@ -201,9 +201,9 @@ class QcSchema(Case):
         qcschema.register()
         qcschema.register()
         self.assertIn("fmo", qcengine.list_available_programs())
-        want = qcschema.run({**WANTED, "driver": "gradient"})
+        expected = qcschema.run({**WANTED, "driver": "gradient"})
         done = qcengine.compute({**WANTED, "driver": "gradient"}, "fmo", raise_error=True, task_config={"ncores": 1})
-        self.assert_close(np.ravel(done.return_result), np.ravel(want["return_result"]), 1e-8)
+        self.assert_close(np.ravel(done.return_result), np.ravel(expected["return_result"]), 1e-8)
         self.assertEqual(done.provenance.creator, "fmo")
         for keywords, kind, words in (({"max_cycl": 2}, "input_error", "did you mean max_cycle"),
                                       ({"max_cycle": 2}, "unknown_error", "not converged in 2 cycles")):

@@ -135,8 +135,8 @@ class Patch(Case):
         self.assertEqual(len(_mole._kept_for(mol).plans), 1)
         self.assertEqual(list(_mole._kept_for(mol).plans), [(("integrals", "auto"), ("mode", "cpu"))])
         dm = mf.make_rdm1()
-        for got, want in zip(mf.get_jk(), scf.hf.get_jk(mol, dm)):
-            self.assert_close(got, want, 1e-9)
+        for got, expected in zip(mf.get_jk(), scf.hf.get_jk(mol, dm)):
+            self.assert_close(got, expected, 1e-9)
         self.assert_close(mf.get_j(), scf.hf.get_jk(mol, dm)[0], 1e-9)
         self.assert_close(mf.get_k(), scf.hf.get_jk(mol, dm)[1], 1e-9)
 
@@ -164,12 +164,12 @@ class Patch(Case):
                                        ("ROHF", oxygen, 1, True)):
             with self.subTest(kind, atom=atom, cart=cart):
                 mol = gto.M(atom=atom, basis={"H": "sto-3g", "default": "cc-pvqz"}, spin=spin, cart=cart, verbose=0)
-                want, got = getattr(scf, kind)(mol), getattr(fmo, kind)(mol)
-                want.conv_tol = got.conv_tol = 1e-11
-                want.kernel()
-                self.assertAlmostEqual(got.kernel(), want.e_tot, delta=1e-8)
-                self.assert_close(got.dip_moment(), want.dip_moment(verbose=0), 1e-4)
-                self.assert_close(got.mulliken_charges(), want.mulliken_pop(verbose=0)[1], 1e-4)
+                expected, got = getattr(scf, kind)(mol), getattr(fmo, kind)(mol)
+                expected.conv_tol = got.conv_tol = 1e-11
+                expected.kernel()
+                self.assertAlmostEqual(got.kernel(), expected.e_tot, delta=1e-8)
+                self.assert_close(got.dip_moment(), expected.dip_moment(verbose=0), 1e-4)
+                self.assert_close(got.mulliken_charges(), expected.mulliken_pop(verbose=0)[1], 1e-4)
 
     def test_range_separated(self):
         mol = molecule("water")
@@ -184,8 +184,8 @@ class Patch(Case):
         with recorded() as given:
             got = mf.TDHF().run(nstates=2).e
         self.assertEqual(given, [])
-        want = self.converging(scf.RHF, mol).run().TDHF().run(nstates=2).e
-        self.assert_close(got, want, 1e-6)
+        expected = self.converging(scf.RHF, mol).run().TDHF().run(nstates=2).e
+        self.assert_close(got, expected, 1e-6)
 
     def test_scanner_and_gradient(self):
         mol = molecule("water")
@@ -243,17 +243,17 @@ class Scf(Case):
             for cart in (False, True):
                 with self.subTest(name, cart=cart):
                     mol = gto.M(**MOLECULES[name], cart=cart, verbose=0)
-                    want, mf = self.pyscfs(mol), fmo.RHF(mol)
+                    expected, mf = self.pyscfs(mol), fmo.RHF(mol)
                     mf.conv_tol, mf.conv_tol_grad = 1e-11, 1e-7
-                    self.assertAlmostEqual(mf.kernel(), want.e_tot, delta=1e-8)
+                    self.assertAlmostEqual(mf.kernel(), expected.e_tot, delta=1e-8)
                     self.assertTrue(mf.converged)
                     self.assertIsNone(mf.error)
-                    self.assertEqual(mf.mo_coeff.shape, want.mo_coeff.shape)
-                    self.assert_close(mf.mo_energy, want.mo_energy, 1e-6)
-                    self.assert_close(mf.mo_occ, want.mo_occ, 0)
-                    self.assert_close(mf.make_rdm1(), want.make_rdm1(), 1e-6)
-                    self.assert_close(mf.get_ovlp(), want.get_ovlp(), 1e-10)
-                    self.assert_close(mf.get_hcore(), want.get_hcore(), 1e-8)
+                    self.assertEqual(mf.mo_coeff.shape, expected.mo_coeff.shape)
+                    self.assert_close(mf.mo_energy, expected.mo_energy, 1e-6)
+                    self.assert_close(mf.mo_occ, expected.mo_occ, 0)
+                    self.assert_close(mf.make_rdm1(), expected.make_rdm1(), 1e-6)
+                    self.assert_close(mf.get_ovlp(), expected.get_ovlp(), 1e-10)
+                    self.assert_close(mf.get_hcore(), expected.get_hcore(), 1e-8)
                     C = mf.mo_coeff
                     self.assert_close(C.T @ mf.get_ovlp() @ C, np.eye(C.shape[1]), 1e-8)
                     self.assert_close(C.T @ mf.get_fock() @ C, np.diag(mf.mo_energy), 1e-6)
@@ -329,14 +329,14 @@ class Scf(Case):
         mol = gto.M(**MOLECULES["water"], verbose=0)
         with mol.with_rinv_origin((0.5, 3.0, 2.0)):
             field = -0.6 * mol.intor("int1e_rinv")
-        want = scf.RHF(mol)
-        core = want.get_hcore() + field
-        want.get_hcore = lambda *_: core
-        want.conv_tol, want.verbose = 1e-11, 0
-        want.kernel()
+        expected = scf.RHF(mol)
+        core = expected.get_hcore() + field
+        expected.get_hcore = lambda *_: core
+        expected.conv_tol, expected.verbose = 1e-11, 0
+        expected.kernel()
         mf = fmo.RHF(mol)
         mf.field = field
-        self.assertAlmostEqual(mf.kernel(), want.e_tot, delta=1e-8)
+        self.assertAlmostEqual(mf.kernel(), expected.e_tot, delta=1e-8)
         self.assertAlmostEqual(mf.field_energy, np.sum(field * mf.make_rdm1()), delta=1e-10)
         self.assertAlmostEqual(mf.to_pyscf().energy_tot(), mf.e_tot, delta=1e-8)
 

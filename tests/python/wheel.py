@@ -70,8 +70,8 @@ class Wheel(unittest.TestCase):
             if name.endswith("RECORD"):
                 continue
             content = (self.site / name).read_bytes()
-            want = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-            self.assertEqual((digest, size), ("sha256=" + want, str(len(content))), name)
+            expected = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            self.assertEqual((digest, size), ("sha256=" + expected, str(len(content))), name)
 
     def test_content(self):
         """Each library once, under the name that others ask for; all that they need; what the module reads."""
@@ -128,12 +128,12 @@ class Wheel(unittest.TestCase):
 class Configure(unittest.TestCase):
     def test_architectures(self):
         """Those of a release by default, whatever an earlier run left in CMake's cache."""
-        for arguments, want in (([], None), (["--cuda"], "OFF"), (["--cuda", "90-real"], "90-real")):
+        for arguments, expected in (([], None), (["--cuda"], "OFF"), (["--cuda", "90-real"], "90-real")):
             with mock.patch.object(sys, "argv", ["wheel.py", "--hdf5", "/", *arguments]), \
                     mock.patch.object(wheel.subprocess, "run") as run:
                 wheel.configure_and_build(wheel.arguments())
             given = [one for one in run.call_args_list[0].args[0] if "CMAKE_CUDA_ARCHITECTURES" in str(one)]
-            self.assertEqual(given, [f"-DCMAKE_CUDA_ARCHITECTURES={want}"] if want else [], arguments)
+            self.assertEqual(given, [f"-DCMAKE_CUDA_ARCHITECTURES={expected}"] if expected else [], arguments)
 
 
 class OlderGlibc(unittest.TestCase):

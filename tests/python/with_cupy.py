@@ -36,9 +36,9 @@ except ImportError as missing:
 
 
 class Arrays(Case):
-    def assert_same(self, got, want, tolerance, what=""):
+    def assert_same(self, got, reference, tolerance, what=""):
         self.assertIsInstance(got, cupy.ndarray, what)
-        self.assert_close(got.get(), want, tolerance, what)
+        self.assert_close(got.get(), reference, tolerance, what)
 
     def test_every_molecule(self):
         for name in MOLECULES:
@@ -46,27 +46,27 @@ class Arrays(Case):
                 mol = molecule(name)
                 dms = densities(mol.nao, 2)
                 got = fmo.get_jk(mol, cupy.asarray(dms), cutoff=0)
-                for one, want in zip(got, fmo.get_jk(mol, dms, cutoff=0, mode="cpu")):
-                    self.assert_same(one, want, EXACT, name)
+                for one, reference in zip(got, fmo.get_jk(mol, dms, cutoff=0, mode="cpu")):
+                    self.assert_same(one, reference, EXACT, name)
 
     def test_shapes_and_kinds(self):
         """get_jk takes CuPy densities of every form and leaves them unchanged."""
         mol = molecule("water")
         dms = densities(mol.nao, 6)
-        want = fmo.get_jk(mol, dms, mode="cpu")
+        reference = fmo.get_jk(mol, dms, mode="cpu")
         there = cupy.asarray(dms)
         for form in (there, list(there), tuple(there), there.reshape(2, 3, mol.nao, mol.nao),
                      cupy.asfortranarray(there), there[::-1][::-1], there.astype(np.float32)):
             tolerance = 1e-4 if getattr(form, "dtype", None) == np.float32 else 1e-11
             before = form.copy() if isinstance(form, cupy.ndarray) else None
-            for one, expected in zip(fmo.get_jk(mol, form), want):
+            for one, expected in zip(fmo.get_jk(mol, form), reference):
                 shape = form.shape if before is not None else there.shape
                 self.assert_same(one, expected.reshape(shape), tolerance)
             if before is not None:
                 self.assertTrue((form == before).all())
         for one in fmo.get_jk(mol, there[:0]):
             self.assertEqual(one.shape, (0, mol.nao, mol.nao))
-        for one, expected in zip(fmo.get_jk(mol, there[3]), want):
+        for one, expected in zip(fmo.get_jk(mol, there[3]), reference):
             self.assert_same(one, expected[3], 1e-11)
 
     def test_only_what_was_requested(self):
@@ -87,10 +87,10 @@ class Arrays(Case):
             self.skipTest("no PyTorch")
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
-        want = fmo.get_jk(mol, dm, mode="cpu")
-        for one, expected in zip(fmo.get_jk(mol, torch.as_tensor(dm, device="cuda")), want):
+        reference = fmo.get_jk(mol, dm, mode="cpu")
+        for one, expected in zip(fmo.get_jk(mol, torch.as_tensor(dm, device="cuda")), reference):
             self.assert_same(one, expected, 1e-11)
-        for one, expected in zip(fmo.get_jk(mol, torch.as_tensor(dm)), want):
+        for one, expected in zip(fmo.get_jk(mol, torch.as_tensor(dm)), reference):
             self.assert_close(one, expected, 1e-11)
 
     def test_nothing_goes_through_the_host(self):
@@ -107,15 +107,15 @@ class Arrays(Case):
     def test_elements_above_eight(self):
         mol = molecule("cluster")
         dm = 100.0 * densities(mol.nao, 1)[0]
-        for one, want in zip(fmo.get_jk(mol, cupy.asarray(dm)), fmo.get_jk(mol, dm, mode="cpu")):
-            self.assert_same(one, want, 1e-8)
+        for one, reference in zip(fmo.get_jk(mol, cupy.asarray(dm)), fmo.get_jk(mol, dm, mode="cpu")):
+            self.assert_same(one, reference, 1e-8)
 
     def test_modes_without_gpu_memory(self):
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
-        want = fmo.get_jk(mol, dm, mode="cpu")
+        reference = fmo.get_jk(mol, dm, mode="cpu")
         for mode in ("cpu", "split", "reference"):
-            for one, expected in zip(fmo.get_jk(mol, cupy.asarray(dm), mode=mode), want):
+            for one, expected in zip(fmo.get_jk(mol, cupy.asarray(dm), mode=mode), reference):
                 self.assert_same(one, expected, 1e-11, mode)
 
     def test_refused(self):
@@ -136,10 +136,10 @@ class Arrays(Case):
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
         for omega in (0.3, -0.3):
-            want = fmo.get_jk(mol, dm, omega=omega, mode="cpu")
+            reference = fmo.get_jk(mol, dm, omega=omega, mode="cpu")
             with recorded() as given:
                 for there in (dm, cupy.asarray(dm)):
-                    for one, expected in zip(fmo.get_jk(mol, there, omega=omega, mode="fused"), want):
+                    for one, expected in zip(fmo.get_jk(mol, there, omega=omega, mode="fused"), reference):
                         self.assert_same(one, expected, 1e-10)
             self.assertEqual(given, [])
 
@@ -147,7 +147,7 @@ class Arrays(Case):
         """The density is made late on a stream, and J is read at once."""
         mol = molecule("cluster")
         dm = densities(mol.nao, 1)[0]
-        want = [3.0 * one for one in fmo.get_jk(mol, dm, mode="cpu")]
+        reference = [3.0 * one for one in fmo.get_jk(mol, dm, mode="cpu")]
         there = cupy.asarray(dm)
         busy = cupy.random.default_rng(1).standard_normal((3000, 3000))
         fmo.get_jk(mol, there)
@@ -163,7 +163,7 @@ class Arrays(Case):
                 got = [3.0 * one for one in fmo.get_jk(mol, late)]
                 del late
                 cupy.full_like(there, 1e3)  # into memory that is free again
-                for one, expected in zip(got, want):
+                for one, expected in zip(got, reference):
                     self.assert_same(one, expected, 1e-9)
 
     def test_large_and_scaled(self):
@@ -178,14 +178,14 @@ class Arrays(Case):
             plan = fmo.Plan(mol)
             for size in (1.0, 300.0):
                 dm = size * densities(mol.nao, 1)[0] / scale ** 2
-                want = fmo.get_jk(molecule("water"), dm * scale ** 2, mode="cpu")
-                for one, expected in zip(plan.get_jk(cupy.asarray(dm)), want):
+                reference = fmo.get_jk(molecule("water"), dm * scale ** 2, mode="cpu")
+                for one, expected in zip(plan.get_jk(cupy.asarray(dm)), reference):
                     self.assert_close(one.get() / scale ** 2, expected, 1e-9 * size)
 
     def test_threads(self):
         mol = molecule("cluster")
         dms = densities(mol.nao, 8)
-        want = fmo.get_jk(mol, dms, mode="cpu")[0]
+        reference = fmo.get_jk(mol, dms, mode="cpu")[0]
 
         def one(k):
             with cupy.cuda.Stream(non_blocking=True):
@@ -193,7 +193,7 @@ class Arrays(Case):
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             for k, got in enumerate(pool.map(one, range(8))):
-                self.assert_close(got, want[k], 1e-9)
+                self.assert_close(got, reference[k], 1e-9)
 
     def test_plan_from_before_cupy(self):
         mol = molecule("water")
@@ -204,10 +204,10 @@ class Arrays(Case):
             plan = fmo.Plan(mol)
         finally:
             _cupy.imported = imported
-        want = plan.get_jk(dm)
-        for one, expected in zip(plan.get_jk(cupy.asarray(dm)), want):
+        reference = plan.get_jk(dm)
+        for one, expected in zip(plan.get_jk(cupy.asarray(dm)), reference):
             self.assert_same(one, expected, 1e-12)
-        for one, expected in zip(plan.get_jk(dm), want):
+        for one, expected in zip(plan.get_jk(dm), reference):
             self.assert_close(one, expected, 1e-12)
 
     def test_start_density(self):
@@ -243,8 +243,8 @@ class Patched(Case):
         plain = gpu_scf.hf.RHF(mol)
         patched = fmo.patch(gpu_scf.hf.RHF(mol))
         dm = cupy.asarray(densities(mol.nao, 1)[0])
-        for one, want in zip(patched.get_jk(mol, dm), plain.get_jk(mol, dm)):
-            self.assert_close(one.get(), want.get(), 1e-9)
+        for one, reference in zip(patched.get_jk(mol, dm), plain.get_jk(mol, dm)):
+            self.assert_close(one.get(), reference.get(), 1e-9)
         self.assert_close(patched.get_j(mol, dm).get(), plain.get_j(mol, dm).get(), 1e-9)
         for factors in ((None, None), (0.2, 0.2), (0.3, None), (None, 0.3)):
             self.assert_close(patched.get_k(mol, dm, 1, 0, *factors).get(), plain.get_k(mol, dm, 1, 0, *factors).get(),
@@ -283,11 +283,11 @@ class Patched(Case):
                 for name, value in settings.items():
                     setattr(mf, name, value)
                 mf.kernel()
-                want = mf.nuc_grad_method().kernel()
+                reference = mf.nuc_grad_method().kernel()
                 with recorded():
                     method = fmo.patch(mf).nuc_grad_method()
                     self.assertTrue(type(method).__name__.startswith("Fmo"))
-                    self.assert_close(method.kernel(), want, 1e-7)
+                    self.assert_close(method.kernel(), reference, 1e-7)
 
     def test_there_and_back(self):
         mf = fmo.patch(self.converging(molecule("cluster").RHF().__class__, molecule("cluster")))

@@ -212,10 +212,10 @@ static void test_large(void)
     for (int k = 0; k < 4; k++) jobs[k].input = input_of(k == 2 ? large : small);
     CHECK(fmo_scf_run_batch(jobs, 4, &options, &err) == FMO_OK, "%s", err.message);
     for (int k = 0; k < 4; k++) {
-        const double want = fmo_dataset_reference_energy(k == 2 ? large : small);
+        const double expected = fmo_dataset_reference_energy(k == 2 ? large : small);
         if (!jobs[k].result) continue;
-        CHECK(fabs(jobs[k].result->energy - want) < 1e-8, "job %d: %.10f, want %.10f", k,
-              jobs[k].result->energy, want);
+        CHECK(fabs(jobs[k].result->energy - expected) < 1e-8, "job %d: %.10f, expected %.10f", k,
+              jobs[k].result->energy, expected);
         if (mode == FMO_MODE_CPU)
             CHECK(jobs[k].result->fock_profile.threads == (k == 2 ? 2 : 1), "job %d: %d threads", k,
                   jobs[k].result->fock_profile.threads);
@@ -299,9 +299,9 @@ static void test_failures(void)
     CHECK(jobs[2].status == FMO_ERR_INPUT && strstr(jobs[2].err.message, "guess read"), "'%s'",
           jobs[2].err.message);
     CHECK(jobs[3].status == FMO_ERR_CHECK, "'%s'", jobs[3].err.message);
-    const double want = fmo_dataset_reference_energy(water);
-    CHECK(fabs(energy[0] - want) < 1e-6 && fabs(energy[3] - want) < 1e-6 && isnan(energy[1]) &&
-              isnan(energy[2]),
+    const double expected = fmo_dataset_reference_energy(water);
+    CHECK(fabs(energy[0] - expected) < 1e-6 && fabs(energy[3] - expected) < 1e-6 &&
+              isnan(energy[1]) && isnan(energy[2]),
           "taken: %g %g %g %g", energy[0], energy[1], energy[2], energy[3]);
     for (int k = 0; k < 4; k++) CHECK(!jobs[k].result, "job %d has a result that was taken", k);
 
@@ -321,7 +321,7 @@ static void test_failures(void)
         err = (fmo_error){FMO_OK, ""};
         CHECK(fmo_scf_run_batch(jobs, 4, &options, &err) == FMO_OK, "%s", err.message);
         for (int k = 0; k < 4; k++)
-            CHECK(jobs[k].result && fabs(jobs[k].result->energy - want) < 1e-8, "job %d", k);
+            CHECK(jobs[k].result && fabs(jobs[k].result->energy - expected) < 1e-8, "job %d", k);
         free_results(jobs, 4);
         options.fock.memory = 1000;
         CHECK(fmo_scf_run_batch(jobs, 4, &options, NULL) == FMO_ERR_MEMORY &&

@@ -111,19 +111,20 @@ static fmo_block_outcome run_on_host(const fmo_scf_input *in, const fmo_block_se
 }
 
 /* A result of a thread block agrees with a single SCF, and its orbitals are orthonormal. */
-static void check_against(const char *what, const fmo_scf_result *got, const fmo_scf_result *want)
+static void check_against(const char *what, const fmo_scf_result *got,
+                          const fmo_scf_result *expected)
 {
-    const size_t n = (size_t)want->nao;
-    CHECK(fabs(got->energy - want->energy) < 1e-9, "%s: %.12f, alone %.12f", what, got->energy,
-          want->energy);
-    CHECK(abs(got->cycles - want->cycles) <= 2, "%s: %d cycles, alone %d", what, got->cycles,
-          want->cycles);
-    check_close(what, got->density, want->density, n * n, n, 1e-4, 0.0);
-    check_close(what, got->fock, want->fock, n * n, n, 1e-4, 0.0);
-    check_close(what, got->overlap, want->overlap, n * n, n, 1e-12, 0.0);
-    check_close(what, got->orbital_energy, want->orbital_energy, n, n, 1e-4, 0.0);
-    CHECK(fabs(got->two_electron_energy - want->two_electron_energy) < 1e-4, "%s: two electrons",
-          what);
+    const size_t n = (size_t)expected->nao;
+    CHECK(fabs(got->energy - expected->energy) < 1e-9, "%s: %.12f, alone %.12f", what, got->energy,
+          expected->energy);
+    CHECK(abs(got->cycles - expected->cycles) <= 2, "%s: %d cycles, alone %d", what, got->cycles,
+          expected->cycles);
+    check_close(what, got->density, expected->density, n * n, n, 1e-4, 0.0);
+    check_close(what, got->fock, expected->fock, n * n, n, 1e-4, 0.0);
+    check_close(what, got->overlap, expected->overlap, n * n, n, 1e-12, 0.0);
+    check_close(what, got->orbital_energy, expected->orbital_energy, n, n, 1e-4, 0.0);
+    CHECK(fabs(got->two_electron_energy - expected->two_electron_energy) < 1e-4,
+          "%s: two electrons", what);
     for (size_t a = 0; a < n; a++) /* orbitals by themselves: C S C^T = 1 */
         for (size_t b = 0; b < n; b++) {
             double sum = a == b ? -1.0 : 0.0;

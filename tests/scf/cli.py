@@ -506,10 +506,10 @@ class ScfBatch(driver_helpers.Case):
             self.assertAlmostEqual(float(found[0][2]), self.WATER_ENERGY, delta=1e-8)
 
     def test_keep(self):
-        for keep, want in (([], "none"), (["--keep", "orbitals"], "orbitals"), (["--keep", "density"], "density")):
+        for keep, expected in (([], "none"), (["--keep", "orbitals"], "orbitals"), (["--keep", "density"], "density")):
             output = self.path("kept.h5")
             self.assertRuns(run(WATER, "--scf", "--batch", "--basis", "sto-3g", "--output", output, *keep))
-            self.assertEqual([m[5] for m in self.molecules(output)], [want])
+            self.assertEqual([m[5] for m in self.molecules(output)], [expected])
 
     def test_failures_are_their_own(self):
         """Molecules of a batch that fail have a line on stderr each; the others are computed."""

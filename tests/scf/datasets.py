@@ -236,16 +236,16 @@ class ExtXyz(Set):
         with open(out, encoding="utf-8") as file:
             lines = file.read().splitlines()
         self.assertEqual(len(lines), 5 * len(comments))
-        wants = ["", ' comment="0 1"', ' name="the first" input_energy=-1.5 config_type=a comment="flag"',
+        tails = ["", ' comment="0 1"', ' name="the first" input_energy=-1.5 config_type=a comment="flag"',
                  ' comment="a \\"quoted\\\\ word"', ' Lattice="9 0 0 0 9 0 0 0 9" x={1 2} comment="tab end"']
-        for k, want in enumerate(wants):
+        for k, expected in enumerate(tails):
             head = lines[5 * k + 1]
             self.assertTrue(head.startswith("Properties=species:S:1:pos:R:3 fmo_version="), head)
             energy = float(re.search(r" energy=(\S+)", head)[1])
             self.assertAlmostEqual(energy, EV * float(found[f"{path} frame {k + 1}"]), delta=1e-8)
             self.assertEqual(energy, float(re.search(r" REF_energy=(\S+)", head)[1]))
             self.assertIn(f" charge={2 if k == 2 else 0} multiplicity=1 pbc=\"F F F\" method=RHF basis=\"STO-3G\" ", head)
-            self.assertEqual(head.split(f" frame={k + 1}")[1], want)
+            self.assertEqual(head.split(f" frame={k + 1}")[1], expected)
             self.assertRegex(lines[5 * k + 2], r"^O +0.0000000000 +0.0000000000 +0.1173000000$")
         # what was written is read, gives the same energies, and is replaced as a file of fmo
         again = run(out, *BATCH, "--quiet", "--output", h5)
@@ -345,12 +345,12 @@ class Inputs(Set):
     def test_unit(self):
         bohr = "2\n{}\nH 0 0 0\nH 0 0 1.4\n"
         angstrom = self.write("a.xyz", f"2\n\nH 0 0 0\nH 0 0 {1.4 * 0.52917721092:.15f}\n")
-        want = run(angstrom, *BATCH, "--quiet").out.split(": ", 1)[1]
+        expected = run(angstrom, *BATCH, "--quiet").out.split(": ", 1)[1]
         for comment, more in (("", ["--unit", "bohr"]), ("unit=bohr", []), ("units: bohr", []), ("unit=angstrom", ["--unit", "bohr"])):
             for batch in (BATCH, [word for word in BATCH if word != "--batch"]):
                 result = run(self.write("b.xyz", bohr.format(comment)), *batch, "--quiet", *more)
                 self.assertRuns(result)
-                self.assertEqual(result.out[result.out.index("SCF"):], want[want.index("SCF"):], comment)
+                self.assertEqual(result.out[result.out.index("SCF"):], expected[expected.index("SCF"):], comment)
         self.assertFails(run(SMALL, "--scf", "--unit", "bohr"), 2, "--unit has no effect on a data set")
 
     def test_ghost(self):

@@ -46,15 +46,16 @@ static void run(const scf_entry *entry, fmo_mode mode)
            result->cycles, result->lumo - result->homo, result->hessian_lowest, result->descents,
            result->seconds);
     fflush(stdout);
-    CHECK(fabs(result->energy - entry->energy) < tolerance, "%s %s: got %.10f, want %.10f",
+    CHECK(fabs(result->energy - entry->energy) < tolerance, "%s %s: got %.10f, expected %.10f",
           entry->name, entry->basis, result->energy, entry->energy);
     const double S = 0.5 * (entry->multiplicity - 1);
     if (options.restricted)
         CHECK(fabs(result->spin_square - S * (S + 1.0)) < 1e-10, "%s: <S^2> %.12f", entry->name,
               result->spin_square);
     else if (options.unrestricted)
-        CHECK(fabs(result->spin_square - entry->spin_square) < 1e-4, "%s: <S^2> %.7f, want %.7f",
-              entry->name, result->spin_square, entry->spin_square);
+        CHECK(fabs(result->spin_square - entry->spin_square) < 1e-4,
+              "%s: <S^2> %.7f, expected %.7f", entry->name, result->spin_square,
+              entry->spin_square);
     CHECK(without || !(result->hessian_lowest < -1e-5), "%s %s: unstable, %g", entry->name,
           entry->basis, result->hessian_lowest);
     CHECK(result->device == (mode == FMO_MODE_FUSED), "%s: device %d in mode %s", entry->name,

@@ -67,9 +67,9 @@ def elsewhere(code, *arguments):
 
 
 class Forces(driver_helpers.Case):
-    def close(self, got, want, delta):
-        self.assertEqual(len(got), len(want))
-        for mine, other in zip(got, want):
+    def close(self, got, expected, delta):
+        self.assertEqual(len(got), len(expected))
+        for mine, other in zip(got, expected):
             for x, y in zip(mine, other):
                 self.assertAlmostEqual(x, y, delta=delta)
 
@@ -82,14 +82,14 @@ class Forces(driver_helpers.Case):
         return path
 
     def test_report_and_json(self):
-        (want,), document = gradients(WATER, "--forces")
+        (expected,), document = gradients(WATER, "--forces")
         self.assertEqual(complaints(document), [])
         self.assertGreater(document["builds"][0]["scf"]["seconds"]["forces"], 0.0)
         self.assertLess(document["builds"][0]["scf"]["gradient"], 1e-5)
-        self.close([[sum(row[x] for row in want) for x in range(3)]], [[0.0] * 3], 1e-10)
+        self.close([[sum(row[x] for row in expected) for x in range(3)]], [[0.0] * 3], 1e-10)
         out = run(WATER, *LINE, "--forces").out
         rows = re.findall(r"(?m)^ +\d+ (?:O|H) +(-?\d+\.\d+) +(-?\d+\.\d+) +(-?\d+\.\d+)$", out)
-        self.close([[float(x) for x in row] for row in rows], [[-x for x in row] for row in want], 1e-8)
+        self.close([[float(x) for x in row] for row in rows], [[-x for x in row] for row in expected], 1e-8)
         self.assertIn("hartree/bohr", out)
         self.assertEqual(gradients(WATER)[0], [None])
         self.assertNotIn("hartree/bohr", run(WATER, *LINE).out)
@@ -123,13 +123,13 @@ class Forces(driver_helpers.Case):
         self.assertAlmostEqual(energy, CHARGED["energy"], delta=1e-8)
         self.assertIn("2 point charges, sum -0.3 e, in angstrom: ", result.out)
         rows = re.findall(r"(?m)^ +\d+ +(?:O|H|-?\d+\.\d+) +(-?\d+\.\d+) +(-?\d+\.\d+) +(-?\d+\.\d+)$", result.out)
-        want = [*CHARGED["gradient"], *CHARGED["charge_gradient"]]
-        self.close([[-float(x) for x in row] for row in rows], want, 1e-7)
+        expected = [*CHARGED["gradient"], *CHARGED["charge_gradient"]]
+        self.close([[-float(x) for x in row] for row in rows], expected, 1e-7)
         document = json.loads(run(WATER, *LINE, *CHARGED_LINE, "--charges", path, "--profile=json").out)
         self.assertEqual(complaints(document), [])
         scf = document["builds"][0]["scf"]
         self.assertEqual(scf["point_charges"], 2)
-        self.close([*scf["nuclear_gradient"], *scf["point_charge_gradient"]], want, 1e-7)
+        self.close([*scf["nuclear_gradient"], *scf["point_charge_gradient"]], expected, 1e-7)
         self.assertEqual(gradients(WATER)[1]["builds"][0]["scf"]["point_charge_gradient"], None)
 
         bohr = self.charges("".join(" ".join([q, *(repr(float(x) / BOHR) for x in place)]) + "\n" for q, *place in
@@ -189,12 +189,12 @@ class Forces(driver_helpers.Case):
     def test_batch(self):
         """Batches agree with single runs; with no file the report has the tables."""
         path = self.two()
-        want, document = gradients(path, "--batch", "--forces")
+        expected, document = gradients(path, "--batch", "--forces")
         self.assertEqual(complaints(document), [])
         single, _ = gradients(WATER, "--forces")
         both, _ = gradients(WATER, path, "--batch", "--forces")
         self.close(both[0], single[0], 1e-6)
-        self.close(both[2], want[1], 1e-6)
+        self.close(both[2], expected[1], 1e-6)
         self.assertEqual(run(path, *LINE, "--batch", "--forces").out.count("hartree/bohr"), 2)
 
     def test_resume(self):
@@ -209,7 +209,7 @@ class Forces(driver_helpers.Case):
 
     def test_hdf5(self):
         path, output, orbitals = self.two(), self.path("all.h5"), self.path("orbitals.h5")
-        want, _ = gradients(path, "--batch", "--forces")
+        expected, _ = gradients(path, "--batch", "--forces")
         self.assertRuns(run(path, *LINE, "--batch", "--forces", "--output", output))
         self.assertRuns(run(path, *LINE, "--batch", "--forces", "--output", output))  # its own file
         self.assertRuns(run(WATER, *LINE, "--forces", "--output", orbitals))
@@ -219,12 +219,12 @@ class Forces(driver_helpers.Case):
                         "print(json.dumps([[x[:].tolist() for x in (*m, g)], [x.attrs['units'].decode() for x in (*m, g)]]))",
                         output, orbitals)
         self.assertEqual(got[1], ["hartree/bohr"] * 3)
-        for mine, other in zip(got[0], [*want, gradients(WATER, "--forces")[0][0]]):
+        for mine, other in zip(got[0], [*expected, gradients(WATER, "--forces")[0][0]]):
             self.close(mine, other, 1e-6)
 
     def test_extended_xyz(self):
         path, output = self.two(), self.path("all.xyz")
-        want, _ = gradients(path, "--batch", "--forces")
+        expected, _ = gradients(path, "--batch", "--forces")
         for _ in range(2):  # the second replaces a file of its own kind
             self.assertRuns(run(path, *LINE, "--batch", "--forces", "--output", output))
         self.assertRuns(run(output, *LINE, "--batch"))  # it is an input, too
@@ -232,11 +232,11 @@ class Forces(driver_helpers.Case):
             lines = file.read().splitlines()
         self.assertTrue(lines[1].startswith("Properties=species:S:1:pos:R:3:forces:R:3:REF_forces:R:3 fmo_version="))
         rows = [[float(x) for x in line.split()[4:7]] for line in lines[2:5]]
-        self.close(rows, [[-x * EV / BOHR for x in row] for row in want[0]], 1e-4)
+        self.close(rows, [[-x * EV / BOHR for x in row] for row in expected[0]], 1e-4)
         got = elsewhere("import ase.io, json, sys\na = ase.io.read(sys.argv[1], ':')\n"
                         "print(json.dumps([[x.get_forces().tolist(), x.arrays['REF_forces'].tolist(), "
                         "x.get_potential_energy()] for x in a]))", output)
-        for (forces, again, energy), mine in zip(got, want):
+        for (forces, again, energy), mine in zip(got, expected):
             self.close(forces, [[-x * EV / BOHR for x in row] for row in mine], 1e-4)
             self.assertEqual(forces, again)
             self.assertLess(energy, -2000.0)

@@ -39,18 +39,18 @@ static fmo_scf_input input_of(const scf_entry *entry, double *charge, double *pl
 }
 
 /* Compares rows of three numbers with those of the file; returns the largest deviation. */
-static double compare(const scf_entry *entry, const char *what, const json_t *want, size_t num,
+static double compare(const scf_entry *entry, const char *what, const json_t *expected, size_t num,
                       const double *got)
 {
     double worst = 0.0, row[3];
-    CHECK(json_array_size(want) == num, "%s: %zu rows of %s", entry->name, num, what);
+    CHECK(json_array_size(expected) == num, "%s: %zu rows of %s", entry->name, num, what);
     for (size_t k = 0; got && k < num; k++) {
-        scf_list_numbers(json_array_get(want, k), 3, row);
+        scf_list_numbers(json_array_get(expected, k), 3, row);
         for (size_t x = 0; x < 3; x++) {
             worst = fmax(worst, fabs(got[3 * k + x] - row[x]));
             CHECK(fabs(got[3 * k + x] - row[x]) <= tolerance,
-                  "%s %s: %s[%zu][%zu] = %.10f, want %.10f", entry->name, entry->basis, what, k, x,
-                  got[3 * k + x], row[x]);
+                  "%s %s: %s[%zu][%zu] = %.10f, expected %.10f", entry->name, entry->basis, what, k,
+                  x, got[3 * k + x], row[x]);
         }
     }
     return worst;
@@ -63,8 +63,9 @@ static void check_result(const scf_entry *entry, const json_t *item, const char 
     CHECK(r && r->nuclear_gradient && !r->charge_gradient == !entry->charge_num, "%s: no forces",
           entry->name);
     if (!r || !r->nuclear_gradient) return;
-    CHECK(fabs(r->energy - entry->energy) < energy_tolerance, "%s %s: %s: got %.10f, want %.10f",
-          entry->name, entry->basis, how, r->energy, entry->energy);
+    CHECK(fabs(r->energy - entry->energy) < energy_tolerance,
+          "%s %s: %s: got %.10f, expected %.10f", entry->name, entry->basis, how, r->energy,
+          entry->energy);
     const double worst = compare(entry, "gradient", json_object_get(item, "gradient"),
                                  (size_t)r->nucleus_num, r->nuclear_gradient);
     const double of_charges =

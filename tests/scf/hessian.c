@@ -77,17 +77,18 @@ static void compare(const char *name, fmo_hessian *h, const double *C)
         double *const of = slope + (size_t)v * h->size;
         const double up = gradient_at(h, step, x, C, ahead), down = gradient_at(h, -step, x, C, of);
         op->add(la, h->size, 0.5 / step, ahead, -0.5 / step, of);
-        const double got = (up - down) / (2.0 * step), want = 2.0 * dot(h, gradient, x);
-        CHECK(fabs(got - want) < 1e-6 && fabs(want) > 1e-2, "%s: slope %.9f, gradient %.9f", name,
-              got, want);
+        const double got = (up - down) / (2.0 * step), expected = 2.0 * dot(h, gradient, x);
+        CHECK(fabs(got - expected) < 1e-6 && fabs(expected) > 1e-2, "%s: slope %.9f, gradient %.9f",
+              name, got, expected);
     }
     for (int i = 0; i < VECTORS; i++)
         for (int j = 0; j < VECTORS; j++) {
             const size_t a = (size_t)i * h->size, b = (size_t)j * h->size;
-            const double want = 0.5 * (dot(h, h->V + a, slope + b) + dot(h, h->V + b, slope + a));
+            const double expected =
+                0.5 * (dot(h, h->V + a, slope + b) + dot(h, h->V + b, slope + a));
             const double got = dot(h, h->V + a, h->AV + b);
-            CHECK(fabs(got - want) < 1e-6 && (i != j || fabs(got) > 0.1),
-                  "%s: element %d, %d: %.9f, of differences %.9f", name, i, j, got, want);
+            CHECK(fabs(got - expected) < 1e-6 && (i != j || fabs(got) > 0.1),
+                  "%s: element %d, %d: %.9f, of differences %.9f", name, i, j, got, expected);
         }
     op->release(la, gradient);
     op->release(la, ahead);

@@ -85,7 +85,7 @@ static void check_hard(const scf_entry *entry)
                r->energy - entry->energy, r->cycles, r->builds, r->descents,
                r->rescued ? ", rescued" : "");
         CHECK(r->energy < entry->energy + 1e-7 && r->energy > entry->energy - 0.2,
-              "%s %s, %s: got %.10f, want %.10f or a lower minimum", entry->name, entry->basis,
+              "%s %s, %s: got %.10f, expected %.10f or a lower minimum", entry->name, entry->basis,
               fmo_scf_solver_name(solvers[k]), r->energy, entry->energy);
         CHECK(!(r->hessian_lowest < FMO_SCF_UNSTABLE), "%s: unstable, %g", entry->name,
               r->hessian_lowest);
@@ -143,7 +143,7 @@ static void check_rescue(const scf_entry *entry, int cycles, int rescued)
     CHECK(r->cycles <= cycles, "%d of %d cycles", r->cycles, cycles);
     CHECK(!strstr(r->verdict, "Newton") == !rescued, "%s", r->verdict);
     if (rescued)
-        CHECK(fabs(r->energy - entry->energy) < 1e-8, "%s: got %.10f, want %.10f", entry->name,
+        CHECK(fabs(r->energy - entry->energy) < 1e-8, "%s: got %.10f, expected %.10f", entry->name,
               r->energy, entry->energy);
     fmo_scf_result_destroy(r);
 }

@@ -144,7 +144,7 @@ class Batch(Case):
 
     def test_resume(self):
         """A repaired frame alone is computed, and the file is that of one run; a multiplicity is part of the key."""
-        broken, whole, out, want = (self.path(name) for name in ("a.xyz", "b.xyz", "out.h5", "want.h5"))
+        broken, whole, out, expected = (self.path(name) for name in ("a.xyz", "b.xyz", "out.h5", "expected.h5"))
         keep = ["--keep", "all", "--quiet", "--output"]
         good = [frame(name) for name in self.NAMES]
         self.write("a.xyz", *good[:-1], frame("NH2", "unit=bohr multiplicity=3"))
@@ -154,8 +154,8 @@ class Batch(Case):
         os.rename(whole, broken)
         result = self.run_set(broken, *keep, out, "--resume")
         self.assertEqual(list(self.energies(result)), [5])
-        self.assertRuns(self.run_set(broken, *keep, want))
-        self.assertEqual(digest(out), digest(want))
+        self.assertRuns(self.run_set(broken, *keep, expected))
+        self.assertEqual(digest(out), digest(expected))
         self.write("a.xyz", *good[:1], frame("O2", "unit=bohr multiplicity=1"), *good[2:])
         result = self.run_set(broken, *keep, out, "--resume")
         self.assertEqual(list(self.energies(result)), [2])
@@ -179,13 +179,13 @@ class Trexio(Case):
     def test_read_again(self):
         """The file has the multiplicity and the densities of both spins: two cycles suffice."""
         for name, basis in (("O2", "6-31g*"), ("O2 cc-pVDZ", "cc-pvdz"), ("CH3 def2", "def2-svp"), ("OH", "6-31g*")):
-            path, want = self.orbitals(name, basis), MOLECULES[name]["energy"]
+            path, expected = self.orbitals(name, basis), MOLECULES[name]["energy"]
             for line in ([], ["--batch"]):
                 result = run(path, "--scf", "--quiet", "--guess", "read", *FIXED, *line)
-                self.assertAlmostEqual(self.energies(result)[1], want, delta=2e-8) if line else self.assertRuns(result)
+                self.assertAlmostEqual(self.energies(result)[1], expected, delta=2e-8) if line else self.assertRuns(result)
                 self.assertRegex(result.out, "converged in [12] cycles")
             energy, cycles = self.energy(path)
-            self.assertAlmostEqual(energy, want, delta=2e-8)
+            self.assertAlmostEqual(energy, expected, delta=2e-8)
             self.assertGreater(cycles, 3)
 
     def test_scaled_functions(self):
@@ -193,9 +193,9 @@ class Trexio(Case):
         for name in ("h2s_6-31gd_shuffled", "h2o_def2-svp_sph_shuffled", "nh3_3-21g_sph_shuffled"):
             source, path = os.path.join(DATASETS, f"{name}.h5"), self.path(f"{name}.h5")
             ion = ["--charge", 1, "--multiplicity", 2]
-            want, _ = self.energy(source, *ion, "--output", path)
+            expected, _ = self.energy(source, *ion, "--output", path)
             energy, cycles = self.energy(path, "--guess", "read")
-            self.assertAlmostEqual(energy, want, delta=1e-8)
+            self.assertAlmostEqual(energy, expected, delta=1e-8)
             self.assertLessEqual(cycles, 3)
 
     def test_one_spin_and_two(self):

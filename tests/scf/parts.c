@@ -168,9 +168,10 @@ static void test_cartesian_atom(void)
     for (int i = XX; i <= ZZ; i++)
         for (int j = XX; j <= ZZ; j++) {
             const int square = (i == XX || i == YY || i == ZZ) && (j == XX || j == YY || j == ZZ);
-            const double want = i == j ? xx : square ? -0.5 * xx : 0.0;
+            const double expected = i == j ? xx : square ? -0.5 * xx : 0.0;
             const double got = D[(d + (size_t)i) * n + d + (size_t)j];
-            CHECK(fabs(got - want) < 1e-12, "d functions %d, %d: %g, not %g", i, j, got, want);
+            CHECK(fabs(got - expected) < 1e-12, "d functions %d, %d: %g, not %g", i, j, got,
+                  expected);
         }
     free(D);
     free(S);
@@ -279,12 +280,12 @@ static void test_orthogonalisation(void)
 
 /* ---- input --------------------------------------------------------------------------------- */
 
-static void refused(const fmo_scf_input *input, const fmo_scf_options *options, fmo_status want,
+static void refused(const fmo_scf_input *input, const fmo_scf_options *options, fmo_status expected,
                     const char *word)
 {
     fmo_error err;
     fmo_scf_result *result = (fmo_scf_result *)&err; /* must become NULL */
-    CHECK_REFUSED(fmo_scf_run(input, options, &result, &err), &err, want, word);
+    CHECK_REFUSED(fmo_scf_run(input, options, &result, &err), &err, expected, word);
     CHECK(!result, "a result in spite of \"%s\"", word);
 }
 

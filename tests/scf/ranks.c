@@ -100,15 +100,15 @@ static void check_batch(fmo_dataset *const *dataset, const helper *alone, int si
     for (int k = 0; k < NAMES; k++) {
         int had = 0;
         for (int r = 0; r < size; r++) {
-            const fmo_scf_result *got = h[r].job[k].result, *want = alone->job[k].result;
+            const fmo_scf_result *got = h[r].job[k].result, *expected = alone->job[k].result;
             CHECK(h[r].heard[k] == (got != NULL), "%s: rank %d heard %d times", names[k], r,
                   h[r].heard[k]);
             if (!got) continue;
             had++;
-            CHECK(threads == 1 ? got->energy == want->energy && got->cycles == want->cycles
-                               : fabs(got->energy - want->energy) < 1e-9,
+            CHECK(threads == 1 ? got->energy == expected->energy && got->cycles == expected->cycles
+                               : fabs(got->energy - expected->energy) < 1e-9,
                   "%s on rank %d of %d: %.17g, alone %.17g", names[k], r, size, got->energy,
-                  want->energy);
+                  expected->energy);
         }
         CHECK(had == 1, "%s: %d ranks have it", names[k], had);
     }
@@ -193,20 +193,21 @@ static void set_up(helper *h, int count, const fmo_fragment_system *system,
 
 /* bits: compare bit for bit; else energies to 1e-9 the rest as far as monomers are converged. */
 static void compare(const char *name, const fmo_fragment_result *got,
-                    const fmo_fragment_result *want, int bits)
+                    const fmo_fragment_result *expected, int bits)
 {
     const double tolerance = bits ? 0.0 : 1e-9;
-    CHECK(got && fabs(got->energy2 - want->energy2) <= tolerance, "%s: %.17g, alone %.17g", name,
-          got ? got->energy2 : NAN, want->energy2);
+    CHECK(got && fabs(got->energy2 - expected->energy2) <= tolerance, "%s: %.17g, alone %.17g",
+          name, got ? got->energy2 : NAN, expected->energy2);
     if (!got) return;
-    check_close(name, got->charge2, want->charge2, (size_t)got->atom_num, 1, 2e4 * tolerance, 0.0);
+    check_close(name, got->charge2, expected->charge2, (size_t)got->atom_num, 1, 2e4 * tolerance,
+                0.0);
     for (int k = 0; k < got->pair_num; k++)
-        CHECK(fabs(got->pair[k].total - want->pair[k].total) <= 100.0 * tolerance, "%s: pair %d",
-              name, k);
+        CHECK(fabs(got->pair[k].total - expected->pair[k].total) <= 100.0 * tolerance,
+              "%s: pair %d", name, k);
     for (int k = 0; k < got->fragment_num; k++)
-        check_close(name, got->monomer[k].density, want->monomer[k].density,
-                    (size_t)want->monomer[k].nao * (size_t)want->monomer[k].nao,
-                    (size_t)want->monomer[k].nao, 1e4 * tolerance, 0.0);
+        check_close(name, got->monomer[k].density, expected->monomer[k].density,
+                    (size_t)expected->monomer[k].nao * (size_t)expected->monomer[k].nao,
+                    (size_t)expected->monomer[k].nao, 1e4 * tolerance, 0.0);
 }
 
 /* FMO2 on several ranks agrees with one rank, also after it was resumed from a state file, which

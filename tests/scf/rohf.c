@@ -88,12 +88,12 @@ static void test_options(const char *name, const fmo_dataset *dataset, int charg
 {
     fmo_scf_options o = defaults();
     fmo_scf_input input = input_of(dataset, charge, multiplicity);
-    fmo_scf_result *const want = run(name, &input, &o);
+    fmo_scf_result *const expected = run(name, &input, &o);
     o.restricted = 0;
     fmo_scf_result *const uhf = run(name, &input, &o);
-    if (!want || !uhf) return;
-    check_result(name, &input, want);
-    CHECK(want->energy > uhf->energy + 1e-5, "%s: ROHF %.9f, UHF %.9f", name, want->energy,
+    if (!expected || !uhf) return;
+    check_result(name, &input, expected);
+    CHECK(expected->energy > uhf->energy + 1e-5, "%s: ROHF %.9f, UHF %.9f", name, expected->energy,
           uhf->energy);
     enum { CORE, SHIFT, SHORT, FULL, PURIFY, NEWTON, CHECKED, FIXED, READ, TOTAL, WAYS };
     for (int way = 0; way < WAYS; way++) {
@@ -116,8 +116,8 @@ static void test_options(const char *name, const fmo_dataset *dataset, int charg
         }
         fmo_scf_result *const r = run(what, &input, &o);
         if (r) {
-            CHECK(fabs(r->energy - want->energy) < 1e-8, "%s: %.10f, want %.10f", what, r->energy,
-                  want->energy);
+            CHECK(fabs(r->energy - expected->energy) < 1e-8, "%s: %.10f, expected %.10f", what,
+                  r->energy, expected->energy);
             check_result(what, &input, r);
             CHECK((r->newton_cycles > 0) == (way == NEWTON), "%s: %d cycles of newton", what,
                   r->newton_cycles);
@@ -126,7 +126,7 @@ static void test_options(const char *name, const fmo_dataset *dataset, int charg
         }
         fmo_scf_result_destroy(r);
     }
-    fmo_scf_result_destroy(want);
+    fmo_scf_result_destroy(expected);
     fmo_scf_result_destroy(uhf);
 }
 
@@ -146,10 +146,10 @@ static void test_batch(const fmo_dataset *dataset)
     alone[0] = run("molecule", &job[0].input, &o);
     CHECK(fmo_scf_run_batch(job, 3, &rohf, &err) == FMO_OK, "%s", err.message);
     for (int k = 0; k < 3; k++) {
-        const fmo_scf_result *const r = job[k].result, *const want = alone[k == 1];
-        if (!r || !want) continue;
-        CHECK(r->energy == want->energy && r->cycles == want->cycles, "job %d: %.12f, alone %.12f",
-              k, r->energy, want->energy);
+        const fmo_scf_result *const r = job[k].result, *const expected = alone[k == 1];
+        if (!r || !expected) continue;
+        CHECK(r->energy == expected->energy && r->cycles == expected->cycles,
+              "job %d: %.12f, alone %.12f", k, r->energy, expected->energy);
         CHECK(r->restricted == (k == 1) && !r->unrestricted && !r->fock_beta == (k != 1),
               "job %d: method", k);
         fmo_scf_result_destroy(job[k].result);

@@ -35,9 +35,9 @@ static void check_energy(const char *what, const fmo_dataset *dataset,
     fmo_error err = {FMO_OK, ""};
     CHECK(run(dataset, options, &r, &err) == FMO_OK, "%s: %s", what, err.message);
     if (!r) return;
-    const double want = fmo_dataset_reference_energy(dataset);
-    CHECK(r->converged && fabs(r->energy - want) < 1e-8, "%s: got %.10f, want %.10f", what,
-          r->energy, want);
+    const double expected = fmo_dataset_reference_energy(dataset);
+    CHECK(r->converged && fabs(r->energy - expected) < 1e-8, "%s: got %.10f, expected %.10f", what,
+          r->energy, expected);
     CHECK(r->gradient < options->gradient_convergence &&
               (fabs(r->energy_change) < options->energy_convergence ||
                r->energy_error < options->energy_convergence),

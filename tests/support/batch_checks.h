@@ -314,9 +314,9 @@ static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
 {
     enum { BAD = 4 };
     batch_case b;
-    char want[16];
+    char reference[16];
     fmo_error err = {FMO_OK, ""};
-    snprintf(want, sizeof want, "job %d", BAD);
+    snprintf(reference, sizeof reference, "job %d", BAD);
     CHECK(fmo_fock_build_batch(NULL, 0, &err) == FMO_OK, "no jobs: %s", err.message);
     CHECK(fmo_fock_build_batch(NULL, 1, &err) == FMO_ERR_ARGUMENT, "NULL jobs");
     if (batch_begin(&b, mode, FMO_SCATTER_AUTO, NULL, seed)) {
@@ -331,7 +331,7 @@ static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
             if (what == 2) jobs[BAD].coulomb = jobs[BAD].exchange = NULL;
             memset(&err, 0, sizeof err);
             CHECK(fmo_fock_build_batch(jobs, BATCH_JOBS, &err) == FMO_ERR_ARGUMENT &&
-                      strstr(err.message, want),
+                      strstr(err.message, reference),
                   "NULL %d: %s", what, err.message);
             for (int k = 0; k < BATCH_JOBS; k++)
                 CHECK(batch_untouched(&b, k) && jobs[k].status == FMO_ERR_ARGUMENT,
@@ -351,7 +351,7 @@ static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
             batch_poison(&b);
             memset(&err, 0, sizeof err);
             CHECK(fmo_fock_build_batch(b.job, BATCH_JOBS, &err) == FMO_ERR_INPUT &&
-                      strstr(err.message, want) && strstr(err.message, "density"),
+                      strstr(err.message, reference) && strstr(err.message, "density"),
                   "bad density: %s", err.message);
             CHECK(batch_untouched(&b, BAD), "the failed job's outputs were written");
             for (int k = 0; k < BATCH_JOBS; k++) {
@@ -361,7 +361,7 @@ static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
                 if (k != BAD) batch_compare(&b, k, mode, FMO_SCATTER_AUTO, 1e-9);
                 b.job[k].err = NULL;
             }
-            CHECK(strstr(own[BAD].message, "density") && !strstr(own[BAD].message, want), "%s",
+            CHECK(strstr(own[BAD].message, "density") && !strstr(own[BAD].message, reference), "%s",
                   own[BAD].message);
             CHECK(fmo_fock_build_batch(b.job, BATCH_JOBS, NULL) == FMO_ERR_INPUT,
                   "err may be NULL");

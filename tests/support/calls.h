@@ -10,15 +10,15 @@
  * line that contains `words`. CHECK_REFUSED clears err before the call, because the library keeps
  * the first error. */
 static inline int check_refused_at(const char *file, int line, const char *call, fmo_status got,
-                                   const fmo_error *err, fmo_status want, const char *words)
+                                   const fmo_error *err, fmo_status expected, const char *words)
 {
-    const int good = got == want && err->status == want && strstr(err->message, words) &&
+    const int good = got == expected && err->status == expected && strstr(err->message, words) &&
                      !strchr(err->message, '\n');
     check_count++;
     check_failures += !good;
     if (!good)
         fprintf(stderr, "%s:%d: %s: status %d, expected %d with \"%s\": \"%s\"\n", file, line, call,
-                (int)got, (int)want, words, err->message);
+                (int)got, (int)expected, words, err->message);
     return good;
 }
 
@@ -26,23 +26,24 @@ static inline void check_clear(fmo_error *err)
 {
     memset(err, 0, sizeof *err);
 }
-#define CHECK_REFUSED(call, err, want, words) \
-    (check_clear(err), check_refused_at(__FILE__, __LINE__, #call, (call), err, want, words))
+#define CHECK_REFUSED(call, err, expected, words) \
+    (check_clear(err), check_refused_at(__FILE__, __LINE__, #call, (call), err, expected, words))
 
 /* A plan with these options is refused, and none is handed out; the same without err. */
 static inline void check_plan_refused_at(const char *file, int line, const fmo_basis *basis,
-                                         const fmo_fock_options *o, fmo_status want,
+                                         const fmo_fock_options *o, fmo_status expected,
                                          const char *words)
 {
     fmo_error err = {FMO_OK, ""};
     fmo_fock_plan *plan = (fmo_fock_plan *)&err; /* must become NULL */
     const fmo_status got = fmo_fock_plan_create(basis, o, &plan, &err);
-    check_refused_at(file, line, "fmo_fock_plan_create", got, &err, want, words);
+    check_refused_at(file, line, "fmo_fock_plan_create", got, &err, expected, words);
     CHECK(!plan, "%s:%d: a plan in spite of \"%s\"", file, line, words);
-    CHECK(fmo_fock_plan_create(basis, o, &plan, NULL) == want, "%s:%d: without err", file, line);
+    CHECK(fmo_fock_plan_create(basis, o, &plan, NULL) == expected, "%s:%d: without err", file,
+          line);
 }
-#define check_plan_refused(basis, o, want, words) \
-    check_plan_refused_at(__FILE__, __LINE__, basis, o, want, words)
+#define check_plan_refused(basis, o, expected, words) \
+    check_plan_refused_at(__FILE__, __LINE__, basis, o, expected, words)
 
 static inline fmo_fock_options fock_options(fmo_mode mode, int threads, double cutoff)
 {

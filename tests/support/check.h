@@ -1,5 +1,5 @@
 /* A very small test harness: checks that print what was wrong, go on, and make main fail.
- * Usage: CHECK(cond, "format", ...); check_close(name, got, want, n, ncol, atol, rtol);
+ * Usage: CHECK(cond, "format", ...); check_close(name, got, expected, n, ncol, atol, rtol);
  * and `return check_summary();` at the end of main. Does not rely on assert. */
 #ifndef FMO_TESTS_CHECK_H
 #define FMO_TESTS_CHECK_H
@@ -36,17 +36,17 @@ static long check_count, check_failures;
 #define CHECK_TEXT(x)  CHECK_TEXT_(x)
 #define CHECK_HERE     __FILE__ ":" CHECK_TEXT(__LINE__)
 
-/* |got-want| <= atol + rtol |want| for n elements; prints the worst and its row and column
- * (ncol columns a row). NaN never passes. Returns the largest absolute error. */
+/* |got - expected| <= atol + rtol |expected| for n elements; prints the worst and its row and
+ * column (ncol columns a row). NaN never passes. Returns the largest absolute error. */
 static inline double check_close_at(const char *here, const char *name, const double *got,
-                                    const double *want, size_t n, size_t ncol, double atol,
+                                    const double *expected, size_t n, size_t ncol, double atol,
                                     double rtol)
 {
     size_t worst = 0, bad = 0;
     double worst_excess = -INFINITY, largest = 0.0;
     for (size_t i = 0; i < n; i++) {
-        double error = fabs(got[i] - want[i]);
-        double excess = error - (atol + rtol * fabs(want[i]));
+        double error = fabs(got[i] - expected[i]);
+        double excess = error - (atol + rtol * fabs(expected[i]));
         if (!(excess <= 0.0)) bad++;
         if (!(excess <= worst_excess)) worst_excess = isnan(excess) ? INFINITY : excess, worst = i;
         if (!(error <= largest)) largest = error;
@@ -55,15 +55,15 @@ static inline double check_close_at(const char *here, const char *name, const do
     if (bad) {
         check_failures++;
         fprintf(stderr,
-                "%s: %s: %zu of %zu elements off, worst at (%zu,%zu): got %.17g, want %.17g, "
+                "%s: %s: %zu of %zu elements off, worst at (%zu,%zu): got %.17g, expected %.17g, "
                 "difference %.3g\n",
-                here, name, bad, n, worst / ncol, worst % ncol, got[worst], want[worst],
-                got[worst] - want[worst]);
+                here, name, bad, n, worst / ncol, worst % ncol, got[worst], expected[worst],
+                got[worst] - expected[worst]);
     }
     return largest;
 }
-#define check_close(name, got, want, n, ncol, atol, rtol) \
-    check_close_at(CHECK_HERE, name, got, want, n, ncol, atol, rtol)
+#define check_close(name, got, expected, n, ncol, atol, rtol) \
+    check_close_at(CHECK_HERE, name, got, expected, n, ncol, atol, rtol)
 
 static inline int check_summary(void)
 {

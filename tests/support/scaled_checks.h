@@ -64,11 +64,11 @@ static inline void check_scaled_builds(const char *name, const fmo_fock_options 
     const int n = fmo_basis_ao_num(basis);
     const size_t size = (size_t)n * (size_t)n;
     double *const D = random_density(n, largest, &seed);
-    double *const want = (double *)malloc(2 * size * sizeof *want);
+    double *const expected = (double *)malloc(2 * size * sizeof *expected);
     double *const got = (double *)malloc(2 * size * sizeof *got);
     double *const own = (double *)malloc(size * sizeof *own);
     double *const f = (double *)malloc((size_t)n * sizeof *f);
-    const int built = build(basis, o, D, want);
+    const int built = build(basis, o, D, expected);
     for (int how = 0; how < SCALED_NUM && built; how++) {
         char label[160];
         snprintf(label, sizeof label, "%s, %s, scaled in way %d", name, with_d ? "spd" : "sp", how);
@@ -84,13 +84,13 @@ static inline void check_scaled_builds(const char *name, const fmo_fock_options 
             for (size_t x = 0; x < 2 * size; x++)
                 got[x] /= f[x % size / (size_t)n] * f[x % (size_t)n];
             /* rounding, and at most a quartet whose bound is just the cutoff */
-            check_close(label, got, want, 2 * size, (size_t)n, 2.0 * o->cutoff + 1e-11, 1e-12);
+            check_close(label, got, expected, 2 * size, (size_t)n, 2.0 * o->cutoff + 1e-11, 1e-12);
         }
         fmo_basis_destroy(other);
     }
     fmo_basis_destroy(basis);
     free(D);
-    free(want);
+    free(expected);
     free(got);
     free(own);
     free(f);
@@ -112,15 +112,16 @@ static inline fmo_basis *scaled_basis(const fmo_dataset *dataset, const double *
 
 /* Compares an SCF over functions that are scaled by f with the one over the basis set's own: energy
  * and cycles are the same, and matrices follow the functions. */
-static inline void check_scaled_result(const char *label, const fmo_scf_result *want,
+static inline void check_scaled_result(const char *label, const fmo_scf_result *expected,
                                        const fmo_scf_result *got, const double *f)
 {
-    const int n = want->nao;
+    const int n = expected->nao;
     const size_t size = (size_t)n * (size_t)n;
     double *const m = (double *)malloc(6 * size * sizeof *m);
-    CHECK(got->converged && fabs(got->energy - want->energy) <= 1e-9, "%s: energy %.12f, not %.12f",
-          label, got->energy, want->energy);
-    CHECK(got->cycles == want->cycles, "%s: %d cycles, not %d", label, got->cycles, want->cycles);
+    CHECK(got->converged && fabs(got->energy - expected->energy) <= 1e-9,
+          "%s: energy %.12f, not %.12f", label, got->energy, expected->energy);
+    CHECK(got->cycles == expected->cycles, "%s: %d cycles, not %d", label, got->cycles,
+          expected->cycles);
     for (size_t x = 0; x < size; x++) {
         const double ff = f[x / (size_t)n] * f[x % (size_t)n];
         m[x] = got->density[x] * ff;
@@ -130,13 +131,13 @@ static inline void check_scaled_result(const char *label, const fmo_scf_result *
         m[4 * size + x] = got->spin_density ? got->spin_density[x] * ff : 0.0;
         m[5 * size + x] = got->spin_density ? got->fock_beta[x] / ff : 0.0;
     }
-    check_close(label, m, want->density, size, (size_t)n, 1e-5, 0.0);
-    check_close(label, m + size, want->fock, size, (size_t)n, 1e-5, 0.0);
-    check_close(label, m + 2 * size, want->overlap, size, (size_t)n, 1e-12, 0.0);
-    check_close(label, m + 3 * size, want->core_hamiltonian, size, (size_t)n, 1e-10, 1e-12);
-    if (want->spin_density) {
-        check_close(label, m + 4 * size, want->spin_density, size, (size_t)n, 1e-5, 0.0);
-        check_close(label, m + 5 * size, want->fock_beta, size, (size_t)n, 1e-5, 0.0);
+    check_close(label, m, expected->density, size, (size_t)n, 1e-5, 0.0);
+    check_close(label, m + size, expected->fock, size, (size_t)n, 1e-5, 0.0);
+    check_close(label, m + 2 * size, expected->overlap, size, (size_t)n, 1e-12, 0.0);
+    check_close(label, m + 3 * size, expected->core_hamiltonian, size, (size_t)n, 1e-10, 1e-12);
+    if (expected->spin_density) {
+        check_close(label, m + 4 * size, expected->spin_density, size, (size_t)n, 1e-5, 0.0);
+        check_close(label, m + 5 * size, expected->fock_beta, size, (size_t)n, 1e-5, 0.0);
     }
     free(m);
 }
@@ -156,7 +157,7 @@ static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset
 {
     static unsigned long long seed = 7;
     const int n = fmo_basis_ao_num(fmo_dataset_basis(dataset));
-    fmo_scf_result *want = NULL;
+    fmo_scf_result *expected = NULL;
     fmo_error err = {FMO_OK, ""};
     double *const f = (double *)malloc((size_t)(copies + 1) * (size_t)n * sizeof *f);
     double **const field = (double **)calloc((size_t)copies + 1, sizeof *field);
@@ -170,8 +171,8 @@ static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset
     in.nuclear_repulsion = fmo_basis_nuclear_repulsion(in.basis);
     in.field = field[copies];
     in.multiplicity = options->restricted ? 3 : 0;
-    CHECK(fmo_scf_run(&in, options, &want, &err) == FMO_OK, "%s: %s", name, err.message);
-    for (int k = 0; k < copies && want; k++) {
+    CHECK(fmo_scf_run(&in, options, &expected, &err) == FMO_OK, "%s: %s", name, err.message);
+    for (int k = 0; k < copies && expected; k++) {
         scaled_factors(k % SCALED_NUM, n, f + k * n, &seed);
         basis[k] = scaled_basis(dataset, f + k * n);
         field[k] = scaled_field(n, f + k * n);
@@ -179,7 +180,7 @@ static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset
         job[k].input.basis = basis[k];
         job[k].input.field = field[k];
     }
-    if (want) {
+    if (expected) {
         CHECK(fmo_scf_run_batch(job, (size_t)copies, options, &err) == FMO_OK, "%s: %s", name,
               err.message);
         for (int k = 0; k < copies; k++) {
@@ -188,12 +189,12 @@ static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset
             snprintf(label, sizeof label, "%s, number %d of a batch", name, k);
             CHECK(job[k].input.basis == basis[k] && job[k].input.field == field[k],
                   "%s: the caller's input is not as it was", label);
-            if (job[k].result) check_scaled_result(label, want, job[k].result, f + k * n);
+            if (job[k].result) check_scaled_result(label, expected, job[k].result, f + k * n);
             if (k >= SCALED_NUM) continue;
             snprintf(label, sizeof label, "%s, scaled in way %d", name, k);
             const fmo_scf_input input = job[k].input;
             CHECK(fmo_scf_run(&input, options, &one, &err) == FMO_OK, "%s: %s", label, err.message);
-            if (one) check_scaled_result(label, want, one, f + k * n);
+            if (one) check_scaled_result(label, expected, one, f + k * n);
             fmo_scf_result_destroy(one);
         }
     }
@@ -202,7 +203,7 @@ static inline void check_scaled_scf(const char *name, const fmo_dataset *dataset
         fmo_basis_destroy(basis[k]);
     }
     for (int k = 0; k <= copies; k++) free(field[k]);
-    fmo_scf_result_destroy(want);
+    fmo_scf_result_destroy(expected);
     free(f);
     free(field);
     free(basis);
