@@ -454,9 +454,9 @@ const double *fmo_basis_ao_norm(const fmo_basis *basis)
 fmo_status fmo_basis_normalised(const fmo_basis *basis, fmo_basis **normalised, fmo_error *err)
 {
     if (normalised) *normalised = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_basis_normalised", err, FMO_GIVEN(basis), FMO_GIVEN(normalised));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     fmo_basis *const b = fmo_basis_copy(basis);
     if (!b)
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions",
@@ -472,9 +472,9 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
                           double *factor, fmo_error *err)
 {
     if (atom) *atom = NULL;
-    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_basis_atom", err, FMO_GIVEN(basis),
-                                                 FMO_GIVEN(atom), FMO_GIVEN(ao), FMO_GIVEN(factor));
-    if (given != FMO_OK) return given;
+    const fmo_status checked = FMO_CHECK_ARGUMENTS(
+        "fmo_basis_atom", err, FMO_GIVEN(basis), FMO_GIVEN(atom), FMO_GIVEN(ao), FMO_GIVEN(factor));
+    if (checked != FMO_OK) return checked;
     if (nucleus < 0 || nucleus >= basis->nucleus_num)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_atom: nucleus %d of %d", nucleus,
                              basis->nucleus_num);

@@ -339,8 +339,8 @@ static fmo_status check_overlaps(const fmo_fock_job *jobs, size_t count, size_t 
     for (size_t k = 0; k < count; k++) {
         const fmo_fock_job *job = &jobs[k];
         const size_t bytes = fmo_plan_matrix_bytes(job->plan);
-        const size_t given = fmo_plan_matrix_bytes(fmo_build_owner(job));
-        all[3 * k] = (matrix){{"density", job->density, given, 0}, k, 0};
+        const size_t density_bytes = fmo_plan_matrix_bytes(fmo_build_owner(job));
+        all[3 * k] = (matrix){{"density", job->density, density_bytes, 0}, k, 0};
         all[3 * k + 1] = (matrix){{"coulomb", job->coulomb, job->coulomb ? bytes : 0, 1}, k, 1};
         all[3 * k + 2] = (matrix){{"exchange", job->exchange, job->exchange ? bytes : 0, 1}, k, 2};
     }
@@ -375,8 +375,8 @@ static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count
 {
     char why[160];
     if (count == 0) return FMO_OK;
-    const fmo_status given = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs));
-    if (given != FMO_OK) return given;
+    const fmo_status checked = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs));
+    if (checked != FMO_OK) return checked;
     for (size_t k = 0; k < count; k++) {
         const fmo_fock_job *job = &jobs[k];
         const char *const missing = !job->plan                  ? "plan is NULL"

@@ -306,9 +306,9 @@ fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *
                                 fmo_fock_plan **plan, fmo_error *err)
 {
     if (plan) *plan = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_fock_plan_create", err, FMO_GIVEN(basis), FMO_GIVEN(plan));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     if (options && options->ranks) return create_shared(basis, options, plan, err);
     return create(basis, options, 0, &whole, plan, err);
 }

@@ -129,8 +129,8 @@ fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *si
 
 fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *err)
 {
-    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_fock_plan_loosen", err, FMO_GIVEN(plan));
-    if (given != FMO_OK) return given;
+    const fmo_status checked = FMO_CHECK_ARGUMENTS("fmo_fock_plan_loosen", err, FMO_GIVEN(plan));
+    if (checked != FMO_OK) return checked;
     if (!(cutoff >= plan->options.cutoff && cutoff <= 1.0))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_plan_loosen: cutoff = %g: expected %g, the plan's, to 1",
@@ -166,9 +166,9 @@ int fmo_fock_plan_device(const fmo_fock_plan *plan)
 fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,
                                  fmo_error *err)
 {
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_fock_plan_profile", err, FMO_GIVEN(plan), FMO_GIVEN(profile));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     if (!plan->built)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_plan_profile: nothing has been built with this plan yet");

@@ -54,10 +54,10 @@ fmo_status fmo_ranks_check(const char *call, const fmo_ranks *ranks, fmo_error *
 
 fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error *err)
 {
-    const fmo_status given = fmo_ranks_check("fmo_ranks_agree", ranks, err);
+    const fmo_status checked = fmo_ranks_check("fmo_ranks_agree", ranks, err);
     fmo_error first = {FMO_OK, ""};
     int who = -1;
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     if (status != FMO_OK)
         fmo_error_set(&first, status, "rank %d on %s: %.400s", ranks->rank, ranks->host,
                       err && err->message[0] ? err->message : fmo_status_text(status));
@@ -71,9 +71,9 @@ fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error 
 /* Sums the identity of each rank's first GPU over all ranks; rank_gpu.h chooses from these. */
 fmo_status fmo_ranks_gpu(const fmo_ranks *ranks, int *device, fmo_error *err)
 {
-    fmo_status given = fmo_ranks_check("fmo_ranks_gpu", ranks, err);
-    if (given == FMO_OK) given = FMO_CHECK_ARGUMENTS("fmo_ranks_gpu", err, FMO_GIVEN(device));
-    if (given != FMO_OK) return given;
+    fmo_status checked = fmo_ranks_check("fmo_ranks_gpu", ranks, err);
+    if (checked == FMO_OK) checked = FMO_CHECK_ARGUMENTS("fmo_ranks_gpu", err, FMO_GIVEN(device));
+    if (checked != FMO_OK) return checked;
     const size_t num = (size_t)ranks->size;
     int64_t *const first = calloc(num, sizeof *first);
     fmo_status status = FMO_OK;
@@ -157,11 +157,11 @@ static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buf
 fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,
                              size_t bytes, fmo_ranks_take *take, void *user, fmo_error *err)
 {
-    fmo_status given = fmo_ranks_check("fmo_ranks_collect", ranks, err);
+    fmo_status checked = fmo_ranks_check("fmo_ranks_collect", ranks, err);
     size_t *sizes = NULL;
     char *buffer = NULL;
     int fault = 0;
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     if (status == FMO_OK && ranks->rank == 0)
         status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(take));
     if (status == FMO_OK && ranks->rank > 0 && bytes)
@@ -169,9 +169,9 @@ fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const vo
     if (status != FMO_OK) bytes = 0;
     if (ranks->rank == 0) {
         fmo_error own = {FMO_OK, ""};
-        given = make_buffer(ranks, &sizes, &buffer, &own);
-        if (status == FMO_OK && given != FMO_OK)
-            status = fmo_error_set(err, given, "%s", own.message);
+        checked = make_buffer(ranks, &sizes, &buffer, &own);
+        if (status == FMO_OK && checked != FMO_OK)
+            status = fmo_error_set(err, checked, "%s", own.message);
     } else if (send(ranks, &bytes, sizeof bytes) != 0) {
         status = no_network(err);
     }

@@ -429,8 +429,8 @@ fmo_status fmo_fragment_write_map(const char *path, const fmo_fragment_system *s
                                   fmo_error *err)
 {
     static const char call[] = "fmo_fragment_write_map";
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(path), FMO_GIVEN(system), FMO_GIVEN(result));
     const fmo_text_source source = {system, result, basis, -1};
-    return given == FMO_OK ? fmo_fragment_write_text(path, &source, put_map, call, err) : given;
+    return checked == FMO_OK ? fmo_fragment_write_text(path, &source, put_map, call, err) : checked;
 }

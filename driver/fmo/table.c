@@ -41,8 +41,9 @@ fmo_status fmo_fragment_write_pairs(const char *path, const fmo_fragment_system 
                                     const fmo_fragment_result *result, fmo_error *err)
 {
     static const char call[] = "fmo_fragment_write_pairs";
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(path), FMO_GIVEN(system), FMO_GIVEN(result));
     const fmo_text_source source = {system, result, NULL, -1};
-    return given == FMO_OK ? fmo_fragment_write_text(path, &source, put_table, call, err) : given;
+    return checked == FMO_OK ? fmo_fragment_write_text(path, &source, put_table, call, err)
+                             : checked;
 }

@@ -34,9 +34,9 @@ static fmo_status parse(fmo_basis_set *set, fmo_text *text)
 fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **set, fmo_error *err)
 {
     if (set) *set = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_basis_set_read", err, FMO_GIVEN(name_or_path), FMO_GIVEN(set));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     fmo_basis_set *made = calloc(1, sizeof *made);
     if (!made) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read a basis set");
     fmo_status status = fmo_basis_file_find(name_or_path, &made->path, err);

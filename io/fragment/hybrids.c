@@ -105,9 +105,9 @@ fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo
                             fmo_error *err)
 {
     if (hybrids) *hybrids = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_hybrids_read", err, FMO_GIVEN(basis), FMO_GIVEN(hybrids));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     fmo_text text;
     json_t *document = NULL;
     const json_t *entry = NULL;

@@ -81,18 +81,18 @@ static fmo_status read_file(const char *path, const fmo_pdb_reading *how,
 fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system, fmo_error *err)
 {
     if (system) *system = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_fragment_system_read", err, FMO_GIVEN(path), FMO_GIVEN(system));
-    return given == FMO_OK ? read_file(path, &(fmo_pdb_reading){1, NULL}, system, err) : given;
+    return checked == FMO_OK ? read_file(path, &(fmo_pdb_reading){1, NULL}, system, err) : checked;
 }
 
 fmo_status fmo_fragment_system_read_pieces(const char *path, int residues, const char *ligands,
                                            fmo_fragment_system **system, fmo_error *err)
 {
     if (system) *system = NULL;
-    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_fragment_system_read_pieces", err,
-                                                 FMO_GIVEN(path), FMO_GIVEN(system));
-    if (given != FMO_OK) return given;
+    const fmo_status checked = FMO_CHECK_ARGUMENTS("fmo_fragment_system_read_pieces", err,
+                                                   FMO_GIVEN(path), FMO_GIVEN(system));
+    if (checked != FMO_OK) return checked;
     if (residues < 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fragment_system_read_pieces: residues = %d: expected 1 or more",

@@ -480,9 +480,9 @@ fmo_status fmo_xyz_open_in(const char *path, fmo_unit unit, fmo_xyz **xyz, fmo_e
 fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err)
 {
     if (molecule) *molecule = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_xyz_next", err, FMO_GIVEN(xyz), FMO_GIVEN(molecule));
-    if (given != FMO_OK || !xyz->more) return given;
+    if (checked != FMO_OK || !xyz->more) return checked;
     fmo_molecule *made = calloc(1, sizeof *made);
     xyz->text.err = err;
     xyz->text.frame = ++xyz->frames;

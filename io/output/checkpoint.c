@@ -84,9 +84,9 @@ typedef struct part {
  * the densities and core Hamiltonian of a file. */
 fmo_status fmo_molecule_key(const fmo_dataset *dataset, int electron_num, char *key, fmo_error *err)
 {
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_molecule_key", err, FMO_GIVEN(dataset), FMO_GIVEN(key));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     const fmo_basis_input *in = fmo_dataset_basis_input(dataset);
     const size_t n = (size_t)in->nucleus_num, s = (size_t)in->shell_num, a = (size_t)in->ao_num;
     const size_t p = (size_t)in->prim_num, real = sizeof(double), whole = sizeof(int);
@@ -336,9 +336,9 @@ size_t fmo_checkpoint_num(const fmo_checkpoint *checkpoint)
 static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *err)
 {
     static const char call[] = "fmo_checkpoint_add";
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(molecule->status), FMO_GIVEN(molecule->key));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     if (strlen(molecule->key) != KEY_SIZE - 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: key: expected one of fmo_molecule_key",
                              call);
@@ -507,9 +507,9 @@ static void describe(const fmo_checkpoint *c, fmo_molecule_result *m)
 fmo_status fmo_checkpoint_find(fmo_checkpoint *checkpoint, const char *key,
                                fmo_molecule_result *molecule, fmo_error *err)
 {
-    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_checkpoint_find", err, FMO_GIVEN(checkpoint),
-                                                 FMO_GIVEN(key), FMO_GIVEN(molecule));
-    if (given != FMO_OK) return given;
+    const fmo_status checked = FMO_CHECK_ARGUMENTS(
+        "fmo_checkpoint_find", err, FMO_GIVEN(checkpoint), FMO_GIVEN(key), FMO_GIVEN(molecule));
+    if (checked != FMO_OK) return checked;
     fmo_checkpoint *const c = checkpoint;
     *molecule = (fmo_molecule_result){.key = NULL};
     if (c->unsorted) qsort(c->entry, c->num, sizeof *c->entry, compare);

@@ -145,9 +145,9 @@ static fmo_status copy_all(fmo_checkpoint *c, const char *label, hid_t file, tex
 /* Opens the file for libhdf5, if it is one that fmo wrote. */
 fmo_status fmo_checkpoint_import(fmo_checkpoint *checkpoint, const char *path, fmo_error *err)
 {
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_checkpoint_import", err, FMO_GIVEN(checkpoint), FMO_GIVEN(path));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     char label[256];
     fmo_h5_quiet quiet;
     fmo_path_label(path, label, sizeof label);

@@ -266,9 +266,9 @@ fmo_status fmo_output_write(fmo_output *o, const void *bytes, size_t size)
 
 fmo_status fmo_file_write(const char *path, const void *bytes, size_t size, fmo_error *err)
 {
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_file_write", err, FMO_GIVEN(path), FMO_GIVEN(bytes));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     if (!*path) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_file_write: path is empty");
     fmo_output output;
     fmo_status status = fmo_output_open(&output, path, NULL, err);

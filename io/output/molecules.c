@@ -43,9 +43,9 @@ fmo_status fmo_molecules_file_create(const char *mode, double cutoff, fmo_molecu
                                      fmo_error *err)
 {
     if (file) *file = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_molecules_file_create", err, FMO_GIVEN(mode), FMO_GIVEN(file));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     fmo_molecules_file *made = calloc(1, sizeof *made);
     if (!made) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a file of molecules");
     made->image = made->molecules = -1;
@@ -66,9 +66,9 @@ fmo_status fmo_molecules_file_create(const char *mode, double cutoff, fmo_molecu
 fmo_status fmo_molecules_file_create_extxyz(fmo_molecules_file **file, fmo_error *err)
 {
     if (file) *file = NULL;
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_molecules_file_create_extxyz", err, FMO_GIVEN(file));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     fmo_molecules_file *made = calloc(1, sizeof *made);
     if (made) made->image = made->molecules = -1;
     if (made) made->text = fmo_extxyz_create();
@@ -268,23 +268,23 @@ static void add_method(fmo_molecules_file *file, const fmo_molecule_result *mole
 fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *dataset,
                                   const fmo_molecule_result *molecule, fmo_error *err)
 {
-    fmo_status given =
+    fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_molecules_file_add", err, FMO_GIVEN(file), FMO_GIVEN(molecule));
-    if (given == FMO_OK)
-        given = FMO_CHECK_ARGUMENTS("fmo_molecules_file_add", err, FMO_GIVEN(molecule->input),
-                                    FMO_GIVEN(molecule->status));
-    if (given == FMO_OK) given = check_counts(dataset, molecule, err);
+    if (checked == FMO_OK)
+        checked = FMO_CHECK_ARGUMENTS("fmo_molecules_file_add", err, FMO_GIVEN(molecule->input),
+                                      FMO_GIVEN(molecule->status));
+    if (checked == FMO_OK) checked = check_counts(dataset, molecule, err);
     const struct {
         const char *field, *text;
-    } texts[] = {{"molecule->input", given == FMO_OK ? molecule->input : NULL},
-                 {"molecule->status", given == FMO_OK ? molecule->status : NULL},
-                 {"molecule->mode", given == FMO_OK ? molecule->mode : NULL},
-                 {"molecule->method", given == FMO_OK ? molecule->method : NULL},
-                 {"molecule->comment", given == FMO_OK ? molecule->comment : NULL},
-                 {"molecule->key", given == FMO_OK ? molecule->key : NULL}};
-    for (size_t k = 0; given == FMO_OK && k < sizeof texts / sizeof *texts; k++)
-        given = fmo_h5_check_text("fmo_molecules_file_add", texts[k].field, texts[k].text, err);
-    if (given != FMO_OK) return given;
+    } texts[] = {{"molecule->input", checked == FMO_OK ? molecule->input : NULL},
+                 {"molecule->status", checked == FMO_OK ? molecule->status : NULL},
+                 {"molecule->mode", checked == FMO_OK ? molecule->mode : NULL},
+                 {"molecule->method", checked == FMO_OK ? molecule->method : NULL},
+                 {"molecule->comment", checked == FMO_OK ? molecule->comment : NULL},
+                 {"molecule->key", checked == FMO_OK ? molecule->key : NULL}};
+    for (size_t k = 0; checked == FMO_OK && k < sizeof texts / sizeof *texts; k++)
+        checked = fmo_h5_check_text("fmo_molecules_file_add", texts[k].field, texts[k].text, err);
+    if (checked != FMO_OK) return checked;
     if (file->text) return fmo_extxyz_add(file->text, dataset, molecule, err);
     if (!put_molecule(file, dataset, molecule))
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for molecule %zu of a file",
@@ -327,9 +327,9 @@ static bool put_summary(fmo_molecules_file *file)
 /* Completes the image and writes its bytes; more molecules may follow. */
 fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path, fmo_error *err)
 {
-    const fmo_status given =
+    const fmo_status checked =
         FMO_CHECK_ARGUMENTS("fmo_molecules_file_write", err, FMO_GIVEN(file), FMO_GIVEN(path));
-    if (given != FMO_OK) return given;
+    if (checked != FMO_OK) return checked;
     if (!*path)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_molecules_file_write: path is empty");
     if (file->text) return fmo_extxyz_write(file->text, path, err);

@@ -93,8 +93,8 @@ static fmo_status read_file(const char *call, const char *path, bool density_nee
                                                         fmo_trexio_check_trace,
                                                         hash_file};
     if (dataset) *dataset = NULL;
-    const fmo_status given = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(path), FMO_GIVEN(dataset));
-    if (given != FMO_OK) return given;
+    const fmo_status checked = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(path), FMO_GIVEN(dataset));
+    if (checked != FMO_OK) return checked;
     if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name a data set");
     fmo_reader r = {
         .path = path, .descriptor = -1, .density_needed = density_needed, .d = fmo_dataset_new()};
