@@ -104,8 +104,8 @@ static bool is_ours(const char *name, const struct stat *info)
            S_ISREG(info->st_mode) && info->st_nlink == 1 && info->st_uid == geteuid();
 }
 
-/* Removes a file if it is a temporary file whose writer is dead, that is, whose lock is free. */
-static void remove_if_dead(int directory, const char *name)
+/* Removes a file if it is a temporary file whose writer has ended, that is, whose lock is free. */
+static void remove_abandoned(int directory, const char *name)
 {
     struct stat open_file, named;
     if (strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) != 0) return;
@@ -118,19 +118,19 @@ static void remove_if_dead(int directory, const char *name)
     close(file);
 }
 
-static void remove_dead_temporaries(const fmo_output *o)
+static void remove_abandoned_files(const fmo_output *o)
 {
     DIR *directory = opendir(o->directory);
     struct dirent *entry;
     while (directory && (entry = readdir(directory)))
-        remove_if_dead(dirfd(directory), entry->d_name);
+        remove_abandoned(dirfd(directory), entry->d_name);
     if (directory) closedir(directory);
 }
 
 /* Locks a file and writes its name, with the directory, to `name`. Returns false if another process
  * has locked the file because it took it for an abandoned one. On file systems without locks no
  * temporary file is ever removed, so the missing lock does no harm. */
-static bool hold(const fmo_output *o, int file, char *name)
+static bool lock_named(const fmo_output *o, int file, char *name)
 {
     struct stat info;
     char last[NAME_SIZE];
@@ -149,7 +149,7 @@ static int make_nameless(const fmo_output *o, char *name)
     int file = o->no_tmpfile ? -1 : open(o->directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (file < 0) return -1;
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    if (hold(o, file, name) && linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+    if (lock_named(o, file, name) && linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
         return file;
     close(file);
     return -1;
@@ -173,7 +173,8 @@ static int make_named(const fmo_output *o, char *name)
     }
     if (file < 0) return -1;
     struct stat there;
-    if (hold(o, file, name) && lstat(name, &there) != 0 && rename(first, name) == 0) return file;
+    if (lock_named(o, file, name) && lstat(name, &there) != 0 && rename(first, name) == 0)
+        return file;
     const int error = errno ? errno : EEXIST;
     unlink(first);
     close(file);
@@ -252,7 +253,7 @@ static void sync_directory(const fmo_output *o)
 fmo_status fmo_output_write(fmo_output *o, const void *bytes, size_t size)
 {
     int descriptor = -1;
-    remove_dead_temporaries(o);
+    remove_abandoned_files(o);
     fmo_status status = open_temporary(o, &descriptor);
     if (status != FMO_OK) return status;
     status = fill_and_rename(o, descriptor, bytes, size);
