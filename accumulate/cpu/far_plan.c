@@ -105,11 +105,11 @@ static double as_charge(const double *moment, int order, double d)
     return all;
 }
 
-/* Describes pair q of a list: its position, its extent, and the largest moment of a product of
+/* Finds for pair q of a list its position, its extent, and the largest moment of a product of
  * its functions, converted to a charge. Moments are sums over the primitives. work: of two arrays
  * with a row for each product. */
-static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
-                     double (*work)[FMO_HERMITE_MAX], fmo_box_item *item, double *moment)
+static void find_extent(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
+                        double (*work)[FMO_HERMITE_MAX], fmo_box_item *item, double *moment)
 {
     const int la = fmo_pair_ang_mom(c, 0), lb = fmo_pair_ang_mom(c, 1);
     const int products = fmo_pair_products(c, 0);
@@ -155,8 +155,9 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     item->extent += d;
 }
 
-/* Describes the pairs of all lists. Clears *good if a thread has no memory. */
-static void describe_all(const fmo_cpu_pairs *pairs, double cutoff, int threads, fmo_cpu_far *far,
+/* Finds positions, extents and moments of the pairs of all lists. Clears *good if a thread has no
+ * memory. */
+static void find_extents(const fmo_cpu_pairs *pairs, double cutoff, int threads, fmo_cpu_far *far,
                          fmo_box_item *item, double *bound, int *good)
 {
     int products = 1;
@@ -175,14 +176,15 @@ static void describe_all(const fmo_cpu_pairs *pairs, double cutoff, int threads,
             for (int q = 0; q < pairs->list[c].num; q++) {
                 const int at = far->first[c] + q;
                 if (!work) continue;
-                describe(&pairs->list[c], c, q, cutoff, work, &item[at], &far->moment[at]);
+                find_extent(&pairs->list[c], c, q, cutoff, work, &item[at], &far->moment[at]);
                 bound[at] = pairs->list[c].prim_bounds[q];
             }
         free(work);
     }
 }
 
-/* Describes all pairs, makes the tree of boxes, and computes maxima for each box. */
+/* Finds positions and extents of all pairs, makes the tree of boxes, and computes maxima for each
+ * box. */
 fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threads,
                             fmo_cpu_far *far, fmo_error *err)
 {
@@ -197,7 +199,7 @@ fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threa
     far->moment = malloc(((size_t)num + 1) * sizeof *far->moment);
     double *const bound = malloc(((size_t)num + 1) * sizeof *bound);
     int good = item && far->moment && bound;
-    if (good) describe_all(pairs, cutoff, threads, far, item, bound, &good);
+    if (good) find_extents(pairs, cutoff, threads, far, item, bound, &good);
     good = good &&
            fmo_boxes_make(item, num, fmo_tuning_cpu_far_leaf, threads, &far->boxes, err) == FMO_OK;
     if (good) {

@@ -30,10 +30,10 @@ void free_staged(staged *s)
 
 /* Computes positions, sizes, bounds and moments of all pairs on the GPU, where the primitives of a
  * pair are contiguous, and copies them to the host. to: freed by the caller, also on error. */
-fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *err)
+fmo_status find_extents(const fmo_fock_plan *plan, int num, staged *to, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
-    fmo_gpu_box_describe_args args = {};
+    fmo_gpu_box_extents_args args = {};
     const size_t n = (size_t)num;
     for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         args.pairs[c] = g->pairs[c];
@@ -52,7 +52,7 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
     if (status != FMO_OK) return status;
     const cudaStream_t stream = g->device.stream;
     cudaError_t code = fmo_gpu_follow(&g->device, stream);
-    if (code == cudaSuccess) code = fmo_gpu_box_describe(&args, stream);
+    if (code == cudaSuccess) code = fmo_gpu_box_extents(&args, stream);
     if (code == cudaSuccess)
         code = fmo_gpu_bring(to->item, args.item, n * sizeof *to->item, stream);
     if (code == cudaSuccess)
@@ -258,7 +258,7 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
     g->boxes = b;
     staged from = {};
     fmo_error failure = {FMO_OK, ""};
-    fmo_status status = describe(plan, num, &from, &failure);
+    fmo_status status = find_extents(plan, num, &from, &failure);
     if (status == FMO_OK)
         status =
             fmo_boxes_make(from.item, num, fmo_tuning_gpu_box_leaf, o->threads, &b->tree, &failure);

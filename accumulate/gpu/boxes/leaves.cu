@@ -323,8 +323,8 @@ __global__ void __launch_bounds__(THREADS)
  * size of all its charges. For a distance d, a moment H of order k contributes to the orders left
  * out at most as much as a charge k! H / d^k at that distance. */
 template <int PAIR>
-__device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_box_item *item,
-                         double *bound, double *moment)
+__device__ void find_extent(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_box_item *item,
+                            double *bound, double *moment)
 {
     constexpr int L = fmo_pair_order(PAIR);
     const int num = pairs.first[n].z;
@@ -371,14 +371,14 @@ __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_b
 }
 
 /* One thread for each pair of all classes. */
-__global__ void describe_pairs(const __grid_constant__ fmo_gpu_box_describe_args a)
+__global__ void find_extents(const __grid_constant__ fmo_gpu_box_extents_args a)
 {
     const int item = blockIdx.x * blockDim.x + threadIdx.x;
     if (item >= a.first[FMO_PAIR_LOW_L_COUNT]) return;
-#define ROW(P, name, li, lj, partner)                                                         \
-    if (item >= a.first[FMO_PAIR_##P] && item < a.first[FMO_PAIR_##P + 1])                    \
-        describe<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], item - a.first[FMO_PAIR_##P], a.cutoff, \
-                               &a.item[item], &a.bound[item], &a.moment[item]);
+#define ROW(P, name, li, lj, partner)                                                            \
+    if (item >= a.first[FMO_PAIR_##P] && item < a.first[FMO_PAIR_##P + 1])                       \
+        find_extent<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], item - a.first[FMO_PAIR_##P], a.cutoff, \
+                                  &a.item[item], &a.bound[item], &a.moment[item]);
     FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
@@ -407,9 +407,9 @@ cudaError_t fmo_gpu_box_contract(const fmo_gpu_box_leaves_args *args, cudaStream
     return cudaGetLastError();
 }
 
-cudaError_t fmo_gpu_box_describe(const fmo_gpu_box_describe_args *args, cudaStream_t stream)
+cudaError_t fmo_gpu_box_extents(const fmo_gpu_box_extents_args *args, cudaStream_t stream)
 {
     const int num = args->first[FMO_PAIR_LOW_L_COUNT];
-    describe_pairs<<<(num + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*args);
+    find_extents<<<(num + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*args);
     return cudaGetLastError();
 }
