@@ -152,9 +152,9 @@ static double norm_at(int num, const double *g, const double *value, double shif
 }
 
 /* Minimises g x + x M x / 2 with |x| <= radius in the subspace: x solves (M + shift) x = -g with a
- * shift of 0 or more that makes M + shift positive. If g has no component along the lowest
- * eigenvector and the eigenvalue is negative, x is extended along it. Sets shift and `predicted`,
- * the minimum.
+ * shift of 0 or more for which M + shift is positive definite. If g has no component along the
+ * lowest eigenvector and the eigenvalue is negative, x is extended along it. Sets shift and
+ * `predicted`, the minimum.
  * @return 0 if the eigenproblem fails */
 static int minimise_model(descent *d, double *x)
 {
