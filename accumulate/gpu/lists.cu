@@ -176,8 +176,8 @@ fmo_status fmo_gpu_make_pass(fmo_gpu_state *g, fmo_error *err)
     return make_passes(&cut, 1, SIZE_MAX, &g->lists, err);
 }
 
-/* Number of quartets that a list gets, at `entry` bytes each: as many as memory allows, at least
- * the `max_kets` of one bra pair, at most `all` candidates. */
+/* Sets *capacity to the number of quartets of a list, `entry` bytes each: what memory allows, at
+ * least the `max_kets` of one bra pair, at most `all` candidates. */
 static fmo_status find_capacity(const fmo_fock_plan *plan, size_t entry, size_t max_kets,
                                 size_t all, size_t *capacity, fmo_error *err)
 {

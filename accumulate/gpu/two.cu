@@ -1,8 +1,8 @@
 /* Builds with K of two densities in one pass, as for the spins of an open shell: each quartet is
  * computed once and digested with both. One pass gives J of one density, which may be a third, and
- * both K; J of another density follows by itself. Screening uses the larger of the two densities'
+ * both K; J of another density takes a build of its own. Screening uses the larger of the two
  * block maxima. The two densities may also be the symmetric and the antisymmetric part of a general
- * one. Such builds have matrices, and graphs, of their own (fmo_gpu_two). */
+ * one. Such builds have their own matrices and graphs (fmo_gpu_two). */
 #include "accumulate/gpu/fused.h"
 
 #include <string.h>
@@ -97,7 +97,8 @@ fmo_gpu_state state_of(const fmo_fock_plan *plan, const request *r)
     return own;
 }
 
-/* Queues the pass, from the densities in `two.arrays` to J and both K. */
+/* Queues the kernels of the pass, which compute J and both K from the densities in `two.arrays`,
+ * and the copies of the results to the host. A general density has one K, the sum of the two. */
 cudaError_t run_pass(fmo_fock_plan *plan, const request *r, bool on_device)
 {
     fmo_gpu_state *const g = plan->gpu;

@@ -148,7 +148,7 @@ static fmo_h5_code read_version_1(fmo_h5_file *file, fmo_h5_object *object,
         code = split(file, object, fmo_bytes_of(bytes + 16, (size_t)size), 1, false);
     if (code == FMO_H5_OK) code = read_continuations(file, object, 1, false);
     if (code == FMO_H5_OK && object->message_num != messages)
-        return FMO_H5_BAD(file, "an object header has %zu messages and counts %llu",
+        return FMO_H5_BAD(file, "an object header has %zu messages; its count is %llu",
                           object->message_num, (unsigned long long)messages);
     return code;
 }

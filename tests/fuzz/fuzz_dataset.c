@@ -61,14 +61,14 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    static const uint64_t telling[] = {0,         1,     2,          3,          7,
+    static const uint64_t special[] = {0,         1,     2,          3,          7,
                                        8,         16,    255,        256,        4096,
                                        65535,     65536, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff,
                                        UINT64_MAX};
     uint64_t random = seed * 6364136223846793005u + 1442695040888963407u;
     if (size < 16 || (random >> 33) % 2) return LLVMFuzzerMutate(data, size, max_size);
     size_t width = (size_t)1 << (random >> 34) % 4, at = (random >> 36) % (size / width) * width;
-    uint64_t value = telling[(random >> 20) % 16];
+    uint64_t value = special[(random >> 20) % 16];
     if ((random >> 24) % 4 == 0) value = size - value; /* near the end of the file */
     if ((random >> 26) % 4 == 0) {
         memcpy(&value, data + at, width);

@@ -107,7 +107,7 @@ static void flip_bytes(unsigned char *bytes, size_t size, uint64_t *r)
 /* Changes one to three words of a structure; its checksum is corrected if it has one. */
 static void change_structure(const honest *h, unsigned char *bytes, size_t size, uint64_t *r)
 {
-    static const uint64_t telling[] = {
+    static const uint64_t special[] = {
         0,          1,          2,    3,    4,        7,          8,         15,        16,
         32,         64,         255,  256,  512,      4096,       65535,     65536,     1 << 20,
         0x7fffffff, 0x80000000, 1e10, 1e15, 1u << 30, 0xffffffff, INT64_MAX, UINT64_MAX};
@@ -128,7 +128,7 @@ static void change_structure(const honest *h, unsigned char *bytes, size_t size,
             value += below(r, 2) ? 1 : UINT64_MAX;
             break;
         case 2:
-            value = telling[below(r, sizeof telling / sizeof telling[0])];
+            value = special[below(r, sizeof special / sizeof special[0])];
             break;
         case 3: /* near another structure, or the end */
             value = below(r, 4) ? h->claim[below(r, h->claim_num)].begin : size - below(r, 64);

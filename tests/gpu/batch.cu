@@ -115,7 +115,7 @@ static void check_device_lockstep(fmo_scatter scatter, double tolerance)
                 CHECK(fmo_fock_build_device(jobs[k].plan, jobs[k].density, jobs[k].coulomb,
                                             jobs[k].exchange, &err) == FMO_OK,
                       "%s", err.message);
-            /* other groups */
+            /* a part of the jobs, which form other groups */
             CHECK(fmo_fock_build_batch_device(jobs + 40, 60, &err) == FMO_OK, "%s", err.message);
         }
         CUDA(cudaDeviceSynchronize());

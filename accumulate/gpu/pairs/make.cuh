@@ -357,7 +357,7 @@ __device__ void fill_row(const arguments &a, const molecule &mol, const row &row
     }
 }
 
-/* Processes the rows, one warp for each; counts, or fills. */
+/* Counts the pairs of each row or, with `fill`, writes them; one warp for each row. */
 template <bool fill>
 __global__ void __launch_bounds__(32 * ROW_WARPS) process_rows(const __grid_constant__ arguments a)
 {

@@ -157,11 +157,11 @@ class RHF(Strict):
         return dm0, None
 
     def kernel(self, dm0: Any = None) -> float:
-        """Run the SCF, from a density dm0 ([nao, nao], of numpy or in GPU memory) if given; returns e_tot, hartree.
+        """Run the SCF, from the density dm0 ([nao, nao], of numpy or in GPU memory) if given; returns e_tot, hartree.
 
-        Not converging is no exception, as in PySCF: see converged and error. Raises fmo.Error where
-        there is no result at all, and InputError for settings. Ctrl-C raises KeyboardInterrupt at once and
-        leaves the object without a result; the library ends with the cycle that runs.
+        As in PySCF, no exception is raised if the SCF does not converge: see converged and error. Raises fmo.Error
+        if there is no result at all, and InputError for wrong settings. Ctrl-C raises KeyboardInterrupt at once and
+        leaves the object without a result; the library stops after the current cycle.
         """
         settings = self._settings()
         if dm0 is not None:
