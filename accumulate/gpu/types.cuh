@@ -131,9 +131,9 @@ typedef struct fmo_gpu_pairs {
     double *far_line; /* [num] AB times D of pairs of a p and an s shell, set in every build */
 } fmo_gpu_pairs;
 
-/* The nodes of choice 0 (1 node), then those of choice 1 (2 nodes), and so on. */
+/* The quadrature of 1 node (choice 0), then that of 2 nodes (choice 1), and so on. */
 enum { FMO_GPU_FAR_SLOTS = 1 + 2 + 3 + 4 + FMO_FAR_NODES_MAX };
-/* Slot of the first node of a choice. */
+/* Place of the first node of a quadrature. */
 static __host__ __device__ inline int fmo_gpu_far_slot(int choice)
 {
     return choice * (choice + 1) / 2;

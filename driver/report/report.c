@@ -346,7 +346,7 @@ static void print_scf(const driver_options *options, const driver_result *result
 }
 
 /* With --quiet and several data sets, prints the path to which the line belongs. */
-static void print_whose(const driver_options *options, const driver_result *result, FILE *stream)
+static void print_path(const driver_options *options, const driver_result *result, FILE *stream)
 {
     if (options->dataset_num > 1)
         fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
@@ -355,7 +355,7 @@ static void print_whose(const driver_options *options, const driver_result *resu
 static void report_scf(const driver_options *options, const driver_result *result, FILE *stream)
 {
     if (options->quiet) {
-        print_whose(options, result, stream);
+        print_path(options, result, stream);
         fprintf(stream, "SCF: %.10f hartree, %s\n", result->energy, result->scf->verdict);
         return;
     }
@@ -377,7 +377,7 @@ void driver_report(const driver_options *options, const driver_result *result, F
         print_results(options, result, stream);
         if (options->profile == DRIVER_PROFILE_TABLE) print_profile(result, stream);
     }
-    if (options->quiet) print_whose(options, result, stream);
+    if (options->quiet) print_path(options, result, stream);
     if (options->quiet && !options->check)
         fprintf(stream, "%s%.10f hartree\n",
                 result->no_energy ? "two-electron energy: " : "energy: ",

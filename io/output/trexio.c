@@ -312,6 +312,7 @@ static fmo_status no_memory(const fmo_output *output)
     return fmo_output_fail(output, FMO_ERR_MEMORY, "no memory to write it");
 }
 
+/* Makes the file in memory with libhdf5, whose messages are kept silent, and writes its bytes. */
 static fmo_status write_image(writer *w, fmo_output *output)
 {
     const size_t nao = (size_t)w->d->nao, shells = (size_t)w->d->input.shell_num;

@@ -180,8 +180,8 @@ static void check_results(const fmo_dataset *dataset)
     REFUSED(fmo_wavefunction_write_molden, "wavefunction", "/nowhere/x", dataset, NULL, &err);
 }
 
-/* Readers and writers of data sets, molecules, basis sets and results, with each pointer NULL in
- * its turn. */
+/* Calls readers and writers of data sets, molecules, basis sets and results with each pointer
+ * argument NULL in turn. */
 static void check_io(void)
 {
     check_datasets();

@@ -96,7 +96,7 @@ static void check_refusals(void)
     CHECK_REFUSED(fmo_eri_matrix(fmo_dataset_basis(d_shells), 0.0, eri, &err), &err,
                   FMO_ERR_UNSUPPORTED, "s and p shells");
     CHECK(fmo_eri_matrix(NULL, 0.0, eri, &err) == FMO_ERR_ARGUMENT, "no basis");
-    CHECK(fmo_eri_matrix(fmo_dataset_basis(s_p), 0.0, NULL, &err) == FMO_ERR_ARGUMENT, "no place");
+    CHECK(fmo_eri_matrix(fmo_dataset_basis(s_p), 0.0, NULL, &err) == FMO_ERR_ARGUMENT, "no result");
     CHECK(fmo_eri_matrix(fmo_dataset_basis(s_p), 0.0, eri, &err) == FMO_OK, "%s", err.message);
     fmo_dataset_destroy(d_shells);
     fmo_dataset_destroy(s_p);

@@ -123,7 +123,7 @@ class PatchGpuRules(Case):
 
     def test_matrices(self):
         """J, K, the potential from one build, and every factor of K."""
-        with recorded() as given:
+        with recorded() as warned:
             for one, expected in zip(self.patched.get_jk(self.mol, self.dm), self.plain.get_jk(self.mol, self.dm)):
                 self.assert_close(one, expected, 1e-9)
             self.assert_close(self.patched.get_j(self.mol, self.dm), self.plain.get_j(self.mol, self.dm), 1e-9)
@@ -134,15 +134,15 @@ class PatchGpuRules(Case):
                             (None, 1.0, 1.0)):
                 self.assert_close(self.patched.get_k(self.mol, self.dm, 1, *factors),
                                   self.plain.get_k(self.mol, self.dm, 1, *factors), 1e-9, str(factors))
-        self.assertEqual(given, [])
+        self.assertEqual(warned, [])
 
     def test_what_is_gpu4pyscfs(self):
         """Parts of the operator, and factors that differ without one, which GPU4PySCF refuses."""
         for factors in ((0.3, 0.5, 0.2), (0.3, None, None), (0.3, 0.5, None), (-0.3, None, 0.5)):
-            with recorded() as given:
+            with recorded() as warned:
                 self.assert_close(self.patched.get_k(self.mol, self.dm, 1, *factors),
                                   self.plain.get_k(self.mol, self.dm, 1, *factors), 1e-12, str(factors))
-            self.assertTrue(all("GPU4PySCF computes" in one for one in given))
+            self.assertTrue(all("GPU4PySCF computes" in one for one in warned))
         with recorded(), self.assertRaises(AssertionError):
             self.patched.get_k(self.mol, self.dm, 1, 0, 0.5, 0.2)
         with recorded():
@@ -168,18 +168,18 @@ class PatchGpuRules(Case):
         plain = self.plain.nuc_grad_method()
         patched = fmo.patch(self.hf.RHF(self.mol), mode="cpu").nuc_grad_method()
         self.assertIsInstance(patched, _patch_gradients._PatchedGpuGradients)
-        with recorded() as given, mock.patch.object(_plan.Plan, "gradient", autospec=True,
+        with recorded() as warned, mock.patch.object(_plan.Plan, "gradient", autospec=True,
                                                     side_effect=_plan.Plan.gradient) as gradient:
             for dm in (self.dm, spins):
                 for factors in ((1, 1), (1, 0.2), (0, 0.3), (1, 0), (0, 0.5, -0.3), (0, 0.5, 0.4)):
                     self.assert_close(patched.jk_energy_per_atom(dm, *factors), plain.jk_energy_per_atom(dm, *factors),
                                       1e-8, str(factors))
-        self.assertEqual((given, gradient.call_count), ([], 12))
+        self.assertEqual((warned, gradient.call_count), ([], 12))
         other = fmo.patch(self.hf.RHF(self.mol), mode="reference").nuc_grad_method()
-        with recorded() as given:
+        with recorded() as warned:
             self.assert_close(other.jk_energy_per_atom(self.dm), plain.jk_energy_per_atom(self.dm), 0)
-        self.assertRegex(given[0], "GPU4PySCF computes two-electron gradients")
-        self.assertEqual(len(given), 1)
+        self.assertRegex(warned[0], "GPU4PySCF computes two-electron gradients")
+        self.assertEqual(len(warned), 1)
 
     def test_density_fitting(self):
         """Every method of a patched object gives the fitted J and K."""
@@ -187,9 +187,9 @@ class PatchGpuRules(Case):
         self.assert_close(patched.get_j(self.mol, self.dm), plain.get_j(self.mol, self.dm), 0)
         self.assert_close(patched.get_k(self.mol, self.dm), plain.get_k(self.mol, self.dm), 0)
         self.assert_close(patched.get_veff(self.mol, self.dm), plain.get_veff(self.mol, self.dm), 0)
-        with recorded() as given:
+        with recorded() as warned:
             self.assertIs(fmo.patch(plain), plain)
-        self.assertEqual(len(given), 1)
+        self.assertEqual(len(warned), 1)
         self.assertNotIsInstance(plain, _patch._PatchedSCF)
 
     def test_there_and_back(self):
@@ -203,9 +203,9 @@ class PatchGpuRules(Case):
     def test_eri_is_not_looked_at(self):
         """_eri has no effect, with and without patch."""
         self.patched._eri = np.zeros(3)
-        with recorded() as given:
+        with recorded() as warned:
             self.assert_close(self.patched.get_jk(self.mol, self.dm)[0], self.plain.get_jk(self.mol, self.dm)[0], 1e-9)
-        self.assertEqual(given, [])
+        self.assertEqual(warned, [])
 
 
 if __name__ == "__main__":

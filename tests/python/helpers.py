@@ -108,11 +108,11 @@ class Case(unittest.TestCase):
         plain = make()
         plain.kernel()
         patched = fmo.patch(make(), **options)
-        with recorded() as given:
+        with recorded() as warned:
             patched.kernel()
         self.assertTrue(plain.converged and patched.converged)
         self.assertAlmostEqual(float(plain.e_tot), float(patched.e_tot), delta=delta)
-        return patched, given
+        return patched, warned
 
     def assert_jk(self, mol, dm, what="", **options):
         vj, vk = fmo.get_jk(mol, dm, cutoff=0, **options)

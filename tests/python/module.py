@@ -311,9 +311,9 @@ class Requests(Case):
                 reference = self.reference(mol, dm, hermi, omega)
                 for cutoff, close in ((0.0, 1e-10), (1e-10, 1e-8)):
                     with self.subTest(basis=basis, hermi=hermi, omega=omega, cutoff=cutoff):
-                        with recorded() as given:
+                        with recorded() as warned:
                             got = fmo.get_jk(mol, dm, hermi=hermi, omega=omega, cutoff=cutoff)
-                        self.assertEqual(given, [])
+                        self.assertEqual(warned, [])
                         self.assert_close(got[0], reference[0], close)
                         self.assert_close(got[1], reference[1], close)
 
@@ -341,11 +341,11 @@ class Fallback(Case):
                     changes = {k: v for k, v in system.items() if k != "mol"}
                     mol = molecule(system["mol"], cart, **changes)
                     dm = density(mol.nao)
-                    with recorded() as given:
+                    with recorded() as warned:
                         vj, vk = fmo.get_jk(mol, dm, **arguments)
                         fmo.get_jk(mol, dm, **arguments)
-                    self.assertEqual(len(given), 1, given)
-                    self.assertIn(reason, given[0])
+                    self.assertEqual(len(warned), 1, warned)
+                    self.assertIn(reason, warned[0])
                     reference = scf.hf.get_jk(mol, dm, **arguments)
                     self.assert_close(vj, reference[0], EXACT)
                     self.assert_close(vk, reference[1], EXACT)
@@ -354,33 +354,33 @@ class Fallback(Case):
         mol = molecule("water")
         dm = densities(mol.nao, 1)[0]
         full = fmo.get_jk(mol, dm)[0]
-        with mol.with_range_coulomb(0.4), recorded() as given:
+        with mol.with_range_coulomb(0.4), recorded() as warned:
             ranged = fmo.get_jk(mol, dm)[0]
             self.assert_close(ranged, scf.hf.get_jk(mol, dm)[0], 1e-9)
-        self.assertEqual(given, [])
+        self.assertEqual(warned, [])
         self.assertGreater(np.abs(full - ranged).max(), 1e-3)
-        with recorded() as given:
+        with recorded() as warned:
             self.assert_close(fmo.get_jk(mol, dm, omega=0)[0], full, 1e-12)
-        self.assertEqual(given, [])
+        self.assertEqual(warned, [])
 
     def test_periodic(self):
         from pyscf.pbc import gto as pbc, scf as pbcscf
         cell = pbc.M(atom="He 0 0 0", basis="sto-3g", a=np.eye(3) * 3.0, verbose=0)
         dm = np.eye(cell.nao)
-        with recorded() as given:
+        with recorded() as warned:
             vj, _ = fmo.get_jk(cell, dm)
             fmo.get_jk(cell, dm)
-        self.assertEqual(len(given), 1)
-        self.assertIn("periodic", given[0])
+        self.assertEqual(len(warned), 1)
+        self.assertIn("periodic", warned[0])
         self.assert_close(vj, pbcscf.RHF(cell).get_jk(cell, dm)[0], EXACT)
 
     def test_nothing_to_warn_of(self):
-        with recorded() as given:
+        with recorded() as warned:
             for name in ("water", "ghost atom", "effective core", "general contraction"):
                 mol = molecule(name)
                 fmo.get_jk(mol, np.eye(mol.nao))
                 fmo.patch(scf.RHF(mol)).get_veff(mol, np.eye(mol.nao))
-        self.assertEqual(given, [])
+        self.assertEqual(warned, [])
 
 
 class Finding(Case):

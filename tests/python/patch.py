@@ -88,7 +88,7 @@ class Table(Case):
             with self.subTest(name), contextlib.redirect_stderr(io.StringIO()):
                 reference = work(quick(start()))
                 mf = quick(start())
-                with counted() as builds, recorded() as given:
+                with counted() as builds, recorded() as warned:
                     got = work(fmo.patch(mf))
                 self.assertEqual(len(got), len(reference))
                 for one, expected in zip(got, reference):
@@ -100,7 +100,7 @@ class Table(Case):
                     else:
                         self.assert_close(one, expected, CLOSE, name)
                 self.assertEqual({(True, False): "fmo", (False, True): "pyscf", (True, True): "both"}.get(
-                    (bool(builds), bool(given))), who, given)
+                    (bool(builds), bool(warned))), who, warned)
 
 
 def then(change, *works):
@@ -315,12 +315,12 @@ class PatchAttributes(Table):
         mf = fmo.patch(scf.RHF(water()))
         dm, other = density(mf), density(mf) * (1 + 0.5j)
         reference = scf.hf.get_jk(mf.mol, dm), scf.hf.get_jk(mf.mol, other, hermi=0)
-        with recorded() as given, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        with recorded() as warned, concurrent.futures.ThreadPoolExecutor(4) as pool:
             made = list(pool.map(lambda k: mf.get_jk(mf.mol, (dm, other)[k % 2], hermi=1 - k % 2), range(200)))
         for k, (vj, vk) in enumerate(made):
             self.assert_close(vj, reference[k % 2][0], CLOSE)
             self.assert_close(vk, reference[k % 2][1], CLOSE)
-        self.assertFalse([one for one in given if "complex" not in one])
+        self.assertFalse([one for one in warned if "complex" not in one])
 
     def test_tighter_than_pyscf(self):
         """direct_scf_tol below PySCF's default tightens the cutoff, unless a cutoff was given."""
@@ -360,10 +360,10 @@ class PatchRefused(Table):
             with self.subTest(name):
                 mf = start()
                 cls = type(mf)
-                with recorded() as given:
+                with recorded() as warned:
                     self.assertIs(fmo.patch(mf), mf)
-                self.assertEqual(len(given), 1)
-                self.assertIn(reason, given[0])
+                self.assertEqual(len(warned), 1)
+                self.assertIn(reason, warned[0])
                 self.assertIs(type(mf), cls)
                 self.assertFalse(hasattr(mf, "fmo_options"))
 
@@ -448,10 +448,10 @@ class PatchConversions(Table):
         super().run_rows({name: row for name, row in rows.items() if row[2] is not None})
         for name, (start, work, who) in rows.items():
             if who is None:  # neither libfmo nor a warning: PySCF fits both
-                with self.subTest(name), recorded() as given, counted() as builds:
+                with self.subTest(name), recorded() as warned, counted() as builds:
                     for one, reference in zip(work(fmo.patch(quick(start()))), work(quick(start()))):
                         self.assert_close(one, reference, CLOSE, name)
-                self.assertEqual((given, builds), ([], []))
+                self.assertEqual((warned, builds), ([], []))
 
     def test_still_patched(self):
         """The object that comes back is patched, with the same options, and PySCF's after unpatch."""
@@ -483,9 +483,9 @@ class PatchConversions(Table):
         """patch of what PySCF has made of a patched object sets its options."""
         for make in (lambda mf: mf.density_fit(only_dfj=True), lambda mf: mf.newton(), lambda mf: mf.as_scanner()):
             mf = make(fmo.patch(scf.RHF(water())))
-            with recorded() as given:
+            with recorded() as warned:
                 self.assertIs(fmo.patch(mf, mode="cpu"), mf)
-            self.assertEqual((mf.fmo_options, given), (dict(mode="cpu"), []))
+            self.assertEqual((mf.fmo_options, warned), (dict(mode="cpu"), []))
 
     def test_imports_little(self):
         """A question to a molecule or an SCF object for what it has not makes PySCF import all of itself."""

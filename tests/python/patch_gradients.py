@@ -141,12 +141,12 @@ class PatchGradients(Case):
     def test_one_warning(self):
         """Each reason is given once for an object."""
         mf = scf.RHF(water(basis=H_SHELL)).run()
-        with recorded() as given:
+        with recorded() as warned:
             method = fmo.patch(mf).nuc_grad_method()
             method.kernel()
             method.kernel()
-        self.assertEqual(len(given), 1, given)
-        self.assertRegex(given[0], "h shells.*PySCF computes two-electron gradients")
+        self.assertEqual(len(warned), 1, warned)
+        self.assertRegex(warned[0], "h shells.*PySCF computes two-electron gradients")
 
     def test_matrices(self):
         """Outside kernel() get_jk, get_j, get_k and get_veff are PySCF's, as methods after SCF need them."""

@@ -23,9 +23,9 @@ class Patch(Case):
 
     def energies(self, make, **options):
         """Energies of equal objects, PySCF's and patched, and the warnings of the latter."""
-        patched, given = self.assert_same_energy(make, self.ENERGY, **options)
-        self.assertIsNone(patched._eri if not given else None)
-        return given
+        patched, warned = self.assert_same_energy(make, self.ENERGY, **options)
+        self.assertIsNone(patched._eri if not warned else None)
+        return warned
 
     def converging(self, cls, mol, **settings):
         mf = cls(mol)
@@ -92,9 +92,9 @@ class Patch(Case):
                     self.assertIsInstance(other, _patch._PatchedSCF)
                     self.assertIsInstance(other, type(mf).__mro__[2])
                     self.assertEqual(other.fmo_options, dict(mode="cpu", cutoff=1e-11))
-                    with recorded() as given:
+                    with recorded() as warned:
                         self.assertAlmostEqual(other.kernel(), mf.kernel(), 8)
-                    self.assertEqual(given, [])
+                    self.assertEqual(warned, [])
                     fmo.unpatch(other)
                     self.assertNotIsInstance(other, _patch._PatchedSCF)
                     self.assertIsInstance(mf, _patch._PatchedSCF)
@@ -147,9 +147,9 @@ class Patch(Case):
 
     def test_h_shells_are_pyscfs(self):
         mol = molecule("water", basis=H_SHELL)
-        given = self.energies(lambda: self.converging(scf.RHF, mol))
-        self.assertEqual(len(given), 1, given)
-        self.assertIn("h shells", given[0])
+        warned = self.energies(lambda: self.converging(scf.RHF, mol))
+        self.assertEqual(len(warned), 1, warned)
+        self.assertIn("h shells", warned[0])
 
     def test_f_shells(self):
         for cart in (False, True):
@@ -173,17 +173,17 @@ class Patch(Case):
 
     def test_range_separated(self):
         mol = molecule("water")
-        given = self.energies(lambda: self.converging(dft.RKS, mol, xc="camb3lyp"))
-        self.assertEqual(given, [])
+        warned = self.energies(lambda: self.converging(dft.RKS, mol, xc="camb3lyp"))
+        self.assertEqual(warned, [])
 
     def test_response(self):
         """TDHF asks for densities that are not symmetric."""
         mol = molecule("water")
         mf = fmo.patch(self.converging(scf.RHF, mol))
         mf.kernel()
-        with recorded() as given:
+        with recorded() as warned:
             got = mf.TDHF().run(nstates=2).e
-        self.assertEqual(given, [])
+        self.assertEqual(warned, [])
         expected = self.converging(scf.RHF, mol).run().TDHF().run(nstates=2).e
         self.assert_close(got, expected, 1e-6)
 
@@ -218,10 +218,10 @@ class Patch(Case):
         for mf, reason in ((scf.RHF(mol).density_fit(), "density fitting"), (scf.GHF(mol), "GHF"),
                            (pbcscf.RHF(cell), "periodic")):
             cls = type(mf)
-            with recorded() as given:
+            with recorded() as warned:
                 self.assertIs(fmo.patch(mf), mf)
-            self.assertEqual(len(given), 1)
-            self.assertIn(reason, given[0])
+            self.assertEqual(len(warned), 1)
+            self.assertIn(reason, warned[0])
             self.assertIs(type(mf), cls)
 
 

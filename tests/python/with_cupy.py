@@ -137,11 +137,11 @@ class Arrays(Case):
         dm = densities(mol.nao, 1)[0]
         for omega in (0.3, -0.3):
             reference = fmo.get_jk(mol, dm, omega=omega, mode="cpu")
-            with recorded() as given:
+            with recorded() as warned:
                 for there in (dm, cupy.asarray(dm)):
                     for one, expected in zip(fmo.get_jk(mol, there, omega=omega, mode="fused"), reference):
                         self.assert_same(one, expected, 1e-10)
-            self.assertEqual(given, [])
+            self.assertEqual(warned, [])
 
     def test_streams_of_all_kinds(self):
         """The density is made late on a stream, and J is read at once."""
@@ -231,10 +231,10 @@ class Patched(Case):
                 of_host = _plan.Plan._of_host
                 try:
                     _plan.Plan._of_host = None  # nothing goes through the host
-                    patched, given = self.assert_same_energy(lambda: self.converging(cls, mol), 1e-9)
+                    patched, warned = self.assert_same_energy(lambda: self.converging(cls, mol), 1e-9)
                 finally:
                     _plan.Plan._of_host = of_host
-                self.assertEqual(given, [])
+                self.assertEqual(warned, [])
                 self.assertIsInstance(patched.mo_coeff, cupy.ndarray)
                 self.assertEqual((patched._opt_gpu, patched._opt_jengine), ({None: None}, {None: None}))
 
@@ -257,18 +257,18 @@ class Patched(Case):
         plain = gpu_scf.hf.RHF(mol)
         patched = fmo.patch(gpu_scf.hf.RHF(mol))
         dm = cupy.asarray(densities(mol.nao, 1)[0])
-        with recorded() as given:
+        with recorded() as warned:
             got = patched.get_k(mol, dm, 1, 0.3, 0.5, 0.2)
         self.assert_close(got.get(), plain.get_k(mol, dm, 1, 0.3, 0.5, 0.2).get(), 1e-12)
-        self.assertEqual(len(given), 1)
-        self.assertIn("GPU4PySCF computes", given[0])
+        self.assertEqual(len(warned), 1)
+        self.assertIn("GPU4PySCF computes", warned[0])
         scanner = fmo.patch(gpu_scf.hf.RHF(mol)).as_scanner()  # whose class has PySCF's module
         with recorded():
             self.assert_close(scanner.get_k(mol, dm, 1, 0.3, 0.5, 0.2).get(), got.get(), 1e-12)
         for mf in (gpu_scf.LRHF(mol), gpu_scf.hf.RHF(mol).density_fit()):
-            with recorded() as given:
+            with recorded() as warned:
                 self.assertIs(fmo.patch(mf), mf)
-            self.assertEqual(len(given), 1)
+            self.assertEqual(len(warned), 1)
             self.assertFalse(type(mf).__name__.startswith("Fmo"))
 
     def test_gradients(self):
