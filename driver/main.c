@@ -54,7 +54,7 @@ static int end_ranks(const driver_options *options, int code)
 
 /* True if the communicator failed. A GPU failure that all ranks know of is not a communicator
  * failure. */
-static bool has_failed(const driver_options *options, fmo_status status)
+static bool has_communicator_failed(const driver_options *options, fmo_status status)
 {
     fmo_error err = {FMO_OK, ""};
     return status == FMO_ERR_DEVICE && options->fock.ranks &&
@@ -353,7 +353,7 @@ static int run_scf_batch(const driver_options *options, sink *to)
         l.code = worse(l.code, fmo_status_exit_code(err.status));
     }
     if (status != FMO_OK) {
-        const bool communicator_failed = has_failed(options, status);
+        const bool communicator_failed = has_communicator_failed(options, status);
         if (is_first(options) || communicator_failed) print_error(NULL, err.message);
         l.code = worse(l.code, fmo_status_exit_code(status));
         if (communicator_failed) end_ranks(options, l.code);
@@ -444,7 +444,7 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     const fmo_status status =
         driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
     json_t *entry = NULL;
-    const bool communicator_failed = has_failed(options, status);
+    const bool communicator_failed = has_communicator_failed(options, status);
     if (status != FMO_OK && (is_first(options) || communicator_failed)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(run.named ? NULL : path, err.message);

@@ -26,13 +26,13 @@ static int is_coarse(const survey *s, const fmo_box *box)
     return box->leaf >= 0 || box->end - box->begin <= s->of->coarse;
 }
 
-/* A pair of cells. look() returns 0 if they are far, 1 if they are near and coarse, 2 if they are
- * near and were divided into two[]. */
+/* A pair of cells. compare() returns 0 if they are far, 1 if they are near and coarse, 2 if they
+ * are near and were divided into two[]. */
 typedef struct pair {
     int a, b;
 } pair;
 
-static int look(const survey *s, pair p, pair two[2])
+static int compare(const survey *s, pair p, pair two[2])
 {
     const fmo_box *box = s->of->boxes->box, *a = &box[p.a], *b = &box[p.b];
     int order[2];
@@ -54,7 +54,7 @@ static double items_of(const survey *s, pair p)
 static double count_near(const survey *s, pair p)
 {
     pair two[2];
-    const int what = look(s, p, two);
+    const int what = compare(s, p, two);
     if (what < 2) return what ? items_of(s, p) : 0.0;
     return count_near(s, two[0]) + count_near(s, two[1]);
 }
@@ -70,7 +70,7 @@ static double count_all(const survey *s)
     double near = 0.0;
     for (int n = 0; n < num && num + 1 < PIECES; n++) {
         pair two[2];
-        const int what = look(s, piece[n], two);
+        const int what = compare(s, piece[n], two);
         if (what == 1) near += items_of(s, piece[n]);
         if (what == 2) {
             piece[num++] = two[0];

@@ -127,7 +127,7 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
     return FMO_OK;
 }
 
-/* Lists the given options without an effect in `mode`, if the mode was chosen by auto. */
+/* If auto chose the mode, lists the options of the command line that have no effect in `mode`. */
 void driver_options_unused(const driver_options *options, fmo_mode mode, char *text, size_t size)
 {
     size_t used = 0;

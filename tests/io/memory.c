@@ -266,7 +266,7 @@ int main(void)
     if (dataset) {
         nao = fmo_basis_ao_num(fmo_dataset_basis(dataset));
         matrix = fmo_dataset_density(dataset);
-        CHECK(nao <= 200, "space for the orbitals' energies");
+        CHECK(nao <= 200, "space for the orbital energies");
         for (size_t i = 0; !SANITIZED && i < sizeof calls / sizeof calls[0]; i++)
             check_call(calls[i].name, calls[i].run);
         check_restored();

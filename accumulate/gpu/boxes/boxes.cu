@@ -327,7 +327,7 @@ cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t strea
     }
     if (g->requested & FMO_TERMS_J) {
         const fmo_gpu_box_leaves_args args = leaves_args(plan, false);
-        FMO_GPU_TRY(fmo_gpu_box_weigh(&args, g->boxes->tree.num, stream));
+        FMO_GPU_TRY(fmo_gpu_box_loads(&args, g->boxes->tree.num, stream));
         return fmo_gpu_box_near(v, &g->boxes->tree, stream);
     }
     FMO_GPU_TRY(cudaMemsetAsync(v->near, 0, leaves * v->words * sizeof *v->near, stream));

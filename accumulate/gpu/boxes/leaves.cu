@@ -142,7 +142,7 @@ enum {
  * of its pairs, with the largest values that depend on geometry alone; stores the logarithms. */
 template <int SIZE>
 __global__ void __launch_bounds__(SIZE)
-    weigh_boxes(const __grid_constant__ fmo_gpu_box_leaves_args a, int first)
+    compute_loads(const __grid_constant__ fmo_gpu_box_leaves_args a, int first)
 {
     __shared__ double charges[SIZE / 32], weights[SIZE / 32];
     const fmo_gpu_box_view &v = a.view;
@@ -240,9 +240,9 @@ __device__ __forceinline__ void add_shifted(double2 L, int2 at, const double2 *R
  * contributions of all primitives are summed before one atomic add for each product of
  * functions. */
 template <int PAIR>
-__device__ __forceinline__ void give(const fmo_gpu_pairs &pairs, int n, const double *centre,
-                                     const double *inverse, const double2 *potential,
-                                     const double *scale, warp_shared *own)
+__device__ __forceinline__ void contract(const fmo_gpu_pairs &pairs, int n, const double *centre,
+                                         const double *inverse, const double2 *potential,
+                                         const double *scale, warp_shared *own)
 {
     constexpr int L = fmo_pair_order(PAIR), products = FMO_FAR_PRODUCTS(PAIR);
     const int lane = threadIdx.x % 32, num = pairs.first[n].z;
@@ -296,7 +296,7 @@ __device__ __forceinline__ void give(const fmo_gpu_pairs &pairs, int n, const do
 
 /* Adds X^J of the pairs of a leaf; one block for each leaf, one warp for each pair in turn. */
 __global__ void __launch_bounds__(THREADS)
-    give_leaves(const __grid_constant__ fmo_gpu_box_leaves_args a)
+    contract_leaves(const __grid_constant__ fmo_gpu_box_leaves_args a)
 {
     __shared__ warp_shared shared[WARPS];
     __shared__ double inverse[FMO_GPU_BOX_INVERSES];
@@ -310,10 +310,10 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     for (int k = box.begin + warp; k < box.end; k += WARPS) {
         const int item = v.item[k], c = class_of(v, item), n = item - v.first[c];
-#define ROW(P, name, li, lj, partner)                                                         \
-    if (c == FMO_PAIR_##P)                                                                    \
-        give<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n, box.centre, inverse, potential, a.scale, \
-                           &shared[warp]);
+#define ROW(P, name, li, lj, partner)                                                             \
+    if (c == FMO_PAIR_##P)                                                                        \
+        contract<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n, box.centre, inverse, potential, a.scale, \
+                               &shared[warp]);
         FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     }
@@ -385,13 +385,13 @@ __global__ void find_extents(const __grid_constant__ fmo_gpu_box_extents_args a)
 
 } // namespace
 
-cudaError_t fmo_gpu_box_weigh(const fmo_gpu_box_leaves_args *args, int boxes, cudaStream_t stream)
+cudaError_t fmo_gpu_box_loads(const fmo_gpu_box_leaves_args *args, int boxes, cudaStream_t stream)
 {
     const int large = boxes < LARGE_BOXES ? boxes : (int)LARGE_BOXES;
-    weigh_boxes<LARGE_THREADS><<<large, LARGE_THREADS, 0, stream>>>(*args, 0);
+    compute_loads<LARGE_THREADS><<<large, LARGE_THREADS, 0, stream>>>(*args, 0);
     FMO_GPU_TRY(cudaGetLastError());
     if (boxes == large) return cudaSuccess;
-    weigh_boxes<SMALL_THREADS><<<boxes - large, SMALL_THREADS, 0, stream>>>(*args, large);
+    compute_loads<SMALL_THREADS><<<boxes - large, SMALL_THREADS, 0, stream>>>(*args, large);
     return cudaGetLastError();
 }
 
@@ -403,7 +403,7 @@ cudaError_t fmo_gpu_box_collect(const fmo_gpu_box_leaves_args *args, cudaStream_
 
 cudaError_t fmo_gpu_box_contract(const fmo_gpu_box_leaves_args *args, cudaStream_t stream)
 {
-    give_leaves<<<args->view.leaves, THREADS, 0, stream>>>(*args);
+    contract_leaves<<<args->view.leaves, THREADS, 0, stream>>>(*args);
     return cudaGetLastError();
 }
 

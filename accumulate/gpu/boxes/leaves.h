@@ -22,7 +22,7 @@ typedef struct fmo_gpu_box_extents_args {
 /* Computes positions, sizes, bounds and moments of all pairs, once for a plan. */
 cudaError_t fmo_gpu_box_extents(const fmo_gpu_box_extents_args *args, cudaStream_t stream);
 /* Computes the loads of all cells (fmo_box_load, as logarithms) for the running build's density. */
-cudaError_t fmo_gpu_box_weigh(const fmo_gpu_box_leaves_args *args, int boxes, cudaStream_t stream);
+cudaError_t fmo_gpu_box_loads(const fmo_gpu_box_leaves_args *args, int boxes, cudaStream_t stream);
 /* fmo_gpu_box_collect computes the multipoles of the leaves; fmo_gpu_box_contract adds X^J of the
  * leaves' pairs, from the leaves' potentials, to the pairs' sums. */
 cudaError_t fmo_gpu_box_collect(const fmo_gpu_box_leaves_args *args, cudaStream_t stream);

@@ -7,7 +7,7 @@ namespace {
 
 /* Stores the pairs that cells of one level leave to their children; one block for each cell. */
 __global__ void __launch_bounds__(THREADS)
-    keep_open(const __grid_constant__ fmo_gpu_box_view v, int begin)
+    store_open(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
     __shared__ descent w;
     __shared__ int chunk[2];
@@ -136,7 +136,7 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *v, const fmo_boxes *tree, c
     FMO_GPU_TRY(cudaMemsetAsync(v->open_num, 0, sizeof *v->open_num, stream));
     for (int level = STEPS; level < tree->level_num; level += STEPS) {
         const int begin = tree->level[level], num = tree->level[level + 1] - begin;
-        keep_open<<<num, THREADS, 0, stream>>>(*v, begin);
+        store_open<<<num, THREADS, 0, stream>>>(*v, begin);
         FMO_GPU_TRY(cudaGetLastError());
         drop_open<<<(num + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*v, begin, num);
         FMO_GPU_TRY(cudaGetLastError());

@@ -8,7 +8,7 @@
 #include "accumulate/gpu/types.cuh"
 #include "integrals/eri/eri_sp.h"
 
-/* Thread blocks that must fit a multiprocessor, by class. */
+/* Resident blocks of a multiprocessor, by class, for which the number of registers is limited. */
 static __host__ __device__ constexpr int fmo_gpu_resident(int eri_class)
 {
     constexpr int blocks[] = {FMO_TUNING_GPU_RESIDENT};
