@@ -105,8 +105,8 @@ FMO_GMPI_HD size_t fmo_gmpi_type_bytes(int type)
     return type == FMO_GMPI_BYTE ? 1 : type == FMO_GMPI_INT32 || type == FMO_GMPI_FLOAT ? 4 : 8;
 }
 
-/* Returns the valid bit of entry number `index`, which counts from 0 without end, in a ring of
- * `size`. */
+/* Returns the valid bit of entry `index`, the number of entries written before it to the ring,
+ * which has `size` places. The bit changes with each lap. */
 FMO_GMPI_HD uint64_t fmo_gmpi_lap(uint64_t index, uint64_t size)
 {
     return (index / size & 1) ^ 1;

@@ -197,7 +197,7 @@ static double scale_of(const fmo_cpu_gradient_term *term, int term_num, size_t e
 
 /* ---- all passes ----------------------------------------------------------------------------- */
 
-/* Sets the weights of the pass for an operator. Returns 0 if no part of a term has this operator.
+/* Sets the weights of the pass for an operator. Returns 0 if neither J nor K of a term has it.
  */
 static int weights_of(const fmo_gradient_term *terms, int term_num, fmo_operator op,
                       fmo_cpu_gradient_term *to)

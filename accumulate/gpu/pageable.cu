@@ -46,7 +46,7 @@ void make_slots(void)
 }
 
 /* True if no queued copy uses the slot any longer. */
-bool is_over(const slot *s)
+bool is_unused(const slot *s)
 {
     if (!s->event) return true;
     const cudaError_t code = cudaEventQuery(s->event);
@@ -63,7 +63,7 @@ slot *find_slot(int device)
     for (int k = 0; k < SLOTS; k++) {
         slot *const s = &slots.of[k];
         if (s->taken || !s->memory) continue;
-        const int rank = (is_over(s) ? 2 : 0) + (!s->event || s->device == device ? 1 : 0);
+        const int rank = (is_unused(s) ? 2 : 0) + (!s->event || s->device == device ? 1 : 0);
         if (found && (rank < found_rank || (rank == found_rank && s->used >= found->used)))
             continue;
         found = s;

@@ -59,7 +59,7 @@ extern "C" void fock_stream_destroy(void *stream)
 namespace {
 
 /* Matrices of the fragments that are built on one GPU, consecutive in the fragments' order. */
-struct part {
+struct gpu_share {
     int device;
     int64_t count; /* number of fragments */
     double *density, *current, *coulomb, *exchange;
@@ -67,11 +67,11 @@ struct part {
 
 /* The GPU of a fragment's plan, and the index of its matrices there. */
 struct place {
-    part *on;
+    gpu_share *on;
     int64_t at;
 };
 
-void make_part(bench_run *run, part *p, int64_t one)
+void make_share(bench_run *run, gpu_share *p, int64_t one)
 {
     BENCH_CUDA(run, cudaSetDevice(p->device));
     p->density = bench_gpu_array<double>(run, p->count * one, "densities");
@@ -80,7 +80,7 @@ void make_part(bench_run *run, part *p, int64_t one)
     p->exchange = bench_gpu_array<double>(run, p->count * one, "K");
 }
 
-void free_part(part *p)
+void free_share(gpu_share *p)
 {
     cudaSetDevice(p->device);
     cudaFree(p->density);
@@ -96,7 +96,7 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
 {
     fock_case *c = (fock_case *)what;
     const int64_t one = (int64_t)c->nao * c->nao;
-    part parts[FMO_DEVICES_MAX] = {};
+    gpu_share shares[FMO_DEVICES_MAX] = {};
     place *places = (place *)bench_alloc(run, (size_t)c->count, sizeof *places, "places");
     int num = 0, before = 0;
     bench_events events = {NULL, NULL};
@@ -106,13 +106,13 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
     for (int k = 0; k < c->count && run->err.status == FMO_OK; k++) {
         const int device = fmo_fock_plan_device(c->plan[k]);
         int p = 0;
-        while (p < num && parts[p].device != device) p++;
-        if (p == num) parts[num++].device = device;
-        places[k] = {&parts[p], parts[p].count++};
+        while (p < num && shares[p].device != device) p++;
+        if (p == num) shares[num++].device = device;
+        places[k] = {&shares[p], shares[p].count++};
     }
-    for (int p = 0; p < num; p++) make_part(run, &parts[p], one);
+    for (int p = 0; p < num; p++) make_share(run, &shares[p], one);
     for (int k = 0; k < c->count && run->err.status == FMO_OK; k++) {
-        const part *const p = places[k].on;
+        const gpu_share *const p = places[k].on;
         const int64_t at = places[k].at * one;
         BENCH_CUDA(run, cudaMemcpy(p->density + at, c->density + k * one,
                                    (size_t)one * sizeof(double), cudaMemcpyDefault));
@@ -125,7 +125,7 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
     const auto prepare = [&](int64_t) {
         c->calls++;
         for (int n = 0; n < num && run->err.status == FMO_OK; n++) {
-            const part *const p = &parts[n];
+            const gpu_share *const p = &shares[n];
             const int64_t size = p->count * one;
             const int blocks = bench_resident(run, new_densities, BENCH_THREADS, 0, size);
             BENCH_CUDA(run, cudaSetDevice(p->device));
@@ -138,7 +138,7 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
         }
         BENCH_CUDA(run, cudaSetDevice(before));
     };
-    const auto read = [&](double *to, double *part::*array) {
+    const auto read = [&](double *to, double *gpu_share::*array) {
         for (int k = 0; k < c->count; k++)
             bench_gpu_read(run, to + k * one, places[k].on->*array + places[k].at * one, one);
     };
@@ -150,15 +150,15 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
             run, &c->cell, 1, (int64_t)c->work.quartet_sum, 1, prepare,
             [&](int64_t) { return call(run, c, &events); },
             [&](int64_t, bench_check *check) {
-                read(c->current, &part::current);
-                read(c->coulomb, &part::coulomb);
-                read(c->exchange, &part::exchange);
+                read(c->current, &gpu_share::current);
+                read(c->coulomb, &gpu_share::coulomb);
+                read(c->exchange, &gpu_share::exchange);
                 fock_check(run, c, check);
             });
     }
     cudaEventDestroy(events.begin);
     cudaEventDestroy(events.end);
-    for (int p = 0; p < num; p++) free_part(&parts[p]);
+    for (int p = 0; p < num; p++) free_share(&shares[p]);
     cudaSetDevice(before);
     free(places);
 }

@@ -7,8 +7,8 @@
  * of l in the convention of fmo_basis_input. */
 double fmo_primitive_norm(int ang_mom, double exponent);
 
-/* Returns <c|c> of a contraction of n normalised primitives that all are x^l or all one spherical
- * function. */
+/* Returns <c|c> of a contraction of n normalised primitives with the same angular part, x^l or a
+ * spherical function. */
 double fmo_contraction_overlap(int ang_mom, int n, const double *exponent,
                                const double *coefficient);
 

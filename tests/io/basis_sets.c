@@ -165,8 +165,8 @@ static void check_spellings(void)
     }
 }
 
-/* One set in the formats of Gaussian, Psi4 and NWChem, with all that each may contain, gives the
- * same functions; the form of the d functions is that of the file. */
+/* One set in the formats of Psi4 and NWChem gives the same functions; d functions are Cartesian or
+ * spherical as the file specifies. A set with effective core potentials is refused. */
 static void check_formats(void)
 {
     static const char psi4[] =
