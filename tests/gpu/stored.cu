@@ -195,7 +195,7 @@ static void check_dataset(const char *name)
     fmo_dataset_destroy(data);
 }
 
-/* The kind of integrals that a build reports, and results as in mode cpu. */
+/* Checks that builds report the expected kind of integrals and give the results of mode cpu. */
 static void check_used(const char *label, const fmo_basis *basis, const setting *s,
                        fmo_integrals expected)
 {

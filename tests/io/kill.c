@@ -117,7 +117,7 @@ static void check_writer(job *j, unsigned long long *seed)
     for (int v = 0; v < 2; v++) free(version[v].bytes);
 }
 
-/* A file of some bytes in the folder, under a name that says its inode number plus `off`. */
+/* Makes a file with a text; its name contains a process id, and its inode number plus `off`. */
 static int make_file(const char *text, long pid, long off, char path[1024])
 {
     struct stat info;
