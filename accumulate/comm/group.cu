@@ -76,7 +76,7 @@ struct fmo_gmpi {
     int channels;
     fmo_local *local;
     fmo_gmpi_net net[FMO_GMPI_RANKS_MAX];
-    bool over;
+    bool several_processes;
 };
 
 namespace {
@@ -125,9 +125,9 @@ fmo_status check_devices(fmo_gmpi *g, fmo_error *err)
     }
     for (int r = 0; r < g->local_size; r++) {
         int cooperative = 0;
-        const int device = g->options.devices ? g->options.devices[r]
-                           : g->over          ? g->net[0].node_rank % count
-                                              : r;
+        const int device = g->options.devices     ? g->options.devices[r]
+                           : g->several_processes ? g->net[0].node_rank % count
+                                                  : r;
         if (device < 0 || device >= count)
             return fmo_error_set(err, FMO_ERR_NO_DEVICE,
                                  "gmpi: rank %d: no device %d; expected 0 to %d", r, device,
@@ -335,9 +335,9 @@ fmo_status build(fmo_gmpi *g, fmo_error *err)
     device_keeper keeper;
     const bool peer = g->options.transport == FMO_GMPI_PEER;
     fmo_status status = check_devices(g, err);
-    if (status == FMO_OK && !g->over && peer) status = enable_peers(g, err);
+    if (status == FMO_OK && !g->several_processes && peer) status = enable_peers(g, err);
     if (status == FMO_OK) status = make_memory(g, err);
-    if (g->over) status = synchronise_processes(g, status, err);
+    if (g->several_processes) status = synchronise_processes(g, status, err);
     if (status == FMO_OK) status = write_bufs(g, err);
     if (status == FMO_OK && !peer) status = start_proxies(g, err);
     return status;
@@ -401,7 +401,7 @@ fmo_status fmo_gmpi_create_over(const fmo_gmpi_options *options, const fmo_gmpi_
         return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory for a group");
     }
     g->options = *options;
-    g->over = true;
+    g->several_processes = true;
     g->net[0] = *net;
     g->size = net->size, g->first = net->rank, g->local_size = 1;
     fmo_status status = fmo_comm_check_options(options, 1, err);
@@ -422,7 +422,7 @@ void fmo_gmpi_destroy(fmo_gmpi *g)
     for (int r = 0; r < g->local_size; r++) fmo_proxy_destroy(g->rank[r].proxy);
     for (int r = 0; r < g->size; r++)
         if (g->opened[r]) cudaIpcCloseMemHandle(g->opened[r]);
-    if (g->over)
+    if (g->several_processes)
         g->net[0].destroy(g->net[0].user); /* its barrier ensures that no rank uses our
                                             * memory any more */
     fmo_local_destroy(g->local);

@@ -173,8 +173,8 @@ typedef struct fmo_gpu_state {
     bool separation_later;
 } fmo_gpu_state;
 
-/* Factors of an element D_pq and of D_qp in the symmetric or antisymmetric part that the running
- * build computes with; d: number of the density in K, or -1: of J. */
+/* The running build computes with the symmetric or antisymmetric part of a density: with the own
+ * factor times D_pq plus the other factor times D_qp. d: number of the density in K; -1: of J. */
 static inline double fmo_gpu_own_factor(const fmo_gpu_state *g)
 {
     return 0.5 * g->density_factor;

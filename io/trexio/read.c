@@ -37,7 +37,7 @@ static fmo_status open_hdf5(fmo_reader *r)
     return fmo_store_open(&r->store);
 }
 
-/* Checks that the file is one of TREXIO, and has the version of its format. */
+/* Checks that the file is one of TREXIO: it has the version of the package that wrote it. */
 static fmo_status check_version(fmo_reader *r)
 {
     const fmo_attribute *version = &fmo_attributes[ATTR_metadata_package_version];

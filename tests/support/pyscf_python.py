@@ -19,9 +19,9 @@ def environment_folder(requirements="requirements.txt"):
 
 
 def run_where_it_is(modules="pyscf", path="", **environment):
-    """Return in an interpreter that can import the modules; start it in this one's place if need be, with path in
-    PYTHONPATH and these variables where they are not set. Without one the script ends: skipped, or failed with
-    FMO_REQUIRE_PYSCF=1."""
+    """Restart the script in an interpreter that can import the modules, with path in PYTHONPATH and the environment
+    variables that are not set; return if it already runs in one. If there is none the script is skipped, or fails
+    with FMO_REQUIRE_PYSCF=1."""
     if os.environ.get("FMO_TEST_INSIDE"):
         return
     made = [str(environment_folder(name) / "bin" / "python") for name in ("requirements-python.txt", "requirements.txt")]
