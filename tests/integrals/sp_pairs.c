@@ -74,7 +74,8 @@ static double quartet_bound(const fmo_basis *basis, const fmo_pair_list *list, i
     return sqrt(largest);
 }
 
-/* Bounds of primitives, in closed form, and of pairs and parts of them, half of the products. */
+/* Compares the bounds of primitive pairs, of whole pairs and of a segment with those by quartets.
+ */
 static void check_bounds(const fmo_basis *basis, const fmo_shell_pairs *pairs)
 {
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
@@ -95,10 +96,11 @@ static void check_bounds(const fmo_basis *basis, const fmo_shell_pairs *pairs)
             }
             if (num < 3) continue;
             const double rest = quartet_bound(basis, list, c, n, 1, num - 2);
-            const double part =
+            const double segment =
                 fmo_shell_pair_segment_bound(basis, (fmo_pair_class)c, list, n, 1, num - 2);
-            CHECK(fabs(part - rest) <= 1e-12 * rest,
-                  "class %d: part of pair %d is %.15g, not %.15g", c, n, part, rest);
+            CHECK(fabs(segment - rest) <= 1e-12 * rest,
+                  "class %d: bound of a segment of pair %d is %.15g, not %.15g", c, n, segment,
+                  rest);
         }
     }
 }
