@@ -66,9 +66,9 @@ def difference(ours: Functions, theirs: Functions) -> str:
         return f"functions: {counts(ours)}, PySCF {counts(theirs)}"
     exponent = max(max(abs(f[1] / g[1] - 1)) for f, g in zip(ours, theirs))
     coefficient = max(max(abs(f[2] - g[2])) for f, g in zip(ours, theirs))
-    said = [f"{what} by up to {value:.1e}" for what, value in
+    differences = [f"{what} by up to {value:.1e}" for what, value in
             (("exponents, relatively,", exponent), ("coefficients", coefficient)) if value > ROUNDED]
-    return " and ".join(said)
+    return " and ".join(differences)
 
 
 def basis_for_pyscf(functions: Functions) -> list[Any]:

@@ -88,8 +88,8 @@ def cuda_version(build: Path) -> str:
     compiler = cached(build, "CMAKE_CUDA_COMPILER")
     if not compiler or cached(build, "FMO_CUDA") == "OFF":
         return ""
-    said = subprocess.run([compiler, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return re.search(r"release (\d+)", said)[1]
+    output = subprocess.run([compiler, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return re.search(r"release (\d+)", output)[1]
 
 
 def metadata(cuda: str) -> tuple[str, str, bytes]:

@@ -10,7 +10,7 @@ bonds are, turned about the first one, which nothing in a cut bond says.
 
 Energies depend on the digits, and other programs use published orbitals of carbon in STO-3G and
 6-31G. Ours in 6-31G are those within 4e-5. Those in STO-3G have another bond length, norm 1, and a
-core that is mixed into a_1 (MIXED); how they were localised is not said.
+core that is mixed into a_1 (MIXED); how they were localised is not stated.
 
     python3 datasets/hybrids/make_hybrids.py build/bin/fmo-driver            writes the file
     python3 datasets/hybrids/make_hybrids.py build/bin/fmo-driver --check    compares with the published

@@ -101,11 +101,11 @@ static void compare(const char *name, const fmo_basis *basis, fmo_mode mode, fmo
     counted(basis, &o, D, J, J + n * n); /* creates the threads and buffers of other libraries */
     const long bytes = counted(basis, &o, D, J, J + n * n);
     CHECK(fmo_fock_workspace(basis, &o, &memory, &err) == FMO_OK, "%s", err.message);
-    printf("%-14s %-9s %-6s %d threads, cutoff %-5g: %9zu bytes said, %9ld counted\n", name,
+    printf("%-14s %-9s %-6s %d threads, cutoff %-5g: %9zu bytes reported, %9ld counted\n", name,
            fmo_mode_name(mode), fmo_reduce_name(reduce), threads, cutoff, memory.host_bytes, bytes);
     CHECK((double)memory.host_bytes + SLACK >= (double)bytes &&
               (double)memory.host_bytes <= factor * (double)bytes + SLACK,
-          "%s: %zu bytes said, %ld counted", name, memory.host_bytes, bytes);
+          "%s: %zu bytes reported, %ld counted", name, memory.host_bytes, bytes);
     CHECK(memory.device_bytes == 0, "%zu bytes on a GPU", memory.device_bytes);
     free(D);
     free(J);

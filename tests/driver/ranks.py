@@ -32,7 +32,7 @@ FMO2 = os.path.join(DATASETS, "fmo2")
 WATER3, WATER10, GLY4 = (os.path.join(FMO2, f"{name}_sto-3g.json") for name in ("water3", "water10", "gly4"))
 
 
-def said(result):
+def error_lines(result):
     """The messages of fmo-driver on stderr, without those of mpirun."""
     return [line for line in result.err.splitlines() if line.startswith("fmo-driver: ")]
 
@@ -66,7 +66,7 @@ class Results(Ranks):
         line = ["--mode", "cpu", "--scatter", "fixed", "--batch", "--check", "--quiet", SMALL, missing, LARGE, altered, MEDIUM]
         alone, shared = run(*line), ranks(2, *line)
         self.assertEqual((shared.out, shared.code), (alone.out, 3), str(shared))
-        self.assertEqual(said(shared), alone.err.splitlines())
+        self.assertEqual(error_lines(shared), alone.err.splitlines())
 
     def test_batch_bits(self):
         sets = [SMALL, LARGE, MEDIUM, SMALL]
@@ -142,7 +142,7 @@ class Results(Ranks):
         self.assertEqual(one.code, 3, str(one))
         for number in (2, 4):
             several = ranks(number, *line, shared)
-            self.assertEqual((several.code, said(several)), (3, one.err.splitlines()), str(several))
+            self.assertEqual((several.code, error_lines(several)), (3, one.err.splitlines()), str(several))
             self.assertEqual(digest(alone), digest(shared))
             a, b = (self.valid(result) for result in (one, several))
             self.assertEqual((b["batch"]["ranks"], b["batch"]["datasets"], b["batch"]["failed"]), (number, 8, 1))
@@ -203,7 +203,7 @@ class Results(Ranks):
         """Two systems, and one that cannot be read between them."""
         line = [WATER3, self.path("none.json"), WATER3, "--fmo", "--mode", "cpu", "--threads", 1]
         one, several = run(*line), ranks(2, *line)
-        self.assertEqual((several.code, said(several)), (one.code, one.err.splitlines()), str(several))
+        self.assertEqual((several.code, error_lines(several)), (one.code, one.err.splitlines()), str(several))
         self.assertIn("mode       cpu, 2 ranks, rank 0 with 1 thread\n", several.out)
         found = [re.findall(r"FMO[12] +-\d+\.\d+ hartree", result.out) for result in (one, several)]
         self.assertEqual(found[0], found[1])
@@ -257,14 +257,14 @@ class Failures(Ranks):
         """No memory on one rank: in its plan, and in a build."""
         for bytes in (1, 80000):
             result = self.fate("memory", LARGE, "--mode", "cpu", "-o", self.path("x.h5"), number=3, rank=2, bytes=bytes)
-            self.assertEqual(len(said(result)), 1, str(result))
+            self.assertEqual(len(error_lines(result)), 1, str(result))
             self.assertEnds(result, 5, f"fmo-driver: .*{re.escape(LARGE)}: rank 2 on {self.HOST}: no memory")
 
     def test_memory_in_batch(self):
         """The data sets of the failed rank are reported with its number; all others have results."""
         batch = [LARGE] * self.MANY + [SMALL, MEDIUM, SMALL]
         result = self.fate("memory", *batch, "--mode", "cpu", "--batch", "--check", "--quiet")
-        lines = said(result)
+        lines = error_lines(result)
         self.assertEqual(result.code, 5, str(result))
         self.assertEqual(len(lines) + result.out.count("check: pass"), len(batch), str(result))
         self.assertGreater(len(lines), 0)
@@ -276,7 +276,7 @@ class Failures(Ranks):
         for line in ([LARGE, "-o", self.path("x.h5")], [*[LARGE] * self.MANY, MEDIUM, SMALL, "--batch", "--check"]):
             result = self.killed(*line, "--mode", "cpu", number=3)
             self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
-            self.assertEqual(said(result), [])
+            self.assertEqual(error_lines(result), [])
 
     def test_killed_scf_batch(self):
         batch = [os.path.join(DATASETS, "xyz", "water008.xyz")] * self.MANY + [WATER]
@@ -296,7 +296,7 @@ class Failures(Ranks):
             result = self.killed(*line, "--output", out, number=4, rank=2, file=state)
             self.assertEqual((result.code, result.out, os.listdir(self.folder)), (137, "", ["state"]), str(result))
             self.assertEqual(len(re.findall(r"process rank 2 with PID \d+ on node \S+ exited on signal 9", result.err)), 1)
-            self.assertEqual(said(result), [])
+            self.assertEqual(error_lines(result), [])
             resumed = ranks(number, *line, "--resume")
             self.assertRuns(resumed)
             system = json.loads(resumed.out)["systems"][0]
@@ -309,7 +309,7 @@ class Failures(Ranks):
         result = self.fate("memory", WATER10, "--fmo", "--mode", "cpu", "--quiet", "--output", self.path("x.h5"), number=3,
                            rank=2)
         self.assertEnds(result, 5, f"fmo-driver: .*rank 2 on {self.HOST}: .*no memory")
-        self.assertEqual(len(said(result)), 1, str(result))
+        self.assertEqual(len(error_lines(result)), 1, str(result))
 
     def test_other_files(self):
         """Ranks that find different files at the same path."""
@@ -325,7 +325,7 @@ class Failures(Ranks):
             program = [driver_helpers.DRIVER, name, *line]
             result = run("-np", 1, "--wdir", folders[0], *program, ":", "-np", 1, "--wdir", folders[1], *program,
                          program=MPIEXEC, timeout=120, environment=OPEN_MPI)
-            self.assertEqual((result.code, result.out, len(said(result))), (3, "", 1), str(result))
+            self.assertEqual((result.code, result.out, len(error_lines(result))), (3, "", 1), str(result))
             self.assertRegex(result.err, f"rank 1 on {self.HOST}: {says}")
 
     def test_other_lines(self):
@@ -341,7 +341,7 @@ class Failures(Ranks):
             program = driver_helpers.DRIVER
             result = run("-np", 1, program, *first, ":", "-np", 1, program, *second, program=MPIEXEC, timeout=120,
                          environment=OPEN_MPI)
-            self.assertEqual((result.code, result.out, len(said(result))), (2, "", 1), str(result))
+            self.assertEqual((result.code, result.out, len(error_lines(result))), (2, "", 1), str(result))
             self.assertRegex(result.err, f"fmo-driver: rank 1 on {self.HOST}: .*({says})")
         program = [driver_helpers.DRIVER, *build, "--check", "--quiet"]
         result = run("-np", 1, *program, "--threads", 1, ":", "-np", 1, *program, "--threads", 2, program=MPIEXEC,
@@ -359,7 +359,7 @@ class Failures(Ranks):
                                  ([], 2, "no data set"), ([SMALL, "--memory", "1", "--mode", "cpu"], 5, "mode cpu needs")):
             result = ranks(2, *line)
             self.assertEnds(result, code, says)
-            self.assertEqual(len(said(result)), 1, str(result))
+            self.assertEqual(len(error_lines(result)), 1, str(result))
         result = ranks(2, "--version")
         self.assertEqual((result.code, result.out.count("fmo-driver")), (0, 1), str(result))
 
@@ -387,7 +387,7 @@ class NoMpi(Case):
     @unittest.skipUnless(MPIEXEC, "no mpirun")
     def test_mpirun(self):
         result = ranks(2, SMALL, "--check", program=NO_MPI)
-        self.assertEqual((result.code, result.out, len(said(result))), (2, "", 1), str(result))
+        self.assertEqual((result.code, result.out, len(error_lines(result))), (2, "", 1), str(result))
         self.assertIn("built without MPI", result.err)
 
 

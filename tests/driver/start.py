@@ -133,9 +133,9 @@ class Quickstart(Case):
             os.chmod(self.path(name), 0o755)
         with open(os.path.join(SOURCE, "cmake", "FmoDependencies.cmake")) as file:
             status = re.search(r'message\(STATUS "(MPI not found[^"]*)"', file.read()).group(1)
-        for said, expected in ((status, True), ("Found MPI", False)):
+        for found, expected in ((status, True), ("Found MPI", False)):
             result = run("run", program=self.path("quickstart"), environment={
-                "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_MPI": said})
+                "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_MPI": found})
             self.assertEqual((result.code, result.err), (0, ""), str(result))
             self.assertEqual("./quickstart packages mpi && ./quickstart run" in result.out, expected, result.out)
 

@@ -67,7 +67,7 @@ static void compare_profiles(const char *label, const fmo_fock_profile *stored,
                              const fmo_fock_profile *direct, bool measured)
 {
     CHECK(stored->integrals == FMO_INTEGRALS_STORED && direct->integrals == FMO_INTEGRALS_DIRECT,
-          "%s: integrals are said to be %s, and %s", label, fmo_integrals_name(stored->integrals),
+          "%s: integrals are reported as %s, and %s", label, fmo_integrals_name(stored->integrals),
           fmo_integrals_name(direct->integrals));
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         const fmo_class_profile *a = &stored->classes[c], *b = &direct->classes[c];

@@ -6,8 +6,8 @@
 
 static unsigned long long seed = 4711;
 
-/* A plan on each GPU there is, made and built while the thread uses the first: the same J and K,
- * and the thread goes on using the first. A GPU that is not there is refused. */
+/* Plans on all GPUs give the same J and K, and leave the thread's current GPU as it was. A GPU that
+ * does not exist is refused. */
 static void check_devices(void)
 {
     static const fmo_mode modes[] = {FMO_MODE_FUSED, FMO_MODE_SPLIT};

@@ -313,9 +313,9 @@ class Program(Case):
                     self.assertLess(time.monotonic(), end)
                     time.sleep(0.01)
                 one.send_signal(signal.SIGINT)
-                said = one.stderr.read()
-                self.assertEqual(one.wait(60), 130, said)
-            self.assertRegex(said, r"^fmo-driver: interrupted: the results so far are in .*: add --resume to continue\n$")
+                reported = one.stderr.read()
+                self.assertEqual(one.wait(60), 130, reported)
+            self.assertRegex(reported, r"^fmo-driver: interrupted: the results so far are in .*: add --resume to continue\n$")
             self.assertEqual(sorted(os.listdir(folder)), ["all.h5.checkpoint", "all.xyz"])
             done = program(*given, "--resume")
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
@@ -337,14 +337,14 @@ class Program(Case):
             with subprocess.Popen([sys.executable, "-m", "fmo", "batch", path, "--basis", "6-31g", "--threads", "1", "-o",
                                    os.path.join(folder, "all.extxyz")], env=os.environ, stderr=theirs) as one:
                 os.close(theirs)
-                said = b""
+                reported = b""
                 with contextlib.suppress(OSError):  # at its end
                     while more := os.read(ours, 4096):
-                        said += more
+                        reported += more
                 os.close(ours)
-                self.assertEqual(one.wait(60), 3, said)
-            self.assertRegex(said.decode(), r"(^|\r)fmo-driver: .*frame 1: line 3: 'Xx': not an element.*\r\n")
-            self.assertRegex(said.decode(), r"\r *\d+molecule \[")
+                self.assertEqual(one.wait(60), 3, reported)
+            self.assertRegex(reported.decode(), r"(^|\r)fmo-driver: .*frame 1: line 3: 'Xx': not an element.*\r\n")
+            self.assertRegex(reported.decode(), r"\r *\d+molecule \[")
 
     def optimise(self, by):
         with tempfile.TemporaryDirectory() as folder:

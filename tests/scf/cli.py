@@ -290,9 +290,9 @@ class ScfCutoff(driver_helpers.Case):
         for cutoff in ("1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4"):
             for threshold in (1e-9, 1e-6):
                 result = run(MEDIUM, "--scf", "-c", cutoff, "--convergence", threshold, "--quiet")
-                said = re.search(r"an error of (\S+) hartree", result.err)
+                reported = re.search(r"an error of (\S+) hartree", result.err)
                 error = abs(float(re.search(NUMBER, result.out).group()) - MEDIUM_ENERGY)
-                self.assertLess(error, 2.0 * (float(said.group(1)) if said else threshold), (cutoff, str(result)))
+                self.assertLess(error, 2.0 * (float(reported.group(1)) if reported else threshold), (cutoff, str(result)))
 
 
 class ScfFarApart(driver_helpers.Case):

@@ -16,7 +16,7 @@ typedef struct fmo_gpu_side_streams {
     cudaEvent_t beside_fork, beside_join;
 } fmo_gpu_side_streams;
 
-/* Make all side streams wait for `stream`, and `stream` for all side streams. */
+/* Makes all side streams wait for `stream`; fmo_gpu_join makes `stream` wait for all of them. */
 static inline cudaError_t fmo_gpu_fork(const fmo_gpu_side_streams *side, cudaStream_t stream)
 {
     FMO_GPU_TRY(cudaEventRecord(side->fork, stream));

@@ -177,7 +177,7 @@ class _PatchedSCF(Front, _Behind):
         return patched_gradients(self, super().Gradients(*arguments, **named))
 
     def _fmo_gradient(self, mol: Any, terms: Sequence[GradientTerm]) -> Any:
-        """Their gradient by libfmo, [natm, 3], or None where it cannot, which has been said."""
+        """Their gradient by libfmo, [natm, 3], or None where it cannot, which a warning has reported."""
         reason = _cannot(mol, terms[0].density)
         options = _scf_options(self)
         modes = [options.get("mode")]

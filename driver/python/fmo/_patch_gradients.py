@@ -89,7 +89,7 @@ class _PatchedGradients(Front, _Behind):
         return None if mol.omega else (1.0, (hyb, alpha - hyb, omega))
 
     def _fmo_two_electron(self, dm: Any) -> Any:
-        """The derivative of J and K, [natm, 3], or None where PySCF computes it, which has been said."""
+        """The derivative of J and K, [natm, 3], or None where PySCF computes it, which a warning has reported."""
         base, mol = self.base, self.mol
         if not hasattr(base, "_fmo_gradient"):
             return None  # its patch has been taken back
