@@ -75,7 +75,7 @@ fmo_gpu_device_guard::~fmo_gpu_device_guard()
 }
 
 /* Queries the properties of the device. */
-static cudaError_t ask(fmo_gpu_device *d)
+static cudaError_t query_properties(fmo_gpu_device *d)
 {
     cudaDeviceProp properties;
     FMO_GPU_TRY(cudaGetDeviceProperties(&properties, d->number));
@@ -91,7 +91,7 @@ static cudaError_t ask(fmo_gpu_device *d)
 }
 
 /* Copies the properties of an open device on the same GPU. */
-static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like)
+static void copy_properties(fmo_gpu_device *d, const fmo_gpu_device *like)
 {
     d->pools = like->pools;
     d->processors = like->processors;
@@ -104,9 +104,9 @@ static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like)
 static cudaError_t open(fmo_gpu_device *d, const fmo_gpu_device *like)
 {
     if (like)
-        be_like(d, like);
+        copy_properties(d, like);
     else
-        FMO_GPU_TRY(ask(d));
+        FMO_GPU_TRY(query_properties(d));
     if (!d->pools) d->pooled = 0;
     if (!d->stream) {
         FMO_GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
