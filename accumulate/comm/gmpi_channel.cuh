@@ -44,7 +44,7 @@ template <int S> FMO_GMPI_DEVICE bool fmo_gmpi_channel_last(fmo_gmpi_channel *c)
     /* Releases what this block wrote or read. The last block acquires all of it and stores the
      * flag with a release at system scope, so that other ranks see it. */
     unsigned *came = &c->b->channel[c->number].blocks[c->count & 1];
-    if (fmo_gmpi_add_both(came, 1u) != blocks - 1) return false;
+    if (fmo_gmpi_add_acq_rel(came, 1u) != blocks - 1) return false;
     fmo_gmpi_store_volatile(*came, 0u);
     return true;
 }

@@ -199,7 +199,7 @@ FMO_GMPI_DEVICE unsigned fmo_gmpi_load_gpu(const unsigned *p)
         return old;                                                    \
     }
 FMO_GMPI_ADD(fmo_gmpi_add_acquire, "acquire")
-FMO_GMPI_ADD(fmo_gmpi_add_both, "acq_rel")
+FMO_GMPI_ADD(fmo_gmpi_add_acq_rel, "acq_rel")
 #undef FMO_GMPI_ADD
 /* State that blocks of one rank read while others write it; never from the cache of a
  * multiprocessor. */
@@ -390,7 +390,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_blocks_barrier_thread(fmo_gmpi_buf *b, unsigned blo
         fmo_gmpi_fence();
         old = fmo_gmpi_add_acquire(&b->barrier, add);
     } else {
-        old = fmo_gmpi_add_both(&b->barrier, add);
+        old = fmo_gmpi_add_acq_rel(&b->barrier, add);
     }
     if ((((old + add) ^ old) & 0x80000000u) == 0) {
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();

@@ -41,7 +41,7 @@
       "docs/results/2026-11-26-a18fda3/h100x4-fmo.txt")                                            \
     X(fragment_threads_least, 4, "of these for a rank",                                            \
       "docs/results/2026-11-26-bb6c5ad/h100x4-fmo.txt")                                            \
-    X(fragment_side_by_side, 8,                                                                    \
+    X(fragment_concurrent_from, 8,                                                                 \
       "fragments from which each has one thread, however many threads there are",                  \
       "docs/results/2026-11-25-05c9ef0/h200-fmo.txt")                                              \
     X(mix_block, 1 << 14, "elements of a block of fields whose sums have a fixed order",           \

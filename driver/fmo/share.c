@@ -224,13 +224,13 @@ static fmo_status process_indices(fmo_fragments *f, numbers *n, int threads, int
 }
 
 /* Number of indices processed concurrently: one per thread; or, if there are few indices and many
- * threads, one at a time, with all threads for each. From NOT_FEW indices on they always run
- * concurrently: 64 threads wait longer for each other than a fragment takes. */
-enum { NOT_FEW = fmo_tuning_fragment_side_by_side };
+ * threads, one at a time, with all threads for each. From CONCURRENT_FROM indices on they always
+ * run concurrently: 64 threads wait longer for each other than a fragment takes. */
+enum { CONCURRENT_FROM = fmo_tuning_fragment_concurrent_from };
 
-static int side_by_side(int count, int threads)
+static int concurrent_indices(int count, int threads)
 {
-    if (count < NOT_FEW && 2 * count < threads) return 1;
+    if (count < CONCURRENT_FROM && 2 * count < threads) return 1;
     return count < threads ? count : threads;
 }
 
@@ -238,7 +238,8 @@ fmo_status fmo_fragment_each(fmo_fragments *f, int count, int threads, fmo_each 
                              fmo_error *err)
 {
     numbers n = {.count = count};
-    return process_indices(f, &n, side_by_side(count, threads), threads, what, user, NULL, err);
+    return process_indices(f, &n, concurrent_indices(count, threads), threads, what, user, NULL,
+                           err);
 }
 
 fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
@@ -246,7 +247,7 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 {
     numbers n = {.ranks = f->ranks, .count = count, .order = order};
     fmo_status status = FMO_OK;
-    int threads = one_by_one ? 1 : side_by_side(count, f->threads);
+    int threads = one_by_one ? 1 : concurrent_indices(count, f->threads);
     if (f->ranks) {
         /* With fewer indices than threads of all ranks, no rank may take them all. */
         const int share = (count + f->ranks->size - 1) / f->ranks->size;

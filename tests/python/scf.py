@@ -344,11 +344,11 @@ class Scf(Case):
         """A batch gives the results of single runs; molecules that fail do not disturb the others."""
         mols = [gto.M(**MOLECULES[name], verbose=0) for name in (*self.CLOSED, "third row", *self.CLOSED)]
         mols.insert(3, gto.M(atom=WATER, basis=H_SHELL, verbose=0))
-        heard = []
+        calls = []
         for threads in (1, 2):
-            heard.clear()
-            got = fmo.rhf_batch(mols, threads=threads, mode="cpu", callback=lambda k, mf: heard.append((k, mf.e_tot)))
-            self.assertEqual(sorted(k for k, _ in heard), list(range(len(mols))))
+            calls.clear()
+            got = fmo.rhf_batch(mols, threads=threads, mode="cpu", callback=lambda k, mf: calls.append((k, mf.e_tot)))
+            self.assertEqual(sorted(k for k, _ in calls), list(range(len(mols))))
             for k, (mol, mf) in enumerate(zip(mols, got)):
                 self.assertIs(mf.mol, mol)
                 if k in (3, len(self.CLOSED) + 1):
@@ -356,7 +356,7 @@ class Scf(Case):
                     self.assertRegex(str(mf.error), "h shells|unpaired")
                     continue
                 self.assertIsNone(mf.error)
-                self.assertIn((k, mf.e_tot), heard)
+                self.assertIn((k, mf.e_tot), calls)
                 self.assertAlmostEqual(mf.e_tot, fmo.RHF(mol, mode="cpu").kernel(), delta=1e-9)
         self.assertEqual(fmo.rhf_batch([]), [])
 

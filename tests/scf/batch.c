@@ -74,14 +74,14 @@ static void check_job(const char *what, int k, const fmo_scf_job *job, const fmo
           single->energy);
 }
 
-typedef struct heard {
+typedef struct recorded {
     int finished[HEARD], cycles[HEARD], inside, at_once;
     const fmo_scf_job *jobs;
-} heard;
+} recorded;
 
-static void hear_cycle(const fmo_scf_cycle *cycle, void *user)
+static void record_cycle(const fmo_scf_cycle *cycle, void *user)
 {
-    heard *h = user;
+    recorded *h = user;
     h->at_once += h->inside++ != 0;
     CHECK(cycle->job < HEARD, "cycle of job %zu", cycle->job);
     if (cycle->job < HEARD) {
@@ -92,9 +92,9 @@ static void hear_cycle(const fmo_scf_cycle *cycle, void *user)
     h->inside--;
 }
 
-static void hear_finished(size_t index, fmo_scf_job *job, void *user)
+static void record_finished(size_t index, fmo_scf_job *job, void *user)
 {
-    heard *h = user;
+    recorded *h = user;
     h->at_once += h->inside++ != 0;
     CHECK(index < HEARD && job == &h->jobs[index], "finished: job %zu", index);
     if (index < HEARD) h->finished[index]++;
@@ -120,13 +120,13 @@ static void test_against_single(int fixed)
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
         char what[64];
         fmo_scf_job jobs[COUNT];
-        heard h = {.jobs = jobs};
+        recorded h = {.jobs = jobs};
         fmo_error err = {FMO_OK, ""};
         snprintf(what, sizeof what, "%s%d threads", fixed ? "fixed, " : "", threads[t]);
         options = with_threads(threads[t]);
         if (fixed) options.fock.scatter = FMO_SCATTER_FIXED;
-        options.callback = hear_cycle;
-        options.finished = hear_finished;
+        options.callback = record_cycle;
+        options.finished = record_finished;
         options.user = &h;
         fill(dataset, jobs);
         CHECK(fmo_scf_run_batch(jobs, COUNT, &options, &err) == FMO_ERR_INPUT, "%s: %s", what,
@@ -173,9 +173,9 @@ static void test_side_by_side(void)
     for (int threads = 2; threads <= 4; threads += 2) {
         fmo_scf_options options = with_threads(threads);
         fmo_scf_job jobs[JOBS] = {0};
-        heard h = {.jobs = jobs};
-        options.callback = hear_cycle;
-        options.finished = hear_finished;
+        recorded h = {.jobs = jobs};
+        options.callback = record_cycle;
+        options.finished = record_finished;
         options.user = &h;
         for (int k = 0; k < JOBS; k++) {
             jobs[k].input = input_of(dataset[k % KINDS]);

@@ -122,14 +122,14 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
     static kind kinds[KINDS];
     static fmo_lockstep_job jobs[MAX];
     static fmo_scf_input input[MAX];
-    static ended heard;
+    static ended finished;
     static double *projector[MAX];
     fmo_error err = {FMO_OK, ""};
     fmo_batch_linalg *executor = NULL;
     fmo_atoms *atoms = NULL;
     make_kinds(kinds);
     memset(jobs, 0, sizeof jobs);
-    memset(&heard, 0, sizeof heard);
+    memset(&finished, 0, sizeof finished);
     CHECK(fmo_atoms_create(&atoms, &err) == FMO_OK, "%s", err.message);
     const fmo_status opened = on_gpu ? fmo_batch_linalg_open_gpu(-1, threads, &executor, &err)
                                      : fmo_batch_linalg_open_host(threads, &executor, &err);
@@ -158,7 +158,7 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
                                      .options = o,
                                      .shared = {.job = k, .atoms = atoms},
                                      .ended = note,
-                                     .user = &heard};
+                                     .user = &finished};
         if (on_gpu)
             CHECK(fmo_fock_plan_create_batch(&basis, 1, &fock, &jobs[k].shared.plan, &err) ==
                       FMO_OK,
@@ -173,7 +173,7 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
         char what[80];
         fmo_scf_result *alone = NULL;
         fmo_error own = {FMO_OK, ""};
-        CHECK(heard.num[k] == 1, "job %zu ended %d times", k, heard.num[k]);
+        CHECK(finished.num[k] == 1, "job %zu ended %d times", k, finished.num[k]);
         snprintf(what, sizeof what, "%zu of %zu, %s, %s", k, num, names[k % NAMES],
                  kinds[k / NAMES % KINDS].what);
         const fmo_status status = fmo_scf_run(&input[k], jobs[k].options, &alone, &own);

@@ -29,7 +29,7 @@ typedef struct helper {
     long fine;                   /* allocations before the one that fails; -1: none does */
     fmo_dataset *const *dataset; /* of a batch */
     fmo_scf_job job[NAMES];
-    int heard[NAMES];
+    int recorded[NAMES];
     const fmo_fragment_system *system; /* of fragments */
     const fmo_basis_set *set;
     fmo_fragment_options options;
@@ -52,7 +52,7 @@ static void run_ranks(ranks_local_world *world, helper *h, int size, void *(*wha
 static void finished(size_t index, fmo_scf_job *job, void *user)
 {
     (void)job;
-    ((helper *)user)->heard[index]++;
+    ((helper *)user)->recorded[index]++;
 }
 
 /* Runs a batch of SCFs on one rank, for pthread_create. */
@@ -68,7 +68,7 @@ static void *run_batch(void *arg)
     o.user = h;
     o.deal = h->ranks.size ? &h->ranks : NULL;
     memset(h->job, 0, sizeof h->job);
-    memset(h->heard, 0, sizeof h->heard);
+    memset(h->recorded, 0, sizeof h->recorded);
     for (int k = 0; k < NAMES; k++)
         h->job[k].input =
             (fmo_scf_input){.basis = fmo_dataset_basis(h->dataset[k]),
@@ -101,8 +101,8 @@ static void check_batch(fmo_dataset *const *dataset, const helper *alone, int si
         int had = 0;
         for (int r = 0; r < size; r++) {
             const fmo_scf_result *got = h[r].job[k].result, *expected = alone->job[k].result;
-            CHECK(h[r].heard[k] == (got != NULL), "%s: rank %d heard %d times", names[k], r,
-                  h[r].heard[k]);
+            CHECK(h[r].recorded[k] == (got != NULL), "%s: rank %d was called %d times", names[k], r,
+                  h[r].recorded[k]);
             if (!got) continue;
             had++;
             CHECK(threads == 1 ? got->energy == expected->energy && got->cycles == expected->cycles

@@ -200,7 +200,7 @@ typedef struct beginning {
     int begun, cycles;
 } beginning;
 
-static void hear_begin(const fmo_scf_result *so_far, void *user)
+static void record_begin(const fmo_scf_result *so_far, void *user)
 {
     beginning *b = user;
     b->begun++;
@@ -211,7 +211,7 @@ static void hear_begin(const fmo_scf_result *so_far, void *user)
           "nao %d, %d occupied, '%s'", so_far->nao, so_far->occupied_num, so_far->notice);
 }
 
-static void hear_cycle(const fmo_scf_cycle *cycle, void *user)
+static void record_cycle(const fmo_scf_cycle *cycle, void *user)
 {
     beginning *b = user;
     b->cycles = cycle->cycle;
@@ -242,14 +242,14 @@ static void test_cutoff(void)
         fmo_scf_options options = defaults();
         fmo_scf_result *r = NULL;
         fmo_error err = {FMO_OK, ""};
-        beginning heard = {0, 0};
+        beginning recorded = {0, 0};
         options.fock.cutoff = cases[k].cutoff;
         options.energy_convergence = cases[k].threshold;
-        options.callback = hear_cycle;
-        options.user = &heard;
-        if (k == 4) options.begun = hear_begin;
+        options.callback = record_cycle;
+        options.user = &recorded;
+        if (k == 4) options.begun = record_begin;
         CHECK(run(dataset, &options, &r, &err) == FMO_OK, "%g: %s", cases[k].cutoff, err.message);
-        CHECK(heard.begun == (k == 4), "begun %d times", heard.begun);
+        CHECK(recorded.begun == (k == 4), "begun %d times", recorded.begun);
         if (r)
             CHECK(*cases[k].notice ? strstr(r->notice, cases[k].notice) != NULL : !*r->notice,
                   "cutoff %g, %g: '%s'", cases[k].cutoff, cases[k].threshold, r->notice);
@@ -263,7 +263,7 @@ typedef struct stopping {
     int at, last; /* the cycle that stops, which is the last one reported */
 } stopping;
 
-static void hear_and_stop(const fmo_scf_cycle *cycle, void *user)
+static void record_and_stop(const fmo_scf_cycle *cycle, void *user)
 {
     stopping *s = user;
     s->last = cycle->cycle;
@@ -280,7 +280,7 @@ static void test_stopped(void)
         fmo_scf_options options = defaults();
         fmo_scf_result *r = NULL;
         fmo_error err = {FMO_OK, ""};
-        options.callback = hear_and_stop;
+        options.callback = record_and_stop;
         options.user = &s;
         options.stop = &s.stop;
         const fmo_status status = run(dataset, &options, &r, &err);
@@ -299,7 +299,7 @@ typedef struct loosened {
     int64_t quartets; /* of the changes before the second full build; mode cpu */
 } loosened;
 
-static void hear_loosened(const fmo_scf_cycle *cycle, void *user)
+static void record_loosened(const fmo_scf_cycle *cycle, void *user)
 {
     loosened *const l = user;
     if (cycle->full_build) {
@@ -322,7 +322,7 @@ static void test_loosened(void)
     fmo_error err = {FMO_OK, ""};
     double energy[2] = {0.0, 0.0};
     loosened seen[2] = {{0, 0, 0}, {0, 0, 0}};
-    options.callback = hear_loosened;
+    options.callback = record_loosened;
     options.fock.integrals = FMO_INTEGRALS_DIRECT;
     const int runs = mode == FMO_MODE_CPU ? 2 : 1; /* quartets are counted there */
     for (int tight = 0; tight < runs && dataset; tight++) {
@@ -355,7 +355,7 @@ static void test_loose_fock(void)
     fmo_scf_options options = defaults();
     fmo_error err = {FMO_OK, ""};
     fmo_scf_result *r[3] = {NULL, NULL, NULL};
-    options.callback = hear_loosened;
+    options.callback = record_loosened;
     options.fock.integrals = FMO_INTEGRALS_DIRECT;
     options.energy_convergence = 1e-10;
     options.gradient_convergence = 1e-6;

@@ -260,12 +260,12 @@ class FMO2(Strict):
         log.info("FMO2 of %d fragments, %s, begins", len(self.fragment_names), self.basis)
         chosen = _cupy.chosen_device()
         with progress_bar(1.0, None, progress) as show:
-            hear = _Iteration(_log_iteration)
+            log_iteration = _Iteration(_log_iteration)
             see = _Progress(lambda fraction, _: show(fraction) if show is not None else None)
-            options.iteration, options.progress = ctypes.cast(hear, c_void_p), ctypes.cast(see, c_void_p)
+            options.iteration, options.progress = ctypes.cast(log_iteration, c_void_p), ctypes.cast(see, c_void_p)
             options.scf.stop = ctypes.pointer(stopped)
 
-            def call(_alive: Any = (self, hear, see)) -> None:
+            def call(_alive: Any = (self, log_iteration, see)) -> None:
                 _cupy.choose_device(chosen)
                 checked(_library().fmo_fragment_run, self._system, self._set.handle, ctypes.byref(options),
                         ctypes.byref(result))
