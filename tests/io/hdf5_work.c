@@ -44,7 +44,7 @@ static unsigned fill_collection(unsigned char *bytes, char letter)
     return n;
 }
 
-/* Each of many references leads to the last string of one of two collections, in turns. */
+/* Many references lead to the last strings of two collections, alternately. */
 static void strings(void)
 {
     unsigned char *bytes = malloc((size_t)COLLECTIONS * COLLECTION);
@@ -78,7 +78,7 @@ static void strings(void)
     const double seconds = check_cpu_seconds() - start;
     CHECK(code == FMO_H5_OK && !wrong, "%s, %ld wrong", file.why, wrong);
     CHECK(seconds < 1.0, "%d strings of %u took %.2f s", REFERENCES, last, seconds);
-    /* back again, and into the middle of a collection: such a file would be read without end */
+    /* a collection that was left is read again: files with such references would take too long */
     const char *text;
     size_t length;
     CHECK(fmo_h5_strings_find(&file, &collection, order[0], &text, &length) == FMO_H5_DAMAGED,

@@ -249,10 +249,10 @@ class FMO2(Strict):
     def kernel(self, progress: bool | None = None) -> float:
         """Run the calculation; returns e_tot, hartree.
 
-        progress: a bar of tqdm; None: on a terminal where tqdm is installed, after a second. Ctrl-C raises
-        KeyboardInterrupt at once; the library ends with the SCF cycles that run. Raises ConvergenceError
-        where the monomers, a fragment or a pair do not converge, InputError for settings, hybrid orbitals that
-        are not there and a state of another calculation, and the errors of builds.
+        progress: show a progress bar (tqdm); None: on a terminal if tqdm is installed, after a second. Ctrl-C
+        raises KeyboardInterrupt at once; the library stops after the current SCF cycles. Raises ConvergenceError
+        if the monomers, a fragment or a pair do not converge, InputError for wrong settings, missing hybrid
+        orbitals and a state of another calculation, and the errors of builds.
         """
         self._clear()
         options, stopped = self._made_options(), c_int(0)
@@ -261,11 +261,11 @@ class FMO2(Strict):
         chosen = _cupy.chosen_device()
         with progress_bar(1.0, None, progress) as show:
             log_iteration = _Iteration(_log_iteration)
-            see = _Progress(lambda fraction, _: show(fraction) if show is not None else None)
-            options.iteration, options.progress = ctypes.cast(log_iteration, c_void_p), ctypes.cast(see, c_void_p)
+            show_progress = _Progress(lambda fraction, _: show(fraction) if show is not None else None)
+            options.iteration, options.progress = ctypes.cast(log_iteration, c_void_p), ctypes.cast(show_progress, c_void_p)
             options.scf.stop = ctypes.pointer(stopped)
 
-            def call(_alive: Any = (self, log_iteration, see)) -> None:
+            def call(_alive: Any = (self, log_iteration, show_progress)) -> None:
                 _cupy.choose_device(chosen)
                 checked(_library().fmo_fragment_run, self._system, self._set.handle, ctypes.byref(options),
                         ctypes.byref(result))
