@@ -32,7 +32,7 @@ def normalised(function: shipped.Function) -> tuple[int, Any, Any]:
 
 
 def ordered(functions: Iterable[shipped.Function]) -> Functions:
-    """Normalised functions in one order, whoever lists them."""
+    """Normalised functions in one order, independent of the source."""
     return sorted(map(normalised, functions), key=lambda f: (f[0], *(-f[1])))
 
 

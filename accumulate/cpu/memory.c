@@ -108,7 +108,7 @@ static needs needs_of_own(const fmo_fock_plan *plan, const fmo_cpu_state *s, int
     return needs_of(&shape);
 }
 
-/* Below this size the system is not asked how much memory is free. */
+/* Below this size the free memory of the system is not queried. */
 static const size_t unchecked_bytes = fmo_tuning_cpu_certain_bytes;
 
 /* Reduces first the copies of the sums, then the threads, until a build fits in the memory that may

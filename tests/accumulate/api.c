@@ -224,7 +224,7 @@ static void check_auto(const fmo_basis *basis, const double *D)
     char reason[160] = "";
     CHECK(fmo_fock_choose_mode(basis, NULL, &mode, reason, &err) == FMO_OK &&
               mode == profile.mode && strcmp(reason, profile.mode_reason) == 0,
-          "asked: %s (%s); the plan: %s (%s)", fmo_mode_name(mode), reason,
+          "requested: %s (%s); the plan: %s (%s)", fmo_mode_name(mode), reason,
           fmo_mode_name(profile.mode), profile.mode_reason);
     CHECK(*profile.mode_reason, "no reason given for mode %s", fmo_mode_name(profile.mode));
     if (profile.mode == FMO_MODE_CPU)
@@ -431,7 +431,7 @@ static void check_threads(const fmo_basis *basis, const double *D)
                   fmo_fock_build(plan, D, J, K, NULL) == FMO_OK &&
                   fmo_fock_plan_profile(plan, &profile, NULL) == FMO_OK,
               "build");
-        CHECK(profile.threads == threads, "asked for %d threads, used %d", threads,
+        CHECK(profile.threads == threads, "requested %d threads, used %d", threads,
               profile.threads);
         CHECK(profile.mode == FMO_MODE_CPU && !*profile.mode_reason, "a reason without auto: %s",
               profile.mode_reason);

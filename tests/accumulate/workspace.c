@@ -176,9 +176,9 @@ static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter sc
         check_close(name, J, expected, 2 * n * n, n, 1e-11, 1e-13);
         fmo_fock_plan_destroy(plan);
     }
-    printf(
-        "%-14s limits: %d refused, %d with fewer threads, %d with shared matrices, %d as asked\n",
-        name, refused, fewer, shared, unlimited);
+    printf("%-14s limits: %d refused, %d with fewer threads, %d with shared matrices, %d as "
+           "requested\n",
+           name, refused, fewer, shared, unlimited);
     CHECK(refused && fewer && shared && unlimited, "%s: some case did not occur", name);
     free(D);
     free(J);

@@ -127,11 +127,11 @@ static void check_full(void)
     fmo_gmpi_page *page = new_page();
     _Atomic uint64_t tail = 0;
     uint64_t next = 0;
-    int asked = 0, put = 0;
+    int requested = 0, put = 0;
     fmo_gmpi_command c = {.call = FMO_GMPI_CALL_RECV};
-    while (put < FMO_GMPI_RING && fmo_ring_put(page, &tail, &c, now, &asked)) put++;
+    while (put < FMO_GMPI_RING && fmo_ring_put(page, &tail, &c, now, &requested)) put++;
     CHECK(put == FMO_GMPI_RING / 2, "%d commands fit, expected %d", put, FMO_GMPI_RING / 2);
-    CHECK(asked == 4, "a full ring asks whether to give up");
+    CHECK(requested == 4, "a full ring asks whether to give up");
     for (int n = 0; n < put; n++) CHECK(fmo_ring_take(page, &next, &c), "command %d", n);
     CHECK(fmo_ring_take(page, &next, &c) == 0, "entries of the lap before are not taken again");
     free(page);

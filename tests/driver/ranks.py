@@ -236,8 +236,8 @@ class Failures(Ranks):
                                                       **({"FMO_TEST_FILE": file} if file else {})})
 
     def killed(self, *arguments, rank=1, **rest):
-        """A run of which mpirun says who was killed. On a busy machine it may hear first of a rank that it has
-        ended itself (signal 15) and name that one: Open MPI's words, not ours, so such a run is made again."""
+        """A run of which mpirun reports the rank that was killed. On a busy machine Open MPI may report a rank
+        that it has ended itself (signal 15) instead; such a run is repeated."""
         for _ in range(4):
             if rest.get("file") and os.path.exists(rest["file"]):
                 os.remove(rest["file"])
@@ -329,7 +329,7 @@ class Failures(Ranks):
             self.assertRegex(result.err, f"rank 1 on {self.HOST}: {says}")
 
     def test_other_lines(self):
-        """Ranks with other options than rank 0: one line, one exit code, and nobody waits."""
+        """Ranks with other options than rank 0: one line, one exit code, and no rank waits."""
         build, water = [SMALL, "--mode", "cpu"], [WATER, "--basis", "sto-3g"]
         for first, second, says in ((build, [SMALL, "--mode", "reference"], "--mode: not the same as on rank 0"),
                                     ([WATER3, "--fmo"], [*water, "--scf"], "--scf: not the same|--fmo: not the same|data sets: not the same"),

@@ -256,7 +256,7 @@ class FragmentsHybrids(driver_helpers.Case):
 
     FOLDER = os.path.join(DATASETS, "hybrids")
     ROWS = {"C": (6, 5), "Si": (14, 9)}
-    # Bonds are not cut in these sets: hybrids have no f functions, and nobody has made those of diffuse sets.
+    # Bonds are not cut in these sets: hybrids have no f functions, and there are none for diffuse sets.
     WITHOUT = {"6-311+G**", "6-311G(2df,2pd)", "6-31G(2df,p)", "aug-cc-pVDZ", "cc-pVTZ", "def2-SVPD", "def2-TZVP", "def2-TZVPP"}
 
     def setUp(self):

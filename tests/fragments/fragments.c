@@ -125,13 +125,13 @@ static void copy_beside(fmo_fragment_system *s, double away)
  * of its gradient, 1e-5, while errors of energies are of second order. */
 static void check_many_pairs(void)
 {
-    const fmo_mode asked = mode;
+    const fmo_mode requested = mode;
     fmo_fragment_system *s = read_case_in("water10_sto-3g", "6-31g");
     copy_beside(s, 25.0);
     s->es_dimers_from = FMO_FRAGMENT_NOWHERE;
     mode = FMO_MODE_CPU;
     fmo_fragment_result *one = run(s, 1, 1e-9);
-    mode = asked;
+    mode = requested;
     fmo_fragment_result *r = run(s, 3, 1e-9);
     double worst = 0.0, charge = 0.0;
     CHECK(r->scf_pairs == 190, "%d pairs with an SCF", r->scf_pairs);

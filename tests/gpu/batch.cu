@@ -221,7 +221,7 @@ static void check_larger(fmo_scatter scatter, double tolerance)
     static const int shells[3] = {60, 35, 0};
     static test_system s;
     const fmo_fock_options o = batch_options(FMO_MODE_FUSED, scatter);
-    const fmo_basis *asked[COUNT] = {NULL};
+    const fmo_basis *requested[COUNT] = {NULL};
     fmo_fock_plan *plans[COUNT] = {NULL};
     fmo_error err = {FMO_OK, ""}, errs[COUNT];
     batch_lockstep c;
@@ -235,12 +235,12 @@ static void check_larger(fmo_scatter scatter, double tolerance)
     fmo_fock_job jobs[COUNT];
     for (size_t k = 0; k < COUNT; k++) {
         system_random_d(&s, 1, 24, shells, 4, k % 2 ? 40.0 : 15.0, &seed);
-        asked[k] = c.basis[k] = system_basis(&s);
+        requested[k] = c.basis[k] = system_basis(&s);
         c.nao[k] = s.aos;
         c.density[k] = random_density(s.aos, 1.0, &seed);
         c.result[k] = (double *)malloc(2 * lockstep_size(&c, k) * sizeof(double));
     }
-    const bool made = fmo_fock_plan_create_batch(asked, COUNT, &o, plans, errs) == FMO_OK;
+    const bool made = fmo_fock_plan_create_batch(requested, COUNT, &o, plans, errs) == FMO_OK;
     CHECK(made, "there are larger molecules without a plan");
     for (size_t k = 0; k < COUNT; k++) {
         CHECK(errs[k].status == FMO_OK, "larger molecule %zu: %s", k, errs[k].message);

@@ -286,7 +286,7 @@ template <int S> __global__ void look(fmo_gmpi_buf *bufs, arguments a)
 /* Faults, selected by a.count. */
 enum { MISSING, TRUNCATED, WRONG_RANK, WRONG_TAG, TOO_MANY, MUTE, MUTE_LOOKED, FATES };
 /* Runs the fault that a.count names: a missing rank, a message that is too long, wrong ranks and
- * tags, too many requests, or waits that nobody answers. */
+ * tags, too many requests, or waits for messages that are not sent. */
 template <int S> __global__ void fate(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_this_rank(bufs);

@@ -1,8 +1,8 @@
 """Kinds of shells, pairs and classes are listed in integrals/shells.h only.
 
     tables.py                    no other file repeats one, or a consequence of one
-    tables.py --compiler CC      once the next kind of shell has its rows, a compiler asks in each of
-                                 some files for what ASKED says, and for nothing else
+    tables.py --compiler CC      once the next kind of shell has its rows, the compiler reports the missing
+                                 definitions of MISSING_ROWS in these files, and no others
 
 See docs/how-to/add-a-shell.md.
 """
@@ -153,7 +153,7 @@ BOYS = POWERS + ("a row for the highest order of a class",)
 RECURSION = BOYS + ("eri_any.h: places in a byte",)
 HERMITE = POWERS + ("fmo_hermite_term lacks orders", "fmo_hermite_pairs lacks orders",
                     "FMO_CHARGE_SUMS_BEGIN lacks orders")
-ASKED = {
+MISSING_ROWS = {
     "integrals/eri/eri.c": RECURSION,
     "integrals/boys/boys.c": BOYS,
     "integrals/basis.c": POWERS,
@@ -195,7 +195,7 @@ def check_compiler(compiler):
         of_class = re.compile(rf"eri_((?=[{letters}]*{new})[{letters}]{{4}})_")
         of_pair = re.compile(rf"fmo_(?:prim_bound|far)_((?=[{letters}]?{new})[{letters}]{{2}})"
                              "(?![a-z])")
-        for name, texts in ASKED.items():
+        for name, texts in MISSING_ROWS.items():
             command = [compiler, "-std=gnu11", "-fsyntax-only", "-fopenmp", "-fmax-errors=0",
                        "-Werror=implicit-function-declaration", "-DFMO_SIMD_WIDTH=2",
                        "-DFMO_VECTOR_NAME=\"x\"", "-DFMO_CPU_KERNELS=x", "-DFMO_CPU_DIGESTS=y",
@@ -205,11 +205,11 @@ def check_compiler(compiler):
                 command.remove("-DFMO_SIMD_WIDTH=2")
             result = subprocess.run(command, capture_output=True, text=True)
             errors = [line for line in result.stderr.split("\n") if "error:" in line]
-            asked = set()
+            requested = set()
             for line in errors:
                 message = line.split("error:", 1)[1]
                 names = of_class.findall(message) + of_pair.findall(message)
-                asked.update(names)
+                requested.update(names)
                 if not names and not any(text in message for text in texts):
                     print(f"{name}: with {new} shells the compiler asks for more than "
                           f"arithmetic: {line}")
@@ -219,8 +219,8 @@ def check_compiler(compiler):
                     print(f"{name}: no longer refused with: {text}")
                     good = False
             print(f"{name}: {len(errors)} errors")
-            if asked:
-                print(f"{name}: not by the rule (integrals/eri/eri_md.h): {' '.join(sorted(asked))}")
+            if requested:
+                print(f"{name}: not by the rule (integrals/eri/eri_md.h): {' '.join(sorted(requested))}")
                 good = False
     return good
 

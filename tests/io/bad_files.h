@@ -4,7 +4,7 @@
 #define FMO_TESTS_IO_BAD_FILES_H
 
 /* One case. A file to be refused has exit code 3 and `expect` in the error message; one to be read
- * has exit code 0 and `expect` in a notice ("" for no notice asked for); if its name begins with
+ * has exit code 0 and `expect` in a notice ("" if no notice is required); if its name begins with
  * "doubt-", fmo-driver refuses it all the same without --force. */
 typedef struct bad_file {
     const char *name;

@@ -55,8 +55,8 @@ class Gradients(Case):
         mf = tight(fmo.ROHF(mol), expected.make_rdm1())
         self.assertAlmostEqual(mf.e_tot, expected.e_tot, delta=1e-9)
         self.assert_close(mf.nuc_grad_method().kernel(), expected.nuc_grad_method().kernel(), 1e-7)
-        asked, = fmo.scf_batch([mol], method="rohf", forces=True, conv_tol=1e-11, conv_tol_grad=1e-8)
-        self.assert_close(asked.gradient, mf.gradient, 1e-7)
+        requested, = fmo.scf_batch([mol], method="rohf", forces=True, conv_tol=1e-11, conv_tol_grad=1e-8)
+        self.assert_close(requested.gradient, mf.gradient, 1e-7)
 
     def test_dropped_functions(self):
         """Where an eigenvector of the overlap is dropped: the same with and without with_forces, and differences."""
@@ -82,9 +82,9 @@ class Gradients(Case):
         self.assert_close(mf.forces(), -gradient, 0.0)
         self.assert_close(mf.nuc_grad_method().run().de, gradient, 0.0)
         self.assert_close(method.grad([1]), gradient[1:], 0.0)
-        asked = fmo.UHF(mol).run(with_forces=True)
-        self.assert_close(asked.gradient, gradient, 2e-6)
-        self.assert_close(asked.numerical_gradient(), gradient, 1e-6)
+        requested = fmo.UHF(mol).run(with_forces=True)
+        self.assert_close(requested.gradient, gradient, 2e-6)
+        self.assert_close(requested.numerical_gradient(), gradient, 1e-6)
         self.assert_close(fmo.UHF(mol).nuc_grad_method().kernel(), gradient, 1e-4)  # runs the SCF
 
     def test_terms(self):
@@ -129,8 +129,8 @@ class Gradients(Case):
             moved.charges, moved.charge_coords = charges, coords + [[0, 0, step], [0, 0, 0]]
             energies.append(tight(moved, expected.make_rdm1()).e_tot)
         self.assertAlmostEqual(mf.charge_gradient[0, 2], (energies[1] - energies[0]) / 2e-3, delta=1e-7)
-        asked = fmo.UHF(mol).run(charges=charges, charge_coords=coords, with_forces=True)
-        self.assert_close(asked.charge_gradient, mf.charge_gradient, 1e-6)
+        requested = fmo.UHF(mol).run(charges=charges, charge_coords=coords, with_forces=True)
+        self.assert_close(requested.charge_gradient, mf.charge_gradient, 1e-6)
         mf.charge_coords = mol.atom_coords()[:2]
         self.assertRaisesRegex(fmo.InputError, "charge on a nucleus", mf.kernel)
         mf.charge_coords = coords[:1]

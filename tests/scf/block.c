@@ -236,7 +236,7 @@ static void check_batch(fmo_mode mode, double field_size)
     }
     if (mode == FMO_MODE_FUSED) CHECK(blocks >= JOBS - 2, "%d of %d by blocks", blocks, JOBS);
     CHECK(mode == FMO_MODE_AUTO || !jobs[0].result || !jobs[0].result->fock_profile.mode_reason[0],
-          "a reason for what was asked for");
+          "a reason for what was requested");
     for (int k = 0; k < JOBS; k++) fmo_scf_result_destroy(jobs[k].result);
     for (int k = 0; k < NAMES; k++) {
         fmo_scf_result_destroy(single[k]);

@@ -188,7 +188,7 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     CHECK(status == (is.bad < 0 ? FMO_OK : FMO_ERR_INPUT), "%s", err.message);
     for (int k = 0; k < COUNT; k++) check_job(&w, k, &whole[k]);
     for (int k = 0; k < COUNT; k++) twice += w.prepared[k] == 2;
-    CHECK(is.stranger < 0 || w.is.stranger == -2, "nobody asked for job %d", is.stranger);
+    CHECK(is.stranger < 0 || w.is.stranger == -2, "job %d was not requested", is.stranger);
     CHECK(!is.little || twice, "there was memory for all");
     CHECK(w.jobs_there == 0 && w.there == 0.0, "%d jobs are left", w.jobs_there);
     if (mode == FMO_MODE_CPU)

@@ -195,7 +195,7 @@ class ScfReport(driver_helpers.Case):
                             rf"({NUMBER}) +({NUMBER}) +({NUMBER})", result.out, re.MULTILINE)
         self.assertEqual([int(row[0]) for row in cycles], list(range(1, len(cycles) + 1)))
         full = [k for k, row in enumerate(cycles) if row[4] == "full"]
-        self.assertEqual(full[0], 0)  # the second has the cutoff that was asked for: few changes after it
+        self.assertEqual(full[0], 0)  # the second has the requested cutoff: few changes after it
         self.assertEqual(len(full), 2, full)
         self.assertGreaterEqual(full[-1], len(cycles) - 4)
         self.assertIn("change", [row[4] for row in cycles])

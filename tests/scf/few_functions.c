@@ -12,12 +12,12 @@
 #include "tests/support/check.h"
 #include "tests/support/molecule.h"
 
-static int build_threads(const char *name, int asked)
+static int build_threads(const char *name, int requested)
 {
     fmo_dataset *const dataset = molecule_dataset(name, "6-31g");
     const size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     double *const D = calloc(3 * n * n + 1, sizeof *D);
-    const fmo_fock_options o = fock_options(FMO_MODE_CPU, asked, 1e-10);
+    const fmo_fock_options o = fock_options(FMO_MODE_CPU, requested, 1e-10);
     fmo_fock_profile profile = {.threads = 0};
     fock_build(fmo_dataset_basis(dataset), &o, D, D + n * n, D + 2 * n * n, &profile);
     fmo_dataset_destroy(dataset);
@@ -96,9 +96,9 @@ int main(int argc, char **argv)
         check_load(argv[1]);
         return check_summary();
     }
-    for (int asked = 1; asked <= 8; asked *= 2)
-        CHECK(build_threads("water001", asked) == 1, "%d threads for one water",
-              build_threads("water001", asked));
+    for (int requested = 1; requested <= 8; requested *= 2)
+        CHECK(build_threads("water001", requested) == 1, "%d threads for one water",
+              build_threads("water001", requested));
     CHECK(build_threads("water008", 2) == 2, "one thread of 2 for eight waters");
     const int first = scf_threads("n2"), second = scf_threads("n2");
     CHECK(first == second, "%d threads in the first SCF, then %d", first, second);

@@ -32,7 +32,7 @@ static void check_loaded(void)
 #undef X
     if (fmo_nvidia.cublasGetStatusString) {
         const char *const text = fmo_nvidia.cublasGetStatusString(CUBLAS_STATUS_SUCCESS);
-        CHECK(text && strcasestr(text, "success"), "another function than asked for: %s", text);
+        CHECK(text && strcasestr(text, "success"), "another function than requested: %s", text);
     }
 }
 

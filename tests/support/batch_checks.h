@@ -210,7 +210,7 @@ static inline bool lockstep_begin(batch_lockstep *c, size_t count, const fmo_foc
                  {1, {0, 0, 1}, 4, 5.0}};
     enum { MISSING = 3, KINDS = sizeof kinds / sizeof *kinds, WITHOUT_D = KINDS - 3 };
     static test_system s;
-    const fmo_basis **asked = (const fmo_basis **)calloc(count + 1, sizeof *asked);
+    const fmo_basis **requested = (const fmo_basis **)calloc(count + 1, sizeof *requested);
     fmo_fock_plan **plans = (fmo_fock_plan **)calloc(count + 1, sizeof(fmo_fock_plan *));
     fmo_error *errs = (fmo_error *)calloc(count + 1, sizeof *errs);
     bool fine = true;
@@ -230,9 +230,10 @@ static inline bool lockstep_begin(batch_lockstep *c, size_t count, const fmo_foc
         c->nao[k] = s.aos;
         c->density[k] = random_density(s.aos, 1.0, seed);
         c->result[k] = (double *)malloc(2 * lockstep_size(c, k) * sizeof(double));
-        asked[k < MISSING ? k : k + 1] = c->basis[k];
+        requested[k < MISSING ? k : k + 1] = c->basis[k];
     }
-    CHECK(fmo_fock_plan_create_batch(asked, count + 1, options, plans, errs) == FMO_ERR_ARGUMENT &&
+    CHECK(fmo_fock_plan_create_batch(requested, count + 1, options, plans, errs) ==
+                  FMO_ERR_ARGUMENT &&
               !plans[MISSING] && errs[MISSING].status == FMO_ERR_ARGUMENT,
           "a missing molecule: %s", errs[MISSING].message);
     for (size_t k = 0; k < count; k++) {
@@ -241,7 +242,7 @@ static inline bool lockstep_begin(batch_lockstep *c, size_t count, const fmo_foc
         CHECK(c->plan[k] && errs[from].status == FMO_OK, "plan %zu: %s", k, errs[from].message);
         fine = fine && c->plan[k];
     }
-    free(asked);
+    free(requested);
     free(plans);
     free(errs);
     return fine;

@@ -266,7 +266,7 @@ class Plan(Strict):
                 options.device, options.stream = side.device, side.stream.ptr
             try:
                 checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(options), ctypes.byref(plan))
-            except OutOfMemoryError:  # CuPy may keep memory that nobody uses
+            except OutOfMemoryError:  # CuPy may keep memory that is not in use
                 if side is None:
                     raise
                 cupy.get_default_memory_pool().free_all_blocks()

@@ -176,7 +176,7 @@ def _core_of_pyscf(mol: Any) -> Any:
 
 
 class Prepared:
-    """A molecule's basis and arrays, alive while C looks at them."""
+    """A molecule's basis and arrays, kept as long as C uses them."""
 
     def __init__(self, rhf: RHF, dm0: Any):
         mol = rhf.mol
