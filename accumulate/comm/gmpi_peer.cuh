@@ -44,16 +44,16 @@ FMO_GMPI_SLOW int fmo_gmpi_announce(fmo_gmpi_buf *b, fmo_gmpi_entry *entry, cons
     const bool in_heap = offset < b->heap_bytes;
     if (!in_heap && !b->one_process)
         return fmo_gmpi_fail(b, FMO_GMPI_UNREACHABLE, FMO_GMPI_CALL_SEND, dest, tag, comm);
-    const bool together = b->concurrent != 0;
-    const fmo_gmpi_request mine = fmo_gmpi_slot_take(b, together);
+    const bool several_blocks = b->concurrent != 0;
+    const fmo_gmpi_request mine = fmo_gmpi_slot_take(b, several_blocks);
     if (mine == FMO_GMPI_NULL)
         return fmo_gmpi_fail(b, FMO_GMPI_FULL, FMO_GMPI_CALL_SEND, dest, tag, comm);
     const unsigned slot = fmo_gmpi_request_slot(mine);
     fmo_gmpi_slot *s = &b->slot[slot];
     fmo_gmpi_store(&b->mine->fetched[slot].value, 0);
-    if (together) fmo_gmpi_fence_gpu(); /* before others see that the slot is sending */
+    if (several_blocks) fmo_gmpi_fence_gpu(); /* before others see that the slot is sending */
     fmo_gmpi_store_cached(s->peer, dest), fmo_gmpi_store_cached(s->key, fmo_gmpi_key(comm, tag));
-    fmo_gmpi_life_set(together, s, fmo_gmpi_request_generation(mine), FMO_GMPI_SENDING);
+    fmo_gmpi_life_set(several_blocks, s, fmo_gmpi_request_generation(mine), FMO_GMPI_SENDING);
     *request = mine;
     fmo_gmpi_fence();
     fmo_gmpi_store_entry(entry,
@@ -73,14 +73,14 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
     const bool boxed = bytes > FMO_GMPI_INLINE && bytes <= FMO_GMPI_EAGER;
     int code = FMO_GMPI_OK;
     if (fmo_gmpi_thread() == 0) {
-        const bool together = b->concurrent != 0;
+        const bool several_blocks = b->concurrent != 0;
         const int rank = b->rank;
         fmo_gmpi_segment *to = b->segment[dest];
         fmo_gmpi_target *target = &b->target[dest];
         const unsigned long long small =
             bytes <= FMO_GMPI_INLINE ? fmo_gmpi_word(data, (unsigned)bytes) : 0;
         unsigned long long number, credit;
-        if (together) {
+        if (several_blocks) {
             number = atomicAdd(&target->sent, 1ULL);
             credit = fmo_gmpi_load_volatile(target->credit);
         } else {
@@ -123,15 +123,15 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
 
 /* ---- receive --------------------------------------------------------------------------------- */
 
-FMO_GMPI_DEVICE void fmo_gmpi_lock(bool together, fmo_gmpi_source *q)
+FMO_GMPI_DEVICE void fmo_gmpi_lock(bool several_blocks, fmo_gmpi_source *q)
 {
-    if (!together) return;
+    if (!several_blocks) return;
     while (atomicCAS(&q->lock, 0u, 1u) != 0) __nanosleep(20); /* held for a short time */
     fmo_gmpi_fence_gpu();
 }
-FMO_GMPI_DEVICE void fmo_gmpi_unlock(bool together, fmo_gmpi_source *q)
+FMO_GMPI_DEVICE void fmo_gmpi_unlock(bool several_blocks, fmo_gmpi_source *q)
 {
-    if (!together) return;
+    if (!several_blocks) return;
     fmo_gmpi_fence_gpu();
     atomicExch(&q->lock, 0u);
 }
@@ -144,21 +144,22 @@ FMO_GMPI_DEVICE bool fmo_gmpi_entry_arrived(const fmo_gmpi_entry *inbox, unsigne
     return (*word & 1) == fmo_gmpi_lap(number, FMO_GMPI_INBOX);
 }
 /* Assigns message `number`, with the entry (word, data), to the receive of a slot. */
-FMO_GMPI_DEVICE void fmo_gmpi_match_slot(bool together, fmo_gmpi_slot *s, unsigned long long number,
-                                         unsigned long long word, unsigned long long data)
+FMO_GMPI_DEVICE void fmo_gmpi_match_slot(bool several_blocks, fmo_gmpi_slot *s,
+                                         unsigned long long number, unsigned long long word,
+                                         unsigned long long data)
 {
-    const unsigned life = fmo_gmpi_life_of(together, s);
+    const unsigned life = fmo_gmpi_life_of(several_blocks, s);
     fmo_gmpi_store_cached(s->message[0], word), fmo_gmpi_store_cached(s->message[1], data);
     fmo_gmpi_store_cached(s->index, number);
-    if (together) fmo_gmpi_fence_gpu();
-    fmo_gmpi_life_set(together, s, life >> 3, FMO_GMPI_MATCHED);
+    if (several_blocks) fmo_gmpi_fence_gpu();
+    fmo_gmpi_life_set(several_blocks, s, life >> 3, FMO_GMPI_MATCHED);
 }
 
 /* Matches messages that have arrived since the last call with receives. The caller holds the
  * lock. */
 FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
 {
-    const bool together = b->concurrent != 0;
+    const bool several_blocks = b->concurrent != 0;
     const fmo_gmpi_entry *inbox = b->mine->inbox[source];
     fmo_gmpi_source *q = &b->source[source];
     unsigned long long word, data, n = fmo_gmpi_load_cached(q->edge);
@@ -175,7 +176,7 @@ FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
             fmo_gmpi_store_cached(q->first, next);
         if (next == 0) fmo_gmpi_store_cached(q->last, before);
         fmo_gmpi_store_cached(q->taken[n % FMO_GMPI_INBOX], 1);
-        fmo_gmpi_match_slot(together, &b->slot[p - 1], n, word, data);
+        fmo_gmpi_match_slot(several_blocks, &b->slot[p - 1], n, word, data);
     }
     fmo_gmpi_store_cached(q->edge, n);
 }
@@ -185,8 +186,8 @@ FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
 FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long long bytes,
                                       int source, int tag, int comm, fmo_gmpi_request *request)
 {
-    const bool together = b->concurrent != 0;
-    const fmo_gmpi_request mine = fmo_gmpi_slot_take(b, together);
+    const bool several_blocks = b->concurrent != 0;
+    const fmo_gmpi_request mine = fmo_gmpi_slot_take(b, several_blocks);
     if (mine == FMO_GMPI_NULL)
         return fmo_gmpi_fail(b, FMO_GMPI_FULL, FMO_GMPI_CALL_RECV, source, tag, comm);
     const unsigned slot = fmo_gmpi_request_slot(mine);
@@ -194,7 +195,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long
     fmo_gmpi_source *q = &b->source[source];
     const unsigned key = fmo_gmpi_key(comm, tag);
 
-    fmo_gmpi_lock(together, q);
+    fmo_gmpi_lock(several_blocks, q);
     const unsigned long long edge = fmo_gmpi_load_cached(q->edge);
     const unsigned last = fmo_gmpi_load_cached(q->last);
     unsigned long long word, data_word, n = fmo_gmpi_load_cached(q->low);
@@ -208,10 +209,10 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long
             fmo_gmpi_entry_arrived(b->mine->inbox[source], n, &word, &data_word) &&
             fmo_gmpi_envelope_key(word) == key)
             break;
-    fmo_gmpi_life_set(together, s, fmo_gmpi_request_generation(mine), FMO_GMPI_POSTED);
+    fmo_gmpi_life_set(several_blocks, s, fmo_gmpi_request_generation(mine), FMO_GMPI_POSTED);
     if (n < edge) {
         fmo_gmpi_store_cached(q->taken[n % FMO_GMPI_INBOX], 1);
-        fmo_gmpi_match_slot(together, s, n, word, data_word);
+        fmo_gmpi_match_slot(several_blocks, s, n, word, data_word);
     } else {
         if (last)
             fmo_gmpi_store_cached(b->slot[last - 1].next, slot + 1);
@@ -219,7 +220,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long
             fmo_gmpi_store_cached(q->first, slot + 1);
         fmo_gmpi_store_cached(q->last, slot + 1);
     }
-    fmo_gmpi_unlock(together, q);
+    fmo_gmpi_unlock(several_blocks, q);
     return FMO_GMPI_OK;
 }
 
@@ -234,11 +235,11 @@ FMO_GMPI_SLOW void fmo_gmpi_credit(fmo_gmpi_buf *b, int source, unsigned long lo
 
 /* Takes message `number` out of the inbox after it has been copied. If it is the oldest one, `low`
  * moves past it and past the following messages that are already out. */
-FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, bool together, int source,
+FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, bool several_blocks, int source,
                                        unsigned long long number)
 {
     fmo_gmpi_source *q = &b->source[source];
-    fmo_gmpi_lock(together, q);
+    fmo_gmpi_lock(several_blocks, q);
     unsigned long long low = fmo_gmpi_load_cached(q->low);
     const unsigned long long edge = fmo_gmpi_load_cached(q->edge),
                              credited = fmo_gmpi_load_cached(q->credited);
@@ -251,7 +252,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, bool together, int sourc
         fmo_gmpi_store_cached(q->low, low);
         if (low - credited >= FMO_GMPI_INBOX / 8) fmo_gmpi_credit(b, source, low);
     }
-    fmo_gmpi_unlock(together, q);
+    fmo_gmpi_unlock(several_blocks, q);
 }
 
 /* ---- the end of a request -------------------------------------------------------------------- */
@@ -307,11 +308,11 @@ typedef struct fmo_gmpi_front {
     bool alone;    /* this receive is first in order */
 } fmo_gmpi_front;
 
-FMO_GMPI_DEVICE fmo_gmpi_front fmo_gmpi_front_of(bool together, const fmo_gmpi_source *q,
+FMO_GMPI_DEVICE fmo_gmpi_front fmo_gmpi_front_of(bool several_blocks, const fmo_gmpi_source *q,
                                                  const fmo_gmpi_slot *s, unsigned slot)
 {
     fmo_gmpi_front f = {0, 0, 0, 0, false};
-    if (together) {
+    if (several_blocks) {
         f.edge = fmo_gmpi_load_volatile(q->edge);
     } else {
         f.edge = fmo_gmpi_load_cached(q->edge), f.low = fmo_gmpi_load_cached(q->low);
@@ -342,8 +343,9 @@ FMO_GMPI_DEVICE bool fmo_gmpi_match_first(fmo_gmpi_buf *b, int peer, const fmo_g
 
 /* Completes a receive whose message is in its entry; of other messages the job tells what is to be
  * copied. */
-FMO_GMPI_DEVICE void fmo_gmpi_peer_take(fmo_gmpi_buf *b, bool together, const fmo_gmpi_posted *p,
-                                        const fmo_gmpi_arrived *m, fmo_gmpi_job *job)
+FMO_GMPI_DEVICE void fmo_gmpi_peer_take(fmo_gmpi_buf *b, bool several_blocks,
+                                        const fmo_gmpi_posted *p, const fmo_gmpi_arrived *m,
+                                        fmo_gmpi_job *job)
 {
     const unsigned long long bytes = fmo_gmpi_envelope_bytes(m->word);
     const int kind = fmo_gmpi_envelope_kind(m->word);
@@ -354,8 +356,8 @@ FMO_GMPI_DEVICE void fmo_gmpi_peer_take(fmo_gmpi_buf *b, bool together, const fm
     }
     if (kind == FMO_GMPI_IN_ENTRY) {
         fmo_gmpi_unword((void *)p->to, m->data, (unsigned)bytes);
-        if (!m->out) fmo_gmpi_take_out(b, together, p->peer, m->number);
-        fmo_gmpi_slot_free(b, together, p->slot, p->generation);
+        if (!m->out) fmo_gmpi_take_out(b, several_blocks, p->peer, m->number);
+        fmo_gmpi_slot_free(b, several_blocks, p->slot, p->generation);
         job->slot = -1;
         return;
     }
@@ -378,9 +380,9 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     const unsigned slot = fmo_gmpi_request_slot(request);
     const unsigned generation = fmo_gmpi_request_generation(request);
     fmo_gmpi_slot *s = &b->slot[slot];
-    const bool together = b->concurrent != 0;
+    const bool several_blocks = b->concurrent != 0;
     const fmo_gmpi_segment *mine = b->mine;
-    const unsigned life = fmo_gmpi_life_of(together, s);
+    const unsigned life = fmo_gmpi_life_of(several_blocks, s);
     const int peer = fmo_gmpi_load_cached(s->peer);
     const unsigned key = fmo_gmpi_load_cached(s->key);
     const unsigned long long to = fmo_gmpi_load_cached(s->address),
@@ -401,21 +403,22 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     fmo_gmpi_arrived m = {0, 0, 0, false};
     while (state != FMO_GMPI_MATCHED) {
-        const fmo_gmpi_front f = fmo_gmpi_front_of(together, q, s, slot);
+        const fmo_gmpi_front f = fmo_gmpi_front_of(several_blocks, q, s, slot);
         bool arrived;
         for (;;) {
             arrived = fmo_gmpi_entry_arrived(mine->inbox[peer], f.edge, &m.word, &m.data);
             const unsigned long long abort_word = fmo_gmpi_load(&mine->abort.value);
             if (arrived) break;
             if (!wait) {
-                if (together && (fmo_gmpi_load_volatile(s->life) & 7) == FMO_GMPI_MATCHED) break;
+                if (several_blocks && (fmo_gmpi_load_volatile(s->life) & 7) == FMO_GMPI_MATCHED)
+                    break;
                 fmo_gmpi_not_yet(b, job, FMO_GMPI_CALL_RECV, peer, key);
                 return;
             }
             job->code = fmo_gmpi_turn(b, &w, abort_word, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
                                       (int)(key & 15));
             if (job->code != FMO_GMPI_OK) return;
-            if (together) break; /* other blocks examine the inbox, too */
+            if (several_blocks) break; /* other blocks examine the inbox, too */
         }
         if (arrived && f.alone && fmo_gmpi_envelope_key(m.word) == key) {
             m.number = f.edge;
@@ -423,19 +426,19 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
             break;
         }
         if (arrived) {
-            fmo_gmpi_lock(together, q);
+            fmo_gmpi_lock(several_blocks, q);
             fmo_gmpi_match_new(b, peer);
-            fmo_gmpi_unlock(together, q);
+            fmo_gmpi_unlock(several_blocks, q);
         }
-        state = fmo_gmpi_life_of(together, s) & 7;
+        state = fmo_gmpi_life_of(several_blocks, s) & 7;
     }
     if (state == FMO_GMPI_MATCHED) {
-        if (together) fmo_gmpi_fence_gpu(); /* another block may have matched it */
+        if (several_blocks) fmo_gmpi_fence_gpu(); /* another block may have matched it */
         m.word = fmo_gmpi_load_cached(s->message[0]), m.data = fmo_gmpi_load_cached(s->message[1]);
         m.number = fmo_gmpi_load_cached(s->index);
     }
     const fmo_gmpi_posted p = {slot, generation, key, peer, to, capacity};
-    fmo_gmpi_peer_take(b, together, &p, &m, job);
+    fmo_gmpi_peer_take(b, several_blocks, &p, &m, job);
 }
 
 /* Copies a message from its box. Its words may arrive late and in any order. Called by one
@@ -482,9 +485,9 @@ FMO_GMPI_DEVICE void fmo_gmpi_peer_end(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 {
     if (job->kind == FMO_GMPI_JOB_LARGE)
         fmo_gmpi_store_release(&b->segment[job->peer]->fetched[job->theirs].value, 1);
-    const bool together = b->concurrent != 0;
-    fmo_gmpi_take_out(b, together, job->peer, job->index);
-    fmo_gmpi_slot_free(b, together, (unsigned)job->slot, job->generation);
+    const bool several_blocks = b->concurrent != 0;
+    fmo_gmpi_take_out(b, several_blocks, job->peer, job->index);
+    fmo_gmpi_slot_free(b, several_blocks, (unsigned)job->slot, job->generation);
 }
 
 #endif

@@ -15,15 +15,15 @@ FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot, unsigned gen
 }
 
 /* Returns state and generation, which other blocks may change if they call at the same time. */
-FMO_GMPI_DEVICE unsigned fmo_gmpi_life_of(bool together, const fmo_gmpi_slot *s)
+FMO_GMPI_DEVICE unsigned fmo_gmpi_life_of(bool several_blocks, const fmo_gmpi_slot *s)
 {
-    return together ? fmo_gmpi_load_volatile(s->life) : fmo_gmpi_load_cached(s->life);
+    return several_blocks ? fmo_gmpi_load_volatile(s->life) : fmo_gmpi_load_cached(s->life);
 }
 /* Called by the owner of the slot. */
-FMO_GMPI_DEVICE void fmo_gmpi_life_set(bool together, fmo_gmpi_slot *s, unsigned generation,
+FMO_GMPI_DEVICE void fmo_gmpi_life_set(bool several_blocks, fmo_gmpi_slot *s, unsigned generation,
                                        unsigned state)
 {
-    if (together)
+    if (several_blocks)
         fmo_gmpi_store_volatile(s->life, fmo_gmpi_life(generation, state));
     else
         fmo_gmpi_store_cached(s->life, fmo_gmpi_life(generation, state));
@@ -43,9 +43,9 @@ FMO_GMPI_DEVICE void fmo_gmpi_send_over(fmo_gmpi_buf *b, fmo_gmpi_slot *s, unsig
  * there is none. */
 FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
 {
-    const bool together = b->concurrent != 0;
+    const bool several_blocks = b->concurrent != 0;
     unsigned first;
-    if (together) {
+    if (several_blocks) {
         first = atomicAdd(&b->next_slot, 1u);
     } else {
         first = fmo_gmpi_load_cached(b->next_slot);
@@ -54,13 +54,13 @@ FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
     for (unsigned k = 0; k < FMO_GMPI_SLOTS; k++) {
         const unsigned i = (first + k) % FMO_GMPI_SLOTS;
         fmo_gmpi_slot *s = &b->slot[i];
-        const unsigned life = fmo_gmpi_life_of(together, s), state = life & 7;
+        const unsigned life = fmo_gmpi_life_of(several_blocks, s), state = life & 7;
         if (state != FMO_GMPI_FREE &&
             !(state == FMO_GMPI_SENDING && fmo_gmpi_ended(b, i, life >> 3)))
             continue;
         const unsigned generation = ((life >> 3) + 1) & 0x1fffffff;
         const unsigned busy = fmo_gmpi_life(generation, FMO_GMPI_BUSY);
-        if (!together)
+        if (!several_blocks)
             fmo_gmpi_store_cached(s->life, busy);
         else if (atomicCAS(&s->life, life, busy) != life)
             continue;
@@ -71,20 +71,20 @@ FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
 /* Returns a request in a free slot, or in one whose send has completed; FMO_GMPI_NULL if there is
  * none. The caller must set state and generation at once, because a spare slot still has the old
  * ones. The transport proxy has no spare slots. */
-FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool together)
+FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool several_blocks)
 {
-    const unsigned spare = together ? 0 : fmo_gmpi_load_cached(b->spare);
+    const unsigned spare = several_blocks ? 0 : fmo_gmpi_load_cached(b->spare);
     if (spare == 0) return fmo_gmpi_slot_search(b);
     fmo_gmpi_store_cached(b->spare, 0u);
     const unsigned life = fmo_gmpi_load_cached(b->slot[spare - 1].life);
     return fmo_gmpi_request_make(spare - 1, ((life >> 3) + 1) & 0x1fffffff);
 }
 /* Frees the slot of a completed receive. */
-FMO_GMPI_DEVICE void fmo_gmpi_slot_free(fmo_gmpi_buf *b, bool together, unsigned slot,
+FMO_GMPI_DEVICE void fmo_gmpi_slot_free(fmo_gmpi_buf *b, bool several_blocks, unsigned slot,
                                         unsigned generation)
 {
-    fmo_gmpi_life_set(together, &b->slot[slot], generation, FMO_GMPI_FREE);
-    if (!together) fmo_gmpi_store_cached(b->spare, slot + 1);
+    fmo_gmpi_life_set(several_blocks, &b->slot[slot], generation, FMO_GMPI_FREE);
+    if (!several_blocks) fmo_gmpi_store_cached(b->spare, slot + 1);
 }
 
 #endif

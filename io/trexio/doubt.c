@@ -21,7 +21,7 @@ enum { WORK_MAX = 4000, SHELLS_MIN = 8 };
 
 /* A basis of a subset of the shells with all nuclei, and the indices of its functions in the
  * file. */
-typedef struct part {
+typedef struct basis_subset {
     fmo_basis *basis;
     int shells, nao;
     int *shell; /* [input.shell_num] index of each shell in the subset; -1 if not in it */
@@ -30,9 +30,9 @@ typedef struct part {
     int *prim_shell, *ao_shell; /* indices in the subset */
     int *ao_component;          /* [nao] */
     double *exponent, *coefficient, *factor;
-} part;
+} basis_subset;
 
-static void free_part(part *p)
+static void free_subset(basis_subset *p)
 {
     fmo_basis_destroy(p->basis);
     void *const arrays[] = {p->shell,       p->ao,       p->nucleus,      p->ang_mom,
@@ -56,7 +56,7 @@ static fmo_status pass_on(fmo_reader *r, const char *title, fmo_status status, c
 }
 
 /* Chooses the shells of the subset, copies their data and creates the basis. */
-static fmo_status make_part(fmo_reader *r, part *p)
+static fmo_status make_subset(fmo_reader *r, basis_subset *p)
 {
     const fmo_basis_input *in = &r->d->input;
     const size_t shells = (size_t)shells_of(in), prims = (size_t)in->prim_num,
@@ -178,10 +178,10 @@ static fmo_status check_core(fmo_reader *r)
     const char *title = r->d->core_source == FMO_CORE_FILE
                             ? fmo_field_title(FIELD_ao_1e_int_core_hamiltonian)
                             : "ao_1e_int/kinetic + potential_n_e";
-    part p = {0};
+    basis_subset p = {0};
     double *T = NULL, *V = NULL, *scale = NULL;
     fmo_error why = {FMO_OK, ""};
-    fmo_status status = make_part(r, &p);
+    fmo_status status = make_subset(r, &p);
     const size_t n = (size_t)p.nao;
     if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n * n, sizeof *T, (void **)&T);
     if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n * n, sizeof *V, (void **)&V);
@@ -197,7 +197,7 @@ static fmo_status check_core(fmo_reader *r)
     free(T);
     free(V);
     free(scale);
-    free_part(&p);
+    free_subset(&p);
     return status;
 }
 

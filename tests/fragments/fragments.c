@@ -320,8 +320,8 @@ static fmo_fragment_result *run_with_state(const fmo_fragment_system *s, const c
     return r;
 }
 
-/* A run that is killed among its pairs and resumed repeats nothing that was done. It comes before
- * any other use of threads, because a forked child has none. */
+/* A run that is killed while it computes pairs, and then resumed, repeats no pair of the state. It
+ * precedes any other use of threads, because a forked child has none. */
 static void check_pairs_resumed(void)
 {
     char state[] = "/tmp/fmo-fragments-XXXXXX";
