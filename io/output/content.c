@@ -170,7 +170,8 @@ static const char *const *const content[FMO_FILE_KIND_COUNT] = {[FMO_FILE_MATRIC
                                                                 [FMO_FILE_MOLECULES] = molecules,
                                                                 [FMO_FILE_FRAGMENTS] = fragments};
 
-static bool fits(const char *path, const char *pattern)
+/* Returns true if a path has the form of a pattern, in which # stands for one or more digits. */
+static bool matches(const char *path, const char *pattern)
 {
     for (; *pattern; pattern++) {
         if (*pattern != '#' && *path++ != *pattern) return false;
@@ -199,7 +200,7 @@ static bool is_listed(const char *const *list, const char *path, char sign, cons
     char whole[PATH_SIZE];
     if (!join(whole, path, sign, name)) return false;
     for (; *list; list++)
-        if (fits(whole, *list)) return true;
+        if (matches(whole, *list)) return true;
     return false;
 }
 
