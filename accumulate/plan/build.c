@@ -186,7 +186,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
 
 /* Copies J and K of a job to the caller; `at` is the number of its first density. The densities are
  * not needed any more, and their memory takes K of an antisymmetric part. */
-static void give_matrices(const fmo_fock_job *job, int at)
+static void return_matrices(const fmo_fock_job *job, int at)
 {
     const fmo_fock_plan *const plan = job->plan;
     const fmo_plan_matrices *const m = &plan->matrices;
@@ -210,7 +210,7 @@ void fmo_build_end(const fmo_fock_job *const *jobs, int num)
 {
     fmo_fock_plan *const plan = jobs[0]->plan;
     for (int d = 0, at = 0; d < num && plan->mode->build; at += fmo_build_parts(jobs[d++]))
-        give_matrices(jobs[d], at);
+        return_matrices(jobs[d], at);
     if (plan->shared.coulomb) {
         const size_t bytes = fmo_plan_matrix_bytes(plan);
         if (jobs[0]->coulomb) memcpy(jobs[0]->coulomb, plan->shared.coulomb, bytes);

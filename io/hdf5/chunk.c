@@ -10,7 +10,7 @@ fmo_h5_code fmo_h5_note_chunk(fmo_h5_file *file, fmo_h5_dataset *d, const uint64
 {
     chunk.at = 0;
     for (unsigned i = 0; i < d->space.rank; i++) {
-        if (scaled[i] >= d->grid[i]) return FMO_H5_BAD(file, "a chunk is out of its shape");
+        if (scaled[i] >= d->grid[i]) return FMO_H5_BAD(file, "a chunk is outside the shape");
         chunk.at = chunk.at * d->grid[i] + scaled[i];
     }
     if (!d->filtered && chunk.size != d->chunk_bytes)

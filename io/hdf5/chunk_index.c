@@ -56,7 +56,7 @@ static fmo_h5_code note(fmo_h5_file *file, array *a, fmo_bytes *b)
     uint64_t index = a->next++;
     if (b->bad) return FMO_H5_BAD(file, "its chunk index is inconsistent");
     if (chunk.address == FMO_H5_NOWHERE) return FMO_H5_OK;
-    if (!place(a, index, scaled)) return FMO_H5_BAD(file, "a chunk is out of its shape");
+    if (!place(a, index, scaled)) return FMO_H5_BAD(file, "a chunk is outside the shape");
     return fmo_h5_note_chunk(file, a->d, scaled, chunk);
 }
 

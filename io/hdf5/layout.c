@@ -203,7 +203,7 @@ static fmo_h5_code read_layout(fmo_h5_file *file, const fmo_h5_message *message,
     if (d->space.values > (uint64_t)INT64_MAX / d->type.size)
         return FMO_H5_BAD(file, "its shape is invalid");
     if (version < 3 || version > 5)
-        return mark_unsupported(d, version < 3 ? "a storage layout of before HDF5 1.6.3" CURE
+        return mark_unsupported(d, version < 3 ? "a storage layout older than HDF5 1.6.3" CURE
                                                  ", if it is not damaged"
                                                : "a storage layout of a newer HDF5" CURE);
     switch (class) {

@@ -262,9 +262,9 @@ static void other_storage(const char *in)
 static void refused_files(void)
 {
     static const char *const cases[][2] = {
-        {"btree_selfchild_segv", "a B-tree is inconsistent"},          /* recursion without end */
-        {"layout_v2_sigfpe", "a storage layout of before HDF5 1.6.3"}, /* division by zero */
-        {"missing_chunk_silent", "/fmo/density: a chunk is out of its shape"}, /* read as zeros */
+        {"btree_selfchild_segv", "a B-tree is inconsistent"},           /* recursion without end */
+        {"layout_v2_sigfpe", "a storage layout older than HDF5 1.6.3"}, /* division by zero */
+        {"missing_chunk_silent", "/fmo/density: a chunk is outside the shape"}, /* read as zeros */
         {"short_chunk_segv", "/fmo/density: a chunk does not inflate to its 2000000 bytes"},
         {"userblock_attr_read", "an attribute is inconsistent"}, /* reads past its end */
         {"userblock_heap_loop", "the names of a group do not fit the file"}, /* loop, 8 GB */
