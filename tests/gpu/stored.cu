@@ -47,7 +47,7 @@ static fmo_fock_plan *plan_of(const char *label, const fmo_basis *basis, const s
     return plan;
 }
 
-/* J and then K; every byte is set to NaN before. */
+/* Builds J and K into JK, whose elements are NaN before. */
 static bool build(const char *label, fmo_fock_plan *plan, const double *D, double *JK, size_t size,
                   fmo_fock_profile *profile)
 {
