@@ -46,7 +46,7 @@ const fmo_attribute fmo_attributes[ATTR_COUNT] = {
 };
 
 const fmo_count fmo_counts[DIM_COUNT] = {
-#define ROW(id, g, n, most) [id] = {ATTR_##g##_##n, most},
+#define ROW(id, g, n, limit) [id] = {ATTR_##g##_##n, limit},
     FMO_COUNT_TABLE(ROW)
 #undef ROW
 };
