@@ -415,8 +415,7 @@ cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
     return cudaSuccess;
 }
 
-/* Contracts the potentials of the pairs to J, with one launch per class for the builds that need J.
- */
+/* Contracts the pairs' potentials to J: a launch for each class, for the builds that need J. */
 cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
 {
     for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
