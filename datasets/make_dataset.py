@@ -156,7 +156,7 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.xyz is not None and options.basis is None:
         parser.error("XYZ needs --basis NAME")
     if options.shuffle is not None and not 0 <= options.shuffle < 2**31:
-        parser.error("--shuffle wants a seed from 0 to 2147483647")
+        parser.error("--shuffle: expected a seed from 0 to 2147483647")
     unknown = set(options.benchmark or ()) - {item.file_name for item in BENCHMARK}
     if unknown:
         parser.error(f"--benchmark does not know {' '.join(sorted(unknown))}")

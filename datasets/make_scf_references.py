@@ -351,7 +351,7 @@ def path_of(name: str) -> Path:
 
 
 def basis_of(name: str, symbols: set[str]) -> tuple[dict[str, Any], bool]:
-    """Shells of a set of basis/ as PySCF wants them, digit for digit; are d shells Cartesian?"""
+    """Shells of a set of basis/ in the form of PySCF, digit for digit; are d shells Cartesian?"""
     from pyscf.data import elements
     data = json.loads(path_of(name).read_text(encoding="utf-8"))
     basis, spherical = {}, False

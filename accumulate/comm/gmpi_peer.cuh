@@ -449,7 +449,7 @@ FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
     const fmo_gmpi_entry *box = (const fmo_gmpi_entry *)job->from;
     unsigned char *to = (unsigned char *)job->to;
     const unsigned bytes = (unsigned)job->bytes, threads = fmo_gmpi_threads();
-    const unsigned long long want = job->index + 1;
+    const unsigned long long expected = job->index + 1;
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     int code = FMO_GMPI_OK;
     for (unsigned at = fmo_gmpi_thread(); 8 * at < bytes && code == FMO_GMPI_OK;
@@ -462,9 +462,9 @@ FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
                 if (8 * (at + k * threads) < bytes)
                     fmo_gmpi_load_entry(box + at + k * threads, &data[k], &number[k]);
                 else
-                    number[k] = want;
+                    number[k] = expected;
 #pragma unroll
-            for (int k = 0; k < ONCE; k++) all = all && number[k] == want;
+            for (int k = 0; k < ONCE; k++) all = all && number[k] == expected;
             if (all) break;
             code = fmo_gmpi_turn(b, &w, fmo_gmpi_abort_word(b), FMO_GMPI_CALL_RECV, job->peer,
                                  (int)(job->key >> 4), (int)(job->key & 15));

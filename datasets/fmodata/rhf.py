@@ -150,7 +150,7 @@ def basis_of(mol: gto.Mole, cartesian: bool) -> tuple[Basis, np.ndarray]:
 
     General contractions become one shell per contraction, without their zero coefficients.
     PySCF orders p as x y z whatever its `cart` says, and d as m = -2 ... 2 without it; a spherical
-    TREXIO file wants z x y and m = 0, +1, -1, +2, -2.
+    TREXIO file requires z x y and m = 0, +1, -1, +2, -2.
     """
     shells: list[tuple[int, int]] = []
     prims: list[tuple[int, float, float, float]] = []

@@ -1,5 +1,5 @@
 /* Atomic replacement of files; see file.h. A writer holds a lock (flock) on its temporary file as
- * long as it lives. An unlocked temporary file is therefore that of a dead process, also when the
+ * long as it runs. An unlocked temporary file is therefore that of an ended process, also when the
  * process ran on another host of a shared file system. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "base/arguments.h"

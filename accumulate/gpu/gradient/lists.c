@@ -122,7 +122,7 @@ static int make_prim(const fmo_basis *b, const fmo_gradient_sp_shell *i,
     return 1;
 }
 
-/* Makes room for n more elements; returns NULL if memory is exhausted. */
+/* Reallocates an array for n more elements; returns NULL if memory is exhausted. */
 static void *grown(void *at, size_t used, size_t *capacity, size_t n, size_t size)
 {
     if (used + n <= *capacity) return at;

@@ -1,4 +1,4 @@
-"""Gradients with PySCF's names, and scanners: functions of a geometry, as geometry optimisers want them."""
+"""Gradients with PySCF's names, and scanners: functions of a geometry, as geometry optimisers take them."""
 
 from __future__ import annotations
 

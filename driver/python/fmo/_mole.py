@@ -49,7 +49,7 @@ def _warn_once(seen: set[tuple[str, str]], reason: str, who: str = "PySCF", what
 
 
 class _Kept:
-    """What is kept for one molecule as long as it lives."""
+    """What is cached for one molecule while it exists."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

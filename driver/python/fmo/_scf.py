@@ -136,7 +136,7 @@ def make_scf_options(settings: dict[str, Any], options: dict[str, Any]) -> ScfOp
 
 
 def _matrix(name: str, value: Any, nao: int) -> NDArray[Any] | None:
-    """A symmetric matrix of the caller's as the library wants it, or None."""
+    """A symmetric matrix of the caller's in the library's form, or None."""
     if value is None:
         return None
     array = _cupy.as_cupy(value).get() if _cupy.in_gpu_memory(value) else np.asarray(value)

@@ -197,7 +197,7 @@ def register() -> None:
 
 
 def _compute(model: Any, config: Any) -> Any:
-    """What QCEngine wants of a program: its models, of version 2 in later versions of it."""
+    """What QCEngine requires of a program: its models, of version 2 in later versions of it."""
     exceptions = optional("qcengine.exceptions")
     later = getattr(model, "schema_version", 1) == 2
     given = _plain((model.convert_v(1) if later else model).dict())
