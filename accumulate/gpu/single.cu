@@ -39,7 +39,7 @@ cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStre
         plan->begun += taken;
     }
     g->begun = fmo_now();
-    memcpy(g->pinned.in, density, matrix);
+    fmo_plan_copy(plan, g->pinned.in, density, matrix);
     return cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
                            stream);
 }
