@@ -6,9 +6,9 @@
 #include "driver/cli/options.h"
 #include "driver/run/result.h"
 
-/** Computes result->charges and result->dipole of result->scf if a report or a file will have them.
- *  Loewdin's charges, whose eigenproblem takes longer than a small SCF on a GPU, and the dipole
- * moment are left out in batches, and Loewdin's also of large molecules whose SCF ran on a GPU.
+/** Computes result->charges_of_atoms and result->dipole of result->scf if a report or a file will
+ * have them. Batches have neither the dipole moment nor Loewdin's charges, for which their threads
+ * would wait here one for another; Loewdin's are left out after large SCFs on a GPU, too.
  *  @return FMO_OK, FMO_ERR_MEMORY, FMO_ERR_CHECK */
 fmo_status driver_scf_properties(const driver_options *options, driver_result *result,
                                  fmo_error *err);
