@@ -240,7 +240,7 @@ class ExtXyz(Set):
                  ' comment="a \\"quoted\\\\ word"', ' Lattice="9 0 0 0 9 0 0 0 9" x={1 2} comment="tab end"']
         for k, want in enumerate(wants):
             head = lines[5 * k + 1]
-            self.assertTrue(head.startswith("Properties=species:S:1:pos:R:3 fmo_version="), head)
+            self.assertTrue(head.startswith("Properties=species:S:1:pos:R:3:charges:R:1 fmo_version="), head)
             energy = float(re.search(r" energy=(\S+)", head)[1])
             self.assertAlmostEqual(energy, EV * float(found[f"{path} frame {k + 1}"]), delta=1e-8)
             self.assertEqual(energy, float(re.search(r" REF_energy=(\S+)", head)[1]))

@@ -230,7 +230,7 @@ class Forces(driver_helpers.Case):
         self.assertRuns(run(output, *LINE, "--batch"))  # it is an input, too
         with open(output, encoding="utf-8") as file:
             lines = file.read().splitlines()
-        self.assertTrue(lines[1].startswith("Properties=species:S:1:pos:R:3:forces:R:3:REF_forces:R:3 fmo_version="))
+        self.assertTrue(lines[1].startswith("Properties=species:S:1:pos:R:3:forces:R:3:REF_forces:R:3:charges:R:1 fmo_version="))
         rows = [[float(x) for x in line.split()[4:7]] for line in lines[2:5]]
         self.close(rows, [[-x * EV / BOHR for x in row] for row in want[0]], 1e-4)
         got = elsewhere("import ase.io, json, sys\na = ase.io.read(sys.argv[1], ':')\n"
