@@ -338,8 +338,12 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
             }
             queue->in[e].x = __uint_as_float(
                 (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
-            tally += (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
-            if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
+            const bool counted = DISTANCE != SCREEN_ERFC || list != FMO_GPU_LISTS;
+            if (counted)
+                tally +=
+                    (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
+            if (counted && ket == diagonal)
+                fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
         if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
         /* lanes with the same list as this one; lanes with the list whose number is this lane's */
