@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <fmo/one_electron.h>
 
-/* Largest number of functions for Loewdin's charges after an SCF on a GPU: their eigenproblem takes
- * 0.1 s on a CPU core, a third of the time that CUDA takes to start. */
+/* Largest number of functions for Loewdin's charges after an SCF on a GPU: their eigenproblem on
+ * the CPU then takes a small part of the time that CUDA takes to start (docs/reference/scf.md). */
 enum { LOEWDIN_AFTER_GPU = 500 };
 
 /* Charges of the nuclei times their coordinates, minus Tr D <x>, about the origin of the
