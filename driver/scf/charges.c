@@ -24,10 +24,11 @@ static void describe_functions(const fmo_basis *basis, populations *p)
     const double pi = 3.14159265358979323846;
     for (int s = 0; s < basis->shell_num; s++) {
         const fmo_shell *const shell = &basis->shell[s];
-        const int l = shell->ang_mom, monomials = basis->cartesian && l > 1;
+        const int l = shell->ang_mom;
         const int count = basis->cartesian ? fmo_shell_functions(l) : fmo_shell_spherical(l);
+        const int monomials = count != fmo_shell_spherical(l);
         double odd = 1.0; /* (2l + 1)!!; the norm of x y is sqrt(4 pi / 15) */
-        for (int k = 3; k <= 2 * l + 1; k += 2) odd *= k;
+        for (int k = 1; k <= l; k++) odd *= 2 * k + 1;
         for (int at = shell->caller_begin; at < shell->caller_begin + count; at++) {
             const int i = basis->ao_caller[at];
             p->atom[i] = shell->nucleus;
