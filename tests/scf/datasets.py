@@ -246,7 +246,7 @@ class ExtXyz(Set):
             self.assertEqual(energy, float(re.search(r" REF_energy=(\S+)", head)[1]))
             self.assertIn(f" charge={2 if k == 2 else 0} multiplicity=1 pbc=\"F F F\" method=RHF basis=\"STO-3G\" ", head)
             self.assertEqual(head.split(f" frame={k + 1}")[1], want)
-            self.assertRegex(lines[5 * k + 2], r"^O +0.0000000000 +0.0000000000 +0.1173000000 +-0.\d{6}$")
+            self.assertRegex(lines[5 * k + 2], r"^O +0.0000000000 +0.0000000000 +0.1173000000 +-?\d\.\d{6}$")
         # what was written is read, gives the same energies, and is replaced as a file of fmo
         again = run(out, *BATCH, "--quiet", "--output", h5)
         self.assertRuns(again)
