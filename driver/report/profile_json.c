@@ -1,6 +1,7 @@
 /* Writes the profile as JSON. Within a version, fields are only added. See profile_json.h. */
 #include "driver/report/profile_json.h"
 #include "driver/report/json.h"
+#include "driver/run/properties.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -139,6 +140,28 @@ static json_t *gradient_of(const double *gradient, size_t num)
     return rows;
 }
 
+/* Returns an array of numbers; null without. */
+static json_t *numbers_of(const double *values, int count)
+{
+    if (!values) return json_null();
+    json_t *const array = json_array();
+    for (int i = 0; i < count; i++) json_array_append_new(array, driver_json_number(values[i]));
+    return array;
+}
+
+/* Returns the charges and spin populations of the atoms and the dipole moment; null what was not
+ * computed. */
+static json_t *properties_of(const driver_result *result)
+{
+    const int n = result->charge_num;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "mulliken_charges",
+                     numbers_of(driver_charges_of(result, DRIVER_MULLIKEN), n), "loewdin_charges",
+                     numbers_of(driver_charges_of(result, DRIVER_LOEWDIN), n), "mulliken_spins",
+                     numbers_of(driver_charges_of(result, DRIVER_MULLIKEN_SPIN), n),
+                     "loewdin_spins", numbers_of(driver_charges_of(result, DRIVER_LOEWDIN_SPIN), n),
+                     "dipole", numbers_of(isnan(result->dipole[0]) ? NULL : result->dipole, 3));
+}
+
 /* Returns the members that only an SCF has. */
 static json_t *scf_of(const driver_options *options, const driver_result *result)
 {
@@ -176,13 +199,15 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
     json_t *spin = json_pack("{s:s, s:i, s:i, s:o}", "method", driver_scf_method(scf),
                              "multiplicity", scf->multiplicity, "occupied_num", scf->occupied_num,
                              "spin_square", driver_json_number(scf->spin_square));
-    if (!object || !rest || !spin || json_object_update(object, rest) != 0 ||
-        json_object_update(object, spin) != 0) {
+    json_t *properties = properties_of(result);
+    if (!object || !rest || !spin || !properties || json_object_update(object, rest) != 0 ||
+        json_object_update(object, spin) != 0 || json_object_update(object, properties) != 0) {
         json_decref(object);
         object = NULL;
     }
     json_decref(rest);
     json_decref(spin);
+    json_decref(properties);
     return object;
 }
 

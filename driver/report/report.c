@@ -2,6 +2,7 @@
 #include "driver/report/report.h"
 #include "driver/base/shown.h"
 #include "driver/report/host.h"
+#include "driver/run/properties.h"
 #include "driver/run/scf.h"
 #include "integrals/tables.h"
 
@@ -263,6 +264,13 @@ void driver_report_cycle(const driver_result *result, FILE *stream)
     fprintf(stream, "\n");
 }
 
+/* Returns the symbol of an atom's element, X of a ghost atom. */
+static const char *symbol_of(const driver_result *result, int atom)
+{
+    const bool ghost = fmo_basis_nucleus_charge(fmo_dataset_basis(result->dataset), atom) == 0.0;
+    return fmo_element_symbol(ghost ? 0 : fmo_dataset_nucleus_number(result->dataset, atom));
+}
+
 /* Prints the force on each atom and point charge, or why there are none. */
 static void print_forces(const driver_options *options, const driver_result *result, FILE *stream)
 {
@@ -276,10 +284,8 @@ static void print_forces(const driver_options *options, const driver_result *res
             "force y", "force z");
     for (int i = 0; i < scf->nucleus_num; i++) {
         const double *const g = scf->nuclear_gradient + 3 * i;
-        const int number = fmo_dataset_nucleus_number(result->dataset, i);
-        const bool ghost = fmo_basis_nucleus_charge(fmo_dataset_basis(result->dataset), i) == 0.0;
-        fprintf(stream, "  %5d %-4s %16.10f %16.10f %16.10f\n", i + 1,
-                fmo_element_symbol(ghost ? 0 : number), -g[0], -g[1], -g[2]);
+        fprintf(stream, "  %5d %-4s %16.10f %16.10f %16.10f\n", i + 1, symbol_of(result, i), -g[0],
+                -g[1], -g[2]);
     }
     if (result->charges)
         fprintf(stream, "\n  %5s %10s %16s %16s %16s   hartree/bohr\n", "point", "charge",
@@ -294,6 +300,33 @@ static void print_forces(const driver_options *options, const driver_result *res
     else if (scf->mode != FMO_MODE_CPU)
         fprintf(stream, "  forces were computed on the CPU, which mode %s uses for them\n",
                 fmo_mode_name(scf->mode));
+}
+
+/* Prints the dipole moment and a table of the atoms' charges and, of open shells, spin populations.
+ */
+static void print_properties(const driver_result *result, FILE *stream)
+{
+    static const char *const title[DRIVER_CHARGES] = {"Mulliken", "Loewdin", "Mulliken spin",
+                                                      "Loewdin spin"};
+    const double debye = 2.541746473; /* of 1 e bohr, CODATA 2018 */
+    const double x = debye * result->dipole[0], y = debye * result->dipole[1],
+                 z = debye * result->dipole[2];
+    if (!isnan(x))
+        fprintf(stream, "  dipole     %.6f %.6f %.6f debye, size %.6f\n", x, y, z,
+                sqrt(x * x + y * y + z * z));
+    if (!result->charge_num) return;
+    fprintf(stream, "\n  %5s %-4s", "atom", "");
+    for (int k = 0; k < DRIVER_CHARGES; k++)
+        if (driver_charges_of(result, (driver_charges)k)) fprintf(stream, " %13s", title[k]);
+    fprintf(stream, "   e\n");
+    for (int i = 0; i < result->charge_num; i++) {
+        fprintf(stream, "  %5d %-4s", i + 1, symbol_of(result, i));
+        for (int k = 0; k < DRIVER_CHARGES; k++) {
+            const double *const q = driver_charges_of(result, (driver_charges)k);
+            if (q) fprintf(stream, " %13.6f", q[i]);
+        }
+        fputc('\n', stream);
+    }
 }
 
 /* Prints the results of an SCF. */
@@ -342,6 +375,7 @@ static void print_scf(const driver_options *options, const driver_result *result
     if (options->molden)
         fprintf(stream, "  Molden     %s%s\n", driver_shown(options->molden),
                 scf->converged ? "" : " (last state, not converged)");
+    print_properties(result, stream);
     print_forces(options, result, stream);
 }
 

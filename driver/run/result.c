@@ -132,6 +132,7 @@ void driver_result_free(driver_result *result)
     for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) free(result->matrices[m]);
     free(result->fock);
     free(result->cycles);
+    free(result->charges_of_atoms);
     fmo_scf_result_destroy(result->scf);
     fmo_dataset_destroy(result->dataset);
     fmo_point_charges_destroy(result->charges);

@@ -9,6 +9,15 @@
 #include <fmo/molecule.h>
 #include <fmo/scf.h>
 
+/** Charges of atoms, e, and spin populations. */
+typedef enum driver_charges {
+    DRIVER_MULLIKEN,
+    DRIVER_LOEWDIN,
+    DRIVER_MULLIKEN_SPIN,
+    DRIVER_LOEWDIN_SPIN,
+    DRIVER_CHARGES
+} driver_charges;
+
 typedef struct driver_result {
     fmo_dataset *dataset;
     fmo_point_charges *charges; /**< of --charges, else NULL */
@@ -32,8 +41,12 @@ typedef struct driver_result {
     fmo_scf_result *scf;   /**< of a finished SCF, else NULL */
     fmo_scf_cycle *cycles; /**< [cycle_num] so far */
     int cycle_num;
-    int multiplicity;          /**< 2S + 1 of an SCF, by --multiplicity or the geometry's comment */
-    bool singlet_is_meant;     /**< by --multiplicity or the geometry's comment */
+    double *charges_of_atoms; /**< [DRIVER_CHARGES][charge_num], NaN if not computed; see
+                                 driver_charges_of in properties.h */
+    int charge_num;           /**< number of nuclei of charges_of_atoms; 0: not computed */
+    double dipole[3];         /**< e bohr, about the origin of the coordinates; NaN: not computed */
+    int multiplicity;         /**< 2S + 1 of an SCF, by --multiplicity or the geometry's comment */
+    bool singlet_is_meant;    /**< by --multiplicity or the geometry's comment */
     char geometry_notice[160]; /**< fmo_molecule.notice, or "" */
     char spin_notice[240];     /**< why a closed-shell SCF is doubtful, or "" */
     char scf_notice[240];      /**< fmo_scf_result.notice, or "" */

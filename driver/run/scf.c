@@ -4,6 +4,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
+#include "driver/run/properties.h"
 #include "driver/run/spin.h"
 #include "base/free_memory.h"
 
@@ -202,24 +203,29 @@ static fmo_status write_files(const driver_options *options, const driver_result
     const fmo_scf_result *scf = result->scf;
     const fmo_point_charges *const charges = result->charges;
     /* With point charges the file has the core Hamiltonian of the molecule alone. */
-    const fmo_wavefunction wavefunction = {.mo_num = scf->mo_num,
-                                           .coefficient = scf->coefficient,
-                                           .energy = scf->orbital_energy,
-                                           .occupation = scf->occupation,
-                                           .overlap = scf->overlap,
-                                           .core_hamiltonian =
-                                               charges ? NULL : scf->core_hamiltonian,
-                                           .total_energy = scf->energy,
-                                           .converged = scf->converged,
-                                           .gradient = scf->nuclear_gradient,
-                                           .method = driver_scf_method(scf),
-                                           .coefficient_beta = scf->coefficient_beta,
-                                           .energy_beta = scf->orbital_energy_beta,
-                                           .occupation_beta = scf->occupation_beta,
-                                           .point_charge_num = charges ? charges->num : 0,
-                                           .point_charge = charges ? charges->charge : NULL,
-                                           .point_charge_coord = charges ? charges->coord : NULL,
-                                           .point_charge_gradient = scf->charge_gradient};
+    const fmo_wavefunction wavefunction = {
+        .mo_num = scf->mo_num,
+        .coefficient = scf->coefficient,
+        .energy = scf->orbital_energy,
+        .occupation = scf->occupation,
+        .overlap = scf->overlap,
+        .core_hamiltonian = charges ? NULL : scf->core_hamiltonian,
+        .total_energy = scf->energy,
+        .converged = scf->converged,
+        .gradient = scf->nuclear_gradient,
+        .mulliken_charge = driver_charges_of(result, DRIVER_MULLIKEN),
+        .loewdin_charge = driver_charges_of(result, DRIVER_LOEWDIN),
+        .mulliken_spin = driver_charges_of(result, DRIVER_MULLIKEN_SPIN),
+        .loewdin_spin = driver_charges_of(result, DRIVER_LOEWDIN_SPIN),
+        .dipole = result->dipole,
+        .method = driver_scf_method(scf),
+        .coefficient_beta = scf->coefficient_beta,
+        .energy_beta = scf->orbital_energy_beta,
+        .occupation_beta = scf->occupation_beta,
+        .point_charge_num = charges ? charges->num : 0,
+        .point_charge = charges ? charges->charge : NULL,
+        .point_charge_coord = charges ? charges->coord : NULL,
+        .point_charge_gradient = scf->charge_gradient};
     driver_interrupt_hold();
     fmo_status status = driver_check_run_files(options, fmo_dataset_path(result->dataset), err);
     if (status == FMO_OK && options->output)
@@ -240,7 +246,7 @@ static void take_notices(const driver_options *options, const fmo_scf_result *sc
     driver_options_unused(options, scf->mode, result->unused, sizeof result->unused);
 }
 
-/* Computes G = F - H, the energies and the notices of a finished SCF. */
+/* Computes G = F - H, the energies, the notices and the properties of a finished SCF. */
 fmo_status driver_scf_evaluate(const driver_options *options, driver_result *result, fmo_error *err)
 {
     const fmo_scf_result *scf = result->scf;
@@ -259,7 +265,7 @@ fmo_status driver_scf_evaluate(const driver_options *options, driver_result *res
     result->profile.plan_seconds = scf->plan_seconds;
     take_notices(options, scf, result);
     free(G);
-    return FMO_OK;
+    return driver_scf_properties(options, result, err);
 }
 
 static void take_begin(const fmo_scf_result *so_far, void *user)

@@ -44,7 +44,8 @@ double driver_nuclear_charge(const fmo_basis *basis); /**< of all nuclei, in e *
 fmo_status driver_scf_input(const driver_options *options, driver_result *result,
                             fmo_scf_input *input, fmo_error *err);
 
-/** Sets trace, norm and energies of result from G = F - H of result->scf, and its notices. */
+/** Sets trace, norm and energies of result from G = F - H of result->scf, its notices, charges and
+ *  dipole moment. */
 fmo_status driver_scf_evaluate(const driver_options *options, driver_result *result,
                                fmo_error *err);
 

@@ -3,6 +3,7 @@
 #include "driver/run/scf_results.h"
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
+#include "driver/run/properties.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -148,8 +149,10 @@ static fmo_molecule_result describe(const driver_scf_results *r, const driver_sc
     m.coefficient_beta = orbitals ? scf->coefficient_beta : NULL;
     m.density = keep >> DRIVER_KEEP_DENSITY & 1 ? scf->density : NULL;
     m.spin_density = keep >> DRIVER_KEEP_DENSITY & 1 ? scf->spin_density : NULL;
-    m.nucleus_num = scf->nucleus_num;
     m.gradient = scf->nuclear_gradient;
+    m.mulliken_charge = driver_charges_of(&one->result, DRIVER_MULLIKEN);
+    m.mulliken_spin = driver_charges_of(&one->result, DRIVER_MULLIKEN_SPIN);
+    m.nucleus_num = one->result.charge_num;
     return m;
 }
 
@@ -173,7 +176,6 @@ fmo_status driver_scf_results_add(driver_scf_results *r, const driver_scf_one *o
                                r->path);
     if (status != FMO_OK) return status;
     if (!r->options->scf_options.forces) molecule.gradient = NULL; /* of an earlier run */
-    if (!molecule.gradient) molecule.nucleus_num = 0;
     molecule.input = one->path;
     molecule.frame = one->result.frame;
     molecule.comment = one->comment;

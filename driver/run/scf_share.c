@@ -52,7 +52,8 @@ typedef struct packed {
     fmo_error err, verdict;
     char scf_notice[sizeof((driver_result *)0)->scf_notice];
     char unused[sizeof((driver_result *)0)->unused];
-    double energy, energy_2e, trace_g, norm_g;
+    double energy, energy_2e, trace_g, norm_g, dipole[3];
+    int charge_num;
     fmo_fock_profile profile;
     fmo_scf_result scf;
 } packed;
@@ -62,7 +63,7 @@ typedef struct block {
     size_t bytes;
 } block;
 
-enum { BLOCKS = 8 };
+enum { BLOCKS = 9 };
 
 /* Lists the arrays of a result; with `make`, allocates them in a received result (data is NULL if
  * that fails). */
@@ -88,7 +89,8 @@ static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS
                          {&scf->coefficient_beta, DRIVER_KEEP_ORBITALS, beta, m * n},
                          {&scf->density, DRIVER_KEEP_DENSITY, 1, n * n},
                          {&scf->spin_density, DRIVER_KEEP_DENSITY, beta || scf->restricted, n * n},
-                         {&scf->nuclear_gradient, -1, 1, components}};
+                         {&scf->nuclear_gradient, -1, 1, components},
+                         {&r->charges_of_atoms, -1, 1, DRIVER_CHARGES * (size_t)r->charge_num}};
     for (int k = 1; k < BLOCKS; k++) {
         double **const array = all[k - 1].array;
         if (all[k - 1].given && (all[k - 1].kept < 0 || keep >> all[k - 1].kept & 1))
@@ -126,6 +128,8 @@ static char *pack(driver_scf_one *one, int number, int64_t keep, char *to)
     p.energy_2e = r->energy_2e;
     p.trace_g = r->trace_g;
     p.norm_g = r->norm_g;
+    memcpy(p.dipole, r->dipole, sizeof p.dipole);
+    p.charge_num = r->charge_num;
     p.profile = r->profile;
     if (r->scf) p.scf = *r->scf;
     memcpy(to, &p, sizeof p);
@@ -157,6 +161,8 @@ static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, i
     r->energy_2e = p.energy_2e;
     r->trace_g = p.trace_g;
     r->norm_g = p.norm_g;
+    memcpy(r->dipole, p.dipole, sizeof p.dipole);
+    r->charge_num = p.charge_num;
     r->profile = p.profile;
     r->cycle_num = p.cycle_num;
     if (p.has_scf) {

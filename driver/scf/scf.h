@@ -312,6 +312,24 @@ FMO_API fmo_status fmo_scf_gradient(const fmo_scf_input *input, const fmo_scf_op
                                     const fmo_scf_result *result, double *gradient,
                                     double *charge_gradient, fmo_error *err);
 
+/** Computes charges and spin populations of the atoms from the density, spin density and overlap of
+ * a result, converged or not: Z_A - sum_i in A (D S)_ii (R. S. Mulliken, J. Chem. Phys. 23, 1833
+ * (1955)) and Z_A - sum_i in A (S^1/2 D S^1/2)_ii (P.-O. Loewdin, J. Chem. Phys. 18, 365 (1950)),
+ * and these sums for D_alpha - D_beta. Z of a ghost atom is 0, and point charges are no atoms. The
+ * charges add up to that of the molecule, the spin populations to the number of unpaired electrons.
+ * Loewdin's are those of functions of norm 1, but of x^a y^b z^c with one factor for the whole
+ * shell in Cartesian d, f and g shells (as in PySCF): there they depend on the orientation. They
+ * need the eigenvectors of S, computed on the CPU with the threads of the SCF.
+ * @param[in] basis that of the input
+ * @param[out] mulliken, loewdin [nucleus_num of the basis] e; NULL: not computed; untouched on
+ * error
+ * @param[out] mulliken_spin, loewdin_spin likewise; zeros for closed shells
+ * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY, FMO_ERR_CHECK (the eigenvectors did not
+ *   converge) */
+FMO_API fmo_status fmo_scf_charges(const fmo_basis *basis, const fmo_scf_result *result,
+                                   double *mulliken, double *loewdin, double *mulliken_spin,
+                                   double *loewdin_spin, fmo_error *err);
+
 /** One molecule of a batch and its result. Zero it before setting fields. */
 typedef struct fmo_scf_job {
     fmo_scf_input input;    /**< molecules may share arrays and bases */

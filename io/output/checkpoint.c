@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_SIZE = 65, TEXT_MAX = 60000, MATRIX_MAX = 1 << 20, ARRAYS = 7 };
+enum { KEY_SIZE = 65, TEXT_MAX = 60000, MATRIX_MAX = 1 << 20 };
+enum { ARRAYS = 9, ARRAYS_WITH_FLAGS = 7 };
 
 /* Begin of a record; texts and arrays follow, without gaps. */
 typedef struct head {
@@ -25,10 +26,16 @@ typedef struct head {
     char hash[KEY_SIZE]; /* SHA-256 of the record, with this field filled with zeros */
     char key[KEY_SIZE];
     int status_size, mode_size, method_size, converged, cycles, nao, mo_num, occupied_num;
-    int occupied_beta_num, multiplicity, nucleus_num; /* the last of the gradient; 0: none */
-    int has[ARRAYS];                                  /* in the order of list_arrays */
+    int occupied_beta_num, multiplicity, nucleus_num; /* the last of arrays by nuclei; 0: none */
+    int has[ARRAYS_WITH_FLAGS];                       /* in the order of list_arrays */
+    int more; /* a bit for each array after those; checkpoints of 0.2.0 before charges have 0 */
     double energy, spin_square;
 } head;
+
+static bool has(const head *h, int k)
+{
+    return k < ARRAYS_WITH_FLAGS ? h->has[k] : h->more >> (k - ARRAYS_WITH_FLAGS) & 1;
+}
 
 /* An array of a record, and its number of elements. */
 typedef struct array {
@@ -39,14 +46,11 @@ typedef struct array {
 /* Lists the arrays of a result by the sizes in a head. */
 static void list_arrays(const head *h, fmo_molecule_result *m, array list[ARRAYS])
 {
-    const size_t n = (size_t)h->nao, mo = (size_t)h->mo_num;
-    const array all[ARRAYS] = {{&m->orbital_energy, mo},
-                               {&m->coefficient, mo * n},
-                               {&m->density, n * n},
-                               {&m->orbital_energy_beta, mo},
-                               {&m->coefficient_beta, mo * n},
-                               {&m->spin_density, n * n},
-                               {&m->gradient, 3 * (size_t)h->nucleus_num}};
+    const size_t n = (size_t)h->nao, mo = (size_t)h->mo_num, nuclei = (size_t)h->nucleus_num;
+    const array all[ARRAYS] = {
+        {&m->orbital_energy, mo},      {&m->coefficient, mo * n},      {&m->density, n * n},
+        {&m->orbital_energy_beta, mo}, {&m->coefficient_beta, mo * n}, {&m->spin_density, n * n},
+        {&m->gradient, 3 * nuclei},    {&m->mulliken_charge, nuclei},  {&m->mulliken_spin, nuclei}};
     memcpy(list, all, sizeof all);
 }
 
@@ -140,7 +144,7 @@ static size_t record_size(const head *h)
     array list[ARRAYS];
     size_t elements = 0;
     list_arrays(h, &any, list);
-    for (int k = 0; k < ARRAYS; k++) elements += h->has[k] ? list[k].count : 0;
+    for (int k = 0; k < ARRAYS; k++) elements += has(h, k) ? list[k].count : 0;
     return sizeof *h + (size_t)h->status_size + (size_t)h->mode_size + (size_t)h->method_size +
            sizeof(double) * elements;
 }
@@ -332,6 +336,11 @@ size_t fmo_checkpoint_num(const fmo_checkpoint *checkpoint)
 
 /* ---- adding and finding ---------------------------------------------------------------------- */
 
+static bool is_of_nuclei(const fmo_molecule_result *m)
+{
+    return m->gradient || m->mulliken_charge || m->mulliken_spin;
+}
+
 /* Checks the texts and counts of a result, which determine the size of its record. */
 static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *err)
 {
@@ -348,7 +357,8 @@ static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *e
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "%s: a text has %zu bytes; at most %d are stored", call,
                                  strlen(texts[k]), TEXT_MAX - 1);
-    if (molecule->gradient && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MAX))
+    if (is_of_nuclei(molecule) &&
+        (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MAX))
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: nucleus_num = %d: expected 1 to %d", call,
                              molecule->nucleus_num, MATRIX_MAX);
     const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density ||
@@ -391,11 +401,17 @@ static void describe_record(const fmo_molecule_result *m, head *h)
     h->occupied_num = m->occupied_num;
     h->occupied_beta_num = m->occupied_beta_num;
     h->multiplicity = m->multiplicity;
-    h->nucleus_num = m->gradient ? m->nucleus_num : 0;
+    h->nucleus_num = is_of_nuclei(m) ? m->nucleus_num : 0;
     h->energy = m->energy;
     h->spin_square = m->spin_square;
     list_arrays(h, &copy, list);
-    for (int k = 0; k < ARRAYS; k++) h->has[k] = *list[k].values != NULL;
+    for (int k = 0; k < ARRAYS; k++) {
+        const int present = *list[k].values != NULL;
+        if (k < ARRAYS_WITH_FLAGS)
+            h->has[k] = present;
+        else
+            h->more |= present << (k - ARRAYS_WITH_FLAGS);
+    }
 }
 
 /* Appends a record by one write, so that it is complete or will be recognised as incomplete. */
@@ -411,7 +427,7 @@ static fmo_status append(fmo_checkpoint *c, const fmo_molecule_result *m, off_t 
     char *to = put(record, &h, sizeof h);
     list_arrays(&h, &copy, list);
     for (int k = 0; k < ARRAYS; k++)
-        to = put(to, *list[k].values, h.has[k] ? list[k].count * sizeof(double) : 0);
+        to = put(to, *list[k].values, has(&h, k) ? list[k].count * sizeof(double) : 0);
     to = put(to, m->status, (size_t)h.status_size);
     to = put(to, text_of(m->mode), (size_t)h.mode_size);
     (void)put(to, text_of(m->method), (size_t)h.method_size);
@@ -492,7 +508,7 @@ static void describe(const fmo_checkpoint *c, fmo_molecule_result *m)
                                .spin_square = h->spin_square};
     list_arrays(h, m, list);
     for (int k = 0; k < ARRAYS; k++)
-        if (h->has[k]) {
+        if (has(h, k)) {
             *list[k].values = at;
             at += list[k].count;
         }

@@ -92,6 +92,9 @@ static fmo_status copy_molecule(fmo_checkpoint *c, hid_t group, texts *t, fmo_er
     if (get_text(group, "method", t->method)) m.method = t->method;
     if (!good || m.nao < 1 || m.mo_num < 0 || strlen(t->key) != 64) return FMO_OK;
     const size_t n = (size_t)m.nao, mo = (size_t)m.mo_num;
+    size_t nuclei = 0;
+    free(get_array_of(group, "nucleus_charge", &nuclei));
+    m.nucleus_num = (int)nuclei;
     const struct {
         const char *name;
         size_t count;
@@ -101,16 +104,14 @@ static fmo_status copy_molecule(fmo_checkpoint *c, hid_t group, texts *t, fmo_er
                   {"mo_energy_beta", mo, &m.orbital_energy_beta},
                   {"mo_coefficient_beta", mo * n, &m.coefficient_beta},
                   {"density", n * n, &m.density},
-                  {"spin_density", n * n, &m.spin_density}};
+                  {"spin_density", n * n, &m.spin_density},
+                  {"gradient", 3 * nuclei, &m.gradient},
+                  {"mulliken_charge", nuclei, &m.mulliken_charge},
+                  {"mulliken_spin", nuclei, &m.mulliken_spin}};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         *arrays[k].values = get_array(group, arrays[k].name, arrays[k].count);
-    size_t components = 0;
-    double *const gradient = get_array_of(group, "gradient", &components);
-    m.nucleus_num = gradient && components % 3 == 0 ? (int)(components / 3) : 0;
-    m.gradient = m.nucleus_num ? gradient : NULL;
     const fmo_status status = fmo_checkpoint_add_found(c, &m, err);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free((void *)*arrays[k].values);
-    free(gradient);
     return status;
 }
 

@@ -156,11 +156,12 @@ static void put_frame(FILE *stream, const fmo_dataset *dataset, const fmo_molecu
     const double energy = m->energy * FMO_HARTREE_IN_EV;
     const double force = -FMO_HARTREE_IN_EV / FMO_BOHR_IN_ANGSTROM; /* of a gradient of 1 */
     fprintf(stream,
-            "%d\n" FMO_EXTXYZ_HEAD "%s" FMO_EXTXYZ_VERSION
+            "%d\n" FMO_EXTXYZ_HEAD "%s%s" FMO_EXTXYZ_VERSION
             "%s energy=%.10f REF_energy=%.10f charge=%d "
             "multiplicity=%d pbc=\"F F F\" method=%s basis=",
-            in->nucleus_num, m->gradient ? FMO_EXTXYZ_FORCES : "", FMO_VERSION_STRING, energy,
-            energy, m->charge, m->multiplicity > 0 ? m->multiplicity : 1, fmo_molecule_method(m));
+            in->nucleus_num, m->gradient ? FMO_EXTXYZ_FORCES : "",
+            m->mulliken_charge ? FMO_EXTXYZ_CHARGES : "", FMO_VERSION_STRING, energy, energy,
+            m->charge, m->multiplicity > 0 ? m->multiplicity : 1, fmo_molecule_method(m));
     put_quoted(stream, fmo_dataset_basis_name(dataset));
     fputs(" input=", stream);
     put_quoted(stream, m->input);
@@ -178,6 +179,7 @@ static void put_frame(FILE *stream, const fmo_dataset *dataset, const fmo_molecu
             fprintf(stream, " %16.10f", in->nucleus_coord[3 * i + c] * FMO_BOHR_IN_ANGSTROM);
         for (int c = 0; c < 6 && m->gradient; c++) /* two columns of the same, as energies */
             fprintf(stream, " %16.10f", force * m->gradient[3 * i + c % 3]);
+        if (m->mulliken_charge) fprintf(stream, " %10.6f", m->mulliken_charge[i]);
         fputc('\n', stream);
     }
 }

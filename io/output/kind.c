@@ -20,13 +20,16 @@ const char *fmo_file_kind_text(fmo_file_kind kind)
     return (unsigned)kind < FMO_FILE_KIND_COUNT ? texts[kind] : NULL;
 }
 
-/* Whether the second line of a file begins as those of extended .xyz, with or without forces. */
+/* Whether the second line of a file begins as those of extended .xyz, with or without forces
+ * and charges. */
 static bool is_extxyz(const char *line)
 {
     if (strncmp(line, FMO_EXTXYZ_HEAD, strlen(FMO_EXTXYZ_HEAD)) != 0) return false;
     line += strlen(FMO_EXTXYZ_HEAD);
     if (strncmp(line, FMO_EXTXYZ_FORCES, strlen(FMO_EXTXYZ_FORCES)) == 0)
         line += strlen(FMO_EXTXYZ_FORCES);
+    if (strncmp(line, FMO_EXTXYZ_CHARGES, strlen(FMO_EXTXYZ_CHARGES)) == 0)
+        line += strlen(FMO_EXTXYZ_CHARGES);
     return strncmp(line, FMO_EXTXYZ_VERSION, strlen(FMO_EXTXYZ_VERSION)) == 0;
 }
 

@@ -9,6 +9,7 @@
 #define FMO_CHECKPOINT_HEAD "fmo checkpoint of a batch 3\n"  /* followed by the settings */
 #define FMO_EXTXYZ_HEAD     "Properties=species:S:1:pos:R:3" /* of the second line */
 #define FMO_EXTXYZ_FORCES   ":forces:R:3:REF_forces:R:3"     /* may follow */
+#define FMO_EXTXYZ_CHARGES  ":charges:R:1"                   /* may follow */
 #define FMO_EXTXYZ_VERSION  " fmo_version="                  /* follows */
 
 /* First line of the table of all pairs of fragments. */

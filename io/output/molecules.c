@@ -172,7 +172,9 @@ static bool put_arrays(hid_t group, const fmo_molecule_result *m)
                   {"mo_coefficient_beta", 2, orbitals, m->coefficient_beta, NULL},
                   {"density", 2, functions, m->density, NULL},
                   {"spin_density", 2, functions, m->spin_density, NULL},
-                  {"gradient", 2, nuclei, m->gradient, "hartree/bohr"}};
+                  {"gradient", 2, nuclei, m->gradient, "hartree/bohr"},
+                  {"mulliken_charge", 1, nuclei, m->mulliken_charge, "e"},
+                  {"mulliken_spin", 1, nuclei, m->mulliken_spin, NULL}};
     bool good = true;
     for (size_t k = 0; good && k < sizeof arrays / sizeof *arrays; k++)
         good = !arrays[k].values ||
@@ -208,6 +210,7 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
     const int orbitals =
         m->orbital_energy || m->orbital_energy_beta || m->coefficient || m->coefficient_beta;
     const int nuclei = dataset ? fmo_basis_nucleus_num(fmo_dataset_basis(dataset)) : 0;
+    const int of_nuclei = m->gradient || m->mulliken_charge || m->mulliken_spin;
     const struct {
         const char *name;
         int value, min, max;
@@ -218,7 +221,7 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
                  {"occupied_num", m->occupied_num, 0, m->mo_num},
                  {"occupied_beta_num", m->occupied_beta_num, 0, m->mo_num},
                  {"multiplicity", m->multiplicity, 0, 2 * FUNCTIONS_MAX},
-                 {"nucleus_num", m->nucleus_num, m->gradient ? nuclei : 0, nuclei}};
+                 {"nucleus_num", m->nucleus_num, of_nuclei ? nuclei : 0, nuclei}};
 
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
         if (count[k].value < count[k].min || count[k].value > count[k].max)
@@ -238,7 +241,7 @@ static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
     fmo_h5_quiet quiet;
     snprintf(name, sizeof name, "%zu", file->num);
     if (!grow(file) ||
-        !fmo_h5_quiet_begin(&quiet, sizeof(double) * 2 * (nao * nao + mo * nao + mo + 4 * nuclei)))
+        !fmo_h5_quiet_begin(&quiet, sizeof(double) * 2 * (nao * nao + mo * nao + mo + 6 * nuclei)))
         return false;
     hid_t group = fmo_h5_put_group(file->molecules, name);
     bool good = group >= 0 && put_numbers(group, molecule) && put_arrays(group, molecule) &&

@@ -70,18 +70,20 @@ typedef struct fmo_molecule_result {
     const double *orbital_energy; /**< [mo_num] hartree */
     const double *coefficient;    /**< [mo_num][nao] */
     const double *density;        /**< [nao][nao] */
-    int nucleus_num;              /**< number of nuclei of `gradient`; 0 without */
-    const double *gradient;       /**< [nucleus_num][3] hartree/bohr, derivative of the energy */
-    const char *comment;          /**< comment of its .xyz file; NULL: left out */
-    int charge;                   /**< of the molecule, e */
-    const char *key;              /**< of fmo_molecule_key; NULL: left out */
-    const char *method;           /**< "RHF", "UHF" or "ROHF"; NULL: "RHF" */
-    int multiplicity;             /**< 2S + 1; 0 means 1 */
-    int occupied_beta_num;        /**< number of orbitals with beta electrons */
-    double spin_square;           /**< <S^2> */
+    int nucleus_num; /**< number of nuclei of the arrays with [nucleus_num]; 0 without them */
+    const double *gradient; /**< [nucleus_num][3] hartree/bohr, derivative of the energy */
+    const char *comment;    /**< comment of its .xyz file; NULL: left out */
+    int charge;             /**< of the molecule, e */
+    const char *key;        /**< of fmo_molecule_key; NULL: left out */
+    const char *method;     /**< "RHF", "UHF" or "ROHF"; NULL: "RHF" */
+    int multiplicity;       /**< 2S + 1; 0 means 1 */
+    int occupied_beta_num;  /**< number of orbitals with beta electrons */
+    double spin_square;     /**< <S^2> */
     const double *orbital_energy_beta; /**< [mo_num] hartree, and then those above are of alpha */
     const double *coefficient_beta;    /**< [mo_num][nao], likewise */
     const double *spin_density;        /**< [nao][nao], D_alpha - D_beta */
+    const double *mulliken_charge;     /**< [nucleus_num] e */
+    const double *mulliken_spin;       /**< [nucleus_num] of open shells */
 } fmo_molecule_result;
 
 /** A file of many molecules, in memory until it is written: groups /molecules/0, /molecules/1, ...
@@ -108,8 +110,8 @@ FMO_API fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_da
 FMO_API fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path,
                                             fmo_error *err);
 /** Creates an empty file of extended .xyz, with which the functions above work as well: a frame for
- *  each molecule that converged, with its energy in eV and, if it has a gradient, forces in
- *  eV/angstrom; others are left out.
+ *  each molecule that converged, with its energy in eV and, if it has them, forces in eV/angstrom
+ * and Mulliken charges in e; others are left out.
  *  @param[out] file  free with fmo_molecules_file_destroy
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecules_file_create_extxyz(fmo_molecules_file **file, fmo_error *err);

@@ -256,6 +256,28 @@ static bool put_charges(const writer *w, hid_t group)
                              wf->point_charge_gradient, "hartree/bohr"));
 }
 
+/* Writes the charges and spin populations of the atoms and the dipole moment that are present. */
+static bool put_properties(const writer *w, hid_t group)
+{
+    const fmo_wavefunction *const wf = w->wf;
+    const size_t nuclei = (size_t)w->d->input.nucleus_num, components = 3;
+    const struct {
+        const char *name;
+        const size_t *count;
+        const double *values;
+        const char *units;
+    } all[] = {{"mulliken_charge", &nuclei, wf->mulliken_charge, "e"},
+               {"loewdin_charge", &nuclei, wf->loewdin_charge, "e"},
+               {"mulliken_spin", &nuclei, wf->mulliken_spin, NULL},
+               {"loewdin_spin", &nuclei, wf->loewdin_spin, NULL},
+               {"dipole", &components, wf->dipole, "e bohr"}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (all[k].values && !fmo_h5_put_array(group, all[k].name, true, 1, all[k].count,
+                                               all[k].values, all[k].units))
+            return false;
+    return true;
+}
+
 static bool put_own(const writer *w, hid_t group)
 {
     const size_t nuclei[2] = {(size_t)w->d->input.nucleus_num, 3};
@@ -271,7 +293,7 @@ static bool put_own(const writer *w, hid_t group)
             fmo_h5_put_values(group, FIELD_fmo_energy, w->count, &w->wf->total_energy)) &&
            (!w->wf->gradient || fmo_h5_put_array(group, "gradient", true, 2, nuclei,
                                                  w->wf->gradient, "hartree/bohr")) &&
-           put_charges(w, group);
+           put_properties(w, group) && put_charges(w, group);
 }
 
 static bool put_nothing(const writer *w, hid_t group)
@@ -321,7 +343,7 @@ static fmo_status write_image(writer *w, fmo_output *output)
     size_t size = 0;
     fmo_h5_quiet quiet;
     if (!fmo_h5_quiet_begin(&quiet, sizeof(double) * (5 * nao * nao + 6 * (nao + prims + shells) +
-                                                      8 * nuclei + 14 * w->wf->point_charge_num)))
+                                                      12 * nuclei + 14 * w->wf->point_charge_num)))
         return no_memory(output);
     w->file = fmo_h5_image_create();
     bool good = w->file >= 0 && put_all(w) && fmo_h5_image_bytes(w->file, &bytes, &size);

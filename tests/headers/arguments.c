@@ -435,6 +435,15 @@ static void check_scf(const fmo_basis *basis)
         fmo_scf_gradient(&input, NULL, &converged, D, NULL, NULL) == FMO_ERR_ARGUMENT;
     FINE(fmo_scf_gradient, "options", late);
     FINE(fmo_scf_gradient, "charge_gradient", late);
+    const fmo_scf_result zeros = {
+        .nao = fmo_basis_ao_num(basis), .density = D, .spin_density = D, .overlap = D};
+    REFUSED(fmo_scf_charges, "basis", NULL, &zeros, D, D, D, D, &err);
+    REFUSED(fmo_scf_charges, "result", basis, NULL, D, D, D, D, &err);
+    const int none = fmo_scf_charges(basis, &zeros, NULL, NULL, NULL, NULL, NULL) == FMO_OK;
+    FINE(fmo_scf_charges, "mulliken", none);
+    FINE(fmo_scf_charges, "loewdin", none);
+    FINE(fmo_scf_charges, "mulliken_spin", none);
+    FINE(fmo_scf_charges, "loewdin_spin", none);
     fmo_scf_job job = {.input = input};
     FINE(fmo_scf_run_batch, "options", fmo_scf_run_batch(&job, 1, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_scf_options_init, "options", (fmo_scf_options_init(NULL), 1));

@@ -271,6 +271,8 @@ typedef enum kind {
     X(fmo_molecule_result, orbital_energy_beta, REALS, 2) \
     X(fmo_molecule_result, coefficient_beta, REALS, 4)    \
     X(fmo_molecule_result, spin_density, REALS, 4)        \
+    X(fmo_molecule_result, mulliken_charge, REALS, 2)     \
+    X(fmo_molecule_result, mulliken_spin, REALS, 2)       \
     X(fmo_wavefunction, mo_num, WHOLE, 1)                 \
     X(fmo_wavefunction, coefficient, REALS, 4)            \
     X(fmo_wavefunction, energy, REALS, 2)                 \
@@ -281,6 +283,11 @@ typedef enum kind {
     X(fmo_wavefunction, converged, WHOLE, 1)              \
     X(fmo_wavefunction, method, TEXT, 1)                  \
     X(fmo_wavefunction, gradient, REALS, 6)               \
+    X(fmo_wavefunction, mulliken_charge, REALS, 2)        \
+    X(fmo_wavefunction, loewdin_charge, REALS, 2)         \
+    X(fmo_wavefunction, mulliken_spin, REALS, 2)          \
+    X(fmo_wavefunction, loewdin_spin, REALS, 2)           \
+    X(fmo_wavefunction, dipole, REALS, 3)                 \
     X(fmo_wavefunction, coefficient_beta, REALS, 4)       \
     X(fmo_wavefunction, energy_beta, REALS, 2)            \
     X(fmo_wavefunction, occupation_beta, REALS, 2)        \

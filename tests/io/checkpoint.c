@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COUNT = 5, NAO = 3, MO = 2 };
+enum { COUNT = 5, NAO = 3, MO = 2, NUCLEI = 4 };
 
 static char directory[] = "/tmp/fmo-io-checkpoint-XXXXXX";
 static char path[1024];
@@ -45,6 +45,9 @@ static fmo_molecule_result make(int k, const char *key, double values[NAO * NAO]
     if (k > 1) m.orbital_energy_beta = values + 1;
     if (k > 2) m.coefficient_beta = values + 1;
     if (k > 3) m.spin_density = values;
+    if (k > 1) m.mulliken_charge = values + 2;
+    if (k > 2) m.mulliken_spin = values + 3;
+    if (k > 1) m.nucleus_num = NUCLEI;
     if (k > 0) m.orbital_energy = values;
     if (k > 1) m.coefficient = values;
     if (k > 2) m.density = values;
@@ -88,6 +91,10 @@ static int find(fmo_checkpoint *c, int k)
               same(found.coefficient, expected.coefficient, MO * NAO) &&
               same(found.density, expected.density, NAO * NAO),
           "arrays of result %d", k);
+    CHECK(found.nucleus_num == want.nucleus_num &&
+              same(found.mulliken_charge, want.mulliken_charge, NUCLEI) &&
+              same(found.mulliken_spin, want.mulliken_spin, NUCLEI),
+          "charges of result %d", k);
     return 1;
 }
 
@@ -225,7 +232,10 @@ static void check_import(void)
                                       .nao = 2,
                                       .mo_num = 2,
                                       .orbital_energy = values,
-                                      .density = values};
+                                      .density = values,
+                                      .nucleus_num = 2,
+                                      .mulliken_charge = values + 1,
+                                      .mulliken_spin = values + 2};
     const fmo_molecule_result failed = {.input = "h.xyz", .status = "odd", .energy = NAN};
     CHECK(fmo_molecules_file_create("cpu", 1e-10, &file, &err) == FMO_OK &&
               fmo_molecules_file_set_settings(file, settings, &err) == FMO_OK &&
@@ -241,7 +251,9 @@ static void check_import(void)
           "%s", err.message);
     CHECK(found.key && found.energy == -1.1 && strcmp(found.status, done.status) == 0 &&
               same(found.orbital_energy, values, 2) && same(found.density, values, 4) &&
-              !found.coefficient,
+              !found.coefficient && found.nucleus_num == 2 && !found.gradient &&
+              same(found.mulliken_charge, values + 1, 2) &&
+              same(found.mulliken_spin, values + 2, 2),
           "another result");
     CHECK(fmo_file_kind_of(path) == FMO_FILE_CHECKPOINT, "kind %d", fmo_file_kind_of(path));
     refuse(fmo_checkpoint_import(c, path, &err), FMO_ERR_INPUT, &err,

@@ -2,6 +2,7 @@
 """
 
 import copy
+import json
 import logging
 import os
 import pathlib
@@ -21,6 +22,7 @@ from pyscf import gto, scf
 import fmo
 
 XYZ = os.path.join(SOURCE, "datasets", "xyz")
+DRIVER = os.path.join(os.environ.get("FMO_BUILD", os.path.join(SOURCE, "build")), "bin", "fmo-driver")
 NUMBERS = [8, 1, 1]
 PLACES = [[0, 0, 0.117], [0, 0.757, -0.469], [0, -0.757, -0.469]]
 # Water, HBr (d shells in every set), and an ion.
@@ -385,6 +387,28 @@ class Properties(Case):
                         self.assertAlmostEqual(mf.loewdin_spins().sum(), 1.0, delta=1e-8)
         with self.assertRaisesRegex(fmo.InputError, "no result yet"):
             fmo.UHF(mol).loewdin_spins()
+
+    def test_driver(self):
+        """fmo-driver's charges, spins and dipole moment, of functions of all forms: these methods', and PySCF's."""
+        path = os.path.join(XYZ, "water001.xyz")
+        names = ("mulliken_charges", "loewdin_charges", "mulliken_spins", "loewdin_spins")
+        for kind, multiplicity, charge in ((fmo.RHF, 1, 0), (fmo.UHF, 2, 1), (fmo.ROHF, 2, -1)):
+            for functions in ("cartesian", "spherical"):
+                mol = fmo.Molecule.from_xyz(path, charge, multiplicity, basis="def2-tzvp", functions=functions)
+                mf = kind(mol).run(conv_tol=1e-11, conv_tol_grad=1e-9)
+                line = [path, "--basis", "def2-tzvp", "--functions", functions, "--charge", charge, "--multiplicity",
+                        multiplicity, "--convergence", "1e-11", "--gradient-convergence", "1e-9", "--profile=json",
+                        "--scf", *(["--rohf"] if kind is fmo.ROHF else [])]
+                done = subprocess.run([DRIVER, *map(str, line)], capture_output=True, text=True, check=True)
+                told = json.loads(done.stdout)["builds"][0]["scf"]
+                with self.subTest(mf):
+                    for name in names[:2 if kind is fmo.RHF else 4]:
+                        self.assert_close(told[name], getattr(mf, name)(), 1e-8)
+                    self.assert_close(told["dipole"], mf.dip_moment("AU"), 1e-8)
+                    theirs = mol.to_pyscf()
+                    want = scf.hf.mulliken_pop(theirs, mf.total_density(), theirs.intor("int1e_ovlp"), verbose=0)[1]
+                    self.assert_close(told["mulliken_charges"], want, 1e-8)
+                    self.assertAlmostEqual(sum(told["loewdin_charges"]), charge, delta=1e-8)
 
     def test_gradient(self):
         """Against PySCF's analytic one."""

@@ -240,13 +240,13 @@ class ExtXyz(Set):
                  ' comment="a \\"quoted\\\\ word"', ' Lattice="9 0 0 0 9 0 0 0 9" x={1 2} comment="tab end"']
         for k, expected in enumerate(tails):
             head = lines[5 * k + 1]
-            self.assertTrue(head.startswith("Properties=species:S:1:pos:R:3 fmo_version="), head)
+            self.assertTrue(head.startswith("Properties=species:S:1:pos:R:3:charges:R:1 fmo_version="), head)
             energy = float(re.search(r" energy=(\S+)", head)[1])
             self.assertAlmostEqual(energy, EV * float(found[f"{path} frame {k + 1}"]), delta=1e-8)
             self.assertEqual(energy, float(re.search(r" REF_energy=(\S+)", head)[1]))
             self.assertIn(f" charge={2 if k == 2 else 0} multiplicity=1 pbc=\"F F F\" method=RHF basis=\"STO-3G\" ", head)
             self.assertEqual(head.split(f" frame={k + 1}")[1], expected)
-            self.assertRegex(lines[5 * k + 2], r"^O +0.0000000000 +0.0000000000 +0.1173000000$")
+            self.assertRegex(lines[5 * k + 2], r"^O +0.0000000000 +0.0000000000 +0.1173000000 +-?\d\.\d{6}$")
         # what was written is read, gives the same energies, and is replaced as a file of fmo
         again = run(out, *BATCH, "--quiet", "--output", h5)
         self.assertRuns(again)

@@ -157,7 +157,10 @@ class Forces(driver_helpers.Case):
                         "print(json.dumps([{k: f[k][()].tolist() for k in f}, {k: f[k].attrs['units'].decode() for k in f}, "
                         "int(f.attrs['point_charge_num'])]))", output)
         self.assertEqual(got[1], {"energy_with_charges": "hartree", "gradient": "hartree/bohr", "point_charge": "e",
-                                  "point_charge_coord": "bohr", "point_charge_gradient": "hartree/bohr"})
+                                  "point_charge_coord": "bohr", "point_charge_gradient": "hartree/bohr", "dipole": "e bohr",
+                                  "mulliken_charge": "e", "loewdin_charge": "e"})
+        # the charges are those of the molecule's atoms alone
+        self.assertAlmostEqual(sum(got[0]["mulliken_charge"]), 0.0, delta=1e-8)
         self.assertEqual((got[0]["point_charge"], got[2]), ([0.4, -0.7], 2))
         self.assertAlmostEqual(got[0]["energy_with_charges"], CHARGED["energy"], delta=1e-8)
         self.close(got[0]["point_charge_coord"], [[0.0, 1.0 / BOHR, 3.0 / BOHR], [2.5 / BOHR, -2.0 / BOHR, 0.5 / BOHR]],
@@ -230,7 +233,7 @@ class Forces(driver_helpers.Case):
         self.assertRuns(run(output, *LINE, "--batch"))  # it is an input, too
         with open(output, encoding="utf-8") as file:
             lines = file.read().splitlines()
-        self.assertTrue(lines[1].startswith("Properties=species:S:1:pos:R:3:forces:R:3:REF_forces:R:3 fmo_version="))
+        self.assertTrue(lines[1].startswith("Properties=species:S:1:pos:R:3:forces:R:3:REF_forces:R:3:charges:R:1 fmo_version="))
         rows = [[float(x) for x in line.split()[4:7]] for line in lines[2:5]]
         self.close(rows, [[-x * EV / BOHR for x in row] for row in expected[0]], 1e-4)
         got = elsewhere("import ase.io, json, sys\na = ase.io.read(sys.argv[1], ':')\n"
