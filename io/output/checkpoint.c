@@ -357,8 +357,7 @@ static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *e
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "%s: a text has %zu bytes; at most %d are stored", call,
                                  strlen(texts[k]), TEXT_MAX - 1);
-    if (is_of_nuclei(molecule) &&
-        (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MAX))
+    if (is_of_nuclei(molecule) && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MAX))
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: nucleus_num = %d: expected 1 to %d", call,
                              molecule->nucleus_num, MATRIX_MAX);
     const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density ||

@@ -6,18 +6,18 @@
 #include "tests/support/folder.h"
 #include "tests/support/molecule.h"
 
-enum { ATOMS_MOST = 8, KINDS = 4 };
+enum { ATOMS_MAX = 8, KINDS = 4 };
 
 /* [kind][atom] in the order of the arguments */
 typedef struct charges {
-    double of[KINDS][ATOMS_MOST];
+    double of[KINDS][ATOMS_MAX];
 } charges;
 
 static fmo_status compute(const fmo_basis *basis, const fmo_scf_result *r, charges *c,
                           fmo_error *err)
 {
     for (int k = 0; k < KINDS; k++)
-        for (int a = 0; a < ATOMS_MOST; a++) c->of[k][a] = NAN;
+        for (int a = 0; a < ATOMS_MAX; a++) c->of[k][a] = NAN;
     return fmo_scf_charges(basis, r, c->of[0], c->of[1], c->of[2], c->of[3], err);
 }
 
@@ -206,7 +206,7 @@ static void test_errors(const fmo_dataset *dataset)
 {
     const fmo_basis *const basis = fmo_dataset_basis(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(basis);
-    double *const M = calloc(n * n, sizeof *M), charge[ATOMS_MOST] = {5.0};
+    double *const M = calloc(n * n, sizeof *M), charge[ATOMS_MAX] = {5.0};
     fmo_error err = {FMO_OK, ""};
     fmo_scf_result r = {.nao = (int)n + 1, .density = M, .overlap = M};
     CHECK(fmo_scf_charges(basis, &r, charge, NULL, NULL, NULL, &err) == FMO_ERR_ARGUMENT &&
