@@ -25,8 +25,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define FMO_CALLED
 #endif
-/* With checks or without optimisation, copies inlined everywhere take minutes to compile. */
-#if defined(FMO_CALLED)
+#if defined(FMO_CALLED) /* inlining all copies, with checks or unoptimised, takes minutes */
 #define FMO_HD __attribute__((unused)) static inline
 #define FMO_UNROLL
 #else

@@ -1,5 +1,5 @@
 /* Overlap, kinetic energy and attraction by charges against long double references of other kinds:
- * S and T by Gauss-Hermite quadrature in three dimensions (exact for these integrands), T with the
+ * S and T by Gauss-Hermite quadrature along the three axes (exact for these integrands), T with the
  * Laplacian taken analytically, V by McMurchie and Davidson, charge by charge; and against the
  * matrices that PySCF wrote into the data sets. All kinds of shells that there are, Cartesian. */
 #include "tests/integrals/one_electron_reference.h"
