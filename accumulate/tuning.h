@@ -182,6 +182,8 @@
     X(split_bytes_least, 1 << 20, "of a buffer, at least", "not measured")                        \
     X(plans_together, 64, "plans of a batch that one thread makes together, at most",             \
       "not measured")                                                                             \
+    X(matrix_thread_bytes, 1 << 20,                                                               \
+      "bytes of a matrix that are worth a thread to check or to copy", "not measured")            \
     X(plan_densities, 8, "densities of one plan that mode cpu builds together, at most",          \
       "not measured")                                                                             \
     X(rank_message_bytes, 1 << 24, "bytes of a message between ranks, at most", "not measured")   \

@@ -318,7 +318,7 @@ extern "C" void fmo_fused_copy_result(const fmo_fock_plan *plan, int job, double
     for (int m = 0; m < 2; m++) {
         const double *const from =
             g->two.jobs ? g->two.result[job][m] : g->pinned.out + (size_t)m * n * n;
-        if (to[m] && from) memcpy(to[m], from, n * n * sizeof *from);
+        if (to[m] && from) fmo_plan_copy(plan, to[m], from, n * n * sizeof *from);
         if (to[m] && !from) memset(to[m], 0, n * n * sizeof *to[m]);
     }
 }

@@ -21,12 +21,14 @@ bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
  * (schedule/stored.cu). */
 extern const fmo_gpu_schedule fmo_gpu_schedule_listed;
 /* The state for a build with the operator in arrays.op, which has no far quartets, no graph and no
- * stored integrals. density_factor: that of the state. */
-static inline fmo_gpu_state fmo_gpu_state_of_operator(const fmo_gpu_state *g, double density_factor)
+ * stored integrals. density_factor, operator_range: those of the state. */
+static inline fmo_gpu_state fmo_gpu_state_of_operator(const fmo_gpu_state *g, double density_factor,
+                                                      float operator_range)
 {
     fmo_gpu_state own = *g;
     own.with_operator = 1;
     own.density_factor = density_factor;
+    own.operator_range = operator_range;
     own.far = 0;
     own.boxes = NULL;
     if (g->schedule == &fmo_gpu_schedule_stored) own.schedule = &fmo_gpu_schedule_listed;

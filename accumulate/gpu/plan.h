@@ -158,6 +158,7 @@ typedef struct fmo_gpu_state {
     int densities;     /* of K, in one pass: 1 or 2 */
     fmo_gpu_two two;
     int with_operator;               /* it is J or K of arrays.op (hermite/use.h) */
+    float operator_range;            /* fmo_attenuation_range of arrays.op, if with_operator */
     double density_factor;           /* its density is multiplied by this; 1 in most builds */
     fmo_gpu_graphs graphs;           /* graphs for the plan's cutoff */
     struct fmo_gpu_hermite *hermite; /* classes with d shells (hermite/); NULL: there are none */

@@ -15,9 +15,9 @@ static size_t rows_bytes(const fmo_gpu_state *g)
 
 static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
 {
-    const screen_pairs pairs = {from->screen, from->tile_bound, from->tile_coulomb_estimate,
-                                from->sphere, from->reach,      from->fit,
-                                from->num};
+    const screen_pairs pairs = {from->screen,    from->tile_bound, from->tile_coulomb_estimate,
+                                from->log_prims, from->sphere,     from->reach,
+                                from->fit,       from->num};
     return pairs;
 }
 
@@ -26,6 +26,16 @@ static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
 static bool has_boxes(const fmo_gpu_state *g)
 {
     return g->boxes && g->far;
+}
+
+/* True if screening uses the decay of the operator, from data of pairs for far quartets. */
+static bool uses_decay(const fmo_fock_plan *plan)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    if (!g->with_operator || !isfinite(g->operator_range) || plan->cutoff <= 0.0) return false;
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
+        if (g->pairs[c].num && !g->pairs[c].sphere) return false;
+    return true;
 }
 
 /* True if thread blocks get the smaller number of slabs, which gives more blocks. */
@@ -63,6 +73,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
     a->sp_shells = g->functions.sp_shells;
     a->coded = g->functions.sp;
     a->cutoff = fmo_gpu_screen_cutoff(plan);
+    a->range = g->operator_range;
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
     a->block_max = exchange.block;
     a->row_max = exchange.row;
@@ -105,11 +116,12 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
         FMO_GPU_TRY(cudaMemsetAsync(g->arrays.counters->screened_in, 0,
                                     sizeof g->arrays.counters->screened_in, group->stream));
     }
-    kernel *const kernels[2][2][2] = {
-        {{screen<LARGE_QUEUE, false, false, 1>, screen<LARGE_QUEUE, false, true, 1>},
-         {screen<LARGE_QUEUE, true, false, 1>, screen<LARGE_QUEUE, true, true, 1>}},
-        {{screen<SMALL_QUEUE, false, false, 1>, screen<SMALL_QUEUE, false, true, 1>},
-         {screen<SMALL_QUEUE, true, false, 1>, screen<SMALL_QUEUE, true, true, 1>}}};
+#define KERNELS(queue, rows)                                                   \
+    {screen<queue, rows, SCREEN_PLAIN, 1>, screen<queue, rows, SCREEN_FAR, 1>, \
+     screen<queue, rows, SCREEN_ERFC, 1>}
+    kernel *const kernels[2][2][3] = {{KERNELS(LARGE_QUEUE, false), KERNELS(LARGE_QUEUE, true)},
+                                      {KERNELS(SMALL_QUEUE, false), KERNELS(SMALL_QUEUE, true)}};
+#undef KERNELS
     const bool fits = rows <= fmo_tuning_gpu_screen_rows_bytes;
     if (has_boxes(first)) /* large systems are never in groups */
         return fmo_gpu_launch_group<screen_box_args>(
@@ -117,10 +129,13 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
             fits ? rows : 0, [&](const fmo_gpu_build *build, screen_box_args *a) {
                 return screen_box_arguments(build->plan, &build->plan->gpu->lists.pass[pass], a);
             });
+    const int distance = far                              ? SCREEN_FAR
+                         : uses_decay(group->build->plan) ? SCREEN_ERFC
+                                                          : SCREEN_PLAIN;
     return fmo_gpu_launch_group<screen_args>(
-        group, kernels[small][fits][far],
-        far ? screen<SMALL_QUEUE, true, true, per_launch>
-            : screen<SMALL_QUEUE, true, false, per_launch>,
+        group, kernels[small][fits][distance],
+        far ? screen<SMALL_QUEUE, true, SCREEN_FAR, per_launch>
+            : screen<SMALL_QUEUE, true, SCREEN_PLAIN, per_launch>,
         SCREEN_THREADS, fits ? rows : 0, [&](const fmo_gpu_build *build, screen_args *a) {
             return screen_arguments(build->plan, &build->plan->gpu->lists.pass[pass], a);
         });

@@ -9,8 +9,10 @@
 
 #include <type_traits>
 
+#include "accumulate/gpu/lanes.cuh"
 #include "accumulate/gpu/many.cuh"
 #include "accumulate/rules/screen.h"
+#include "integrals/far/attenuation.h"
 
 namespace {
 
@@ -38,10 +40,14 @@ enum {
 static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0,
               "a warp looks at no slab that is not the block's");
 
+/* What screening does with the distance of two pairs: nothing, or it finds far quartets, or the
+ * decay of erfc(omega r)/r. */
+enum { SCREEN_PLAIN, SCREEN_FAR, SCREEN_ERFC };
+
 /* The fields of fmo_gpu_pairs that screening reads. */
 typedef struct screen_pairs {
     const fmo_gpu_screen_data *screen;
-    const float *tile_bound, *tile_coulomb_estimate;
+    const float *tile_bound, *tile_coulomb_estimate, *log_prims;
     const float4 *sphere, *reach;
     const fmo_far_fit *fit;
     int num;
@@ -62,7 +68,7 @@ typedef struct screen_args {
     int coded;  /* entries of the lists contain codes and the bit for K */
     int slabs;  /* slabs per block */
     unsigned blocks;
-    float cutoff;
+    float cutoff, range; /* range: fmo_attenuation_range, for SCREEN_ERFC */
     const float *block_max, *row_max;
     fmo_gpu_counters *counters;
 } screen_args;
@@ -91,20 +97,6 @@ typedef struct screen_near {
     const int *ket_leaf;
 } screen_near;
 
-/* Bit n of a row of bits. */
-__device__ bool bit_of(const unsigned *row, int n)
-{
-    return __ldg(row + (n >> 5)) >> (n & 31) & 1u;
-}
-
-/* Mask of the lanes below the calling one. */
-__device__ __forceinline__ unsigned lanes_below()
-{
-    unsigned lanes;
-    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
-    return lanes;
-}
-
 /* Screening data of a ket, read by one load, with its SP shells also as indices; the compiler would
  * make two loads and twice as many shifts of it. */
 typedef struct screen_ket {
@@ -132,26 +124,6 @@ __device__ __forceinline__ fmo_far_fit read_fit(const fmo_far_fit *at)
     return {word.x, word.y};
 }
 
-/* The number of the lane, hidden from the compiler. If the compiler sees that lanes add to one
- * address, it generates code that searches for such lanes, even for a single lane. */
-__device__ __forceinline__ unsigned lane_unknown()
-{
-    unsigned lane;
-    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-    return lane;
-}
-
-/* Sum over all lanes of the warp. */
-__device__ unsigned warp_sum(unsigned value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(0xffffffffu, value);
-#else
-    for (int offset = 16; offset; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    return value;
-#endif
-}
-
 /* Data of the block's bra pair, and its kets. */
 typedef struct screen_bra {
     int pair, ket_begin, ket_end;
@@ -161,6 +133,7 @@ typedef struct screen_bra {
     float4 sphere, reach; /* for far quartets, as in fmo_gpu_pairs */
     fmo_far_fit fit;
     float cancelled; /* fmo_far_cancelled of the bra */
+    float log_prims; /* as in fmo_gpu_pairs */
 } screen_bra;
 
 /* The code of a density factor (types.cuh), from its binary logarithm, rounded so that the coded
@@ -188,6 +161,26 @@ __device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent
     const int choices = fmo_far_decide_by(reach_of(bra.sphere, bra.reach.w, bra.fit), bra.cancelled,
                                           reach_of(ket, ket_extent, ket_fit), log_size, gap);
     return choices < 0 ? FMO_GPU_OVERLAP : (unsigned)choices << FMO_GPU_KET_BITS;
+}
+
+/* The data of a pair for the decay of erfc(omega r)/r (integrals/far/attenuation.h). */
+__device__ fmo_attenuation_side side_of(float4 sphere, float extent, int order)
+{
+    return {sphere.x, sphere.y, sphere.z, sphere.w, fabsf(extent), order};
+}
+
+/* Whether a quartet of density factor D also reaches the cutoff with the decay of erfc. */
+__device__ bool erfc_reaches(const screen_args &a, const screen_task &task, const screen_bra &bra,
+                             int ket, float D)
+{
+    const int orders[] = {fmo_pair_order(fmo_eri_class_bra(task.eri_class)),
+                          fmo_pair_order(fmo_eri_class_ket(task.eri_class))};
+    const float log_decay =
+        fmo_attenuation(side_of(bra.sphere, bra.reach.w, orders[0]),
+                        side_of(task.ket.sphere[ket], task.ket.reach[ket].w, orders[1]), a.range);
+    return bra.log_prims + task.ket.log_prims[ket] + log_decay +
+               fmo_far_log2(FMO_SCREEN_FAR_MARGIN * D / a.cutoff) >=
+           0.0f;
 }
 
 /* Largest possible integral of a far quartet relative to its Schwarz bound. */
@@ -286,11 +279,12 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 /* Step 2, classification: determines the list of each element of the queue, and the word to be
  * written. Returns the thread's tally; adds the number of quartets that do not contribute to J to
  * *exchange_only_num. */
-template <int QUEUE, bool FAR, bool BOXES>
+template <int QUEUE, int DISTANCE, bool BOXES>
 __device__ __forceinline__ unsigned
 classify(const screen_args &a, const screen_task &task, const screen_bra &bra, unsigned queued,
          screen_shared<QUEUE> *shared, unsigned *exchange_only_num)
 {
+    constexpr bool FAR = DISTANCE == SCREEN_FAR;
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
     screen_queue<QUEUE> *const queue = &shared->queue;
     const unsigned lane = threadIdx.x % 32, below = lanes_below();
@@ -321,6 +315,11 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
             unsigned code = factor_code(log_size - log_Q - fmo_far_log2(data.bound));
             bool exchanges = in_K >= a.cutoff;
             list = FMO_GPU_NEAR;
+            if (DISTANCE == SCREEN_ERFC) {
+                exchanges = exchanges &&
+                            erfc_reaches(a, task, bra, ket, in_K / (bra.screen.bound * data.bound));
+                if (!exchanges && in_J < a.cutoff) list = FMO_GPU_LISTS;
+            }
             if (FAR) {
                 const float4 reach = task.ket.reach[ket];
                 float gap;
@@ -339,8 +338,12 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, u
             }
             queue->in[e].x = __uint_as_float(
                 (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
-            tally += (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
-            if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
+            const bool counted = DISTANCE != SCREEN_ERFC || list != FMO_GPU_LISTS;
+            if (counted)
+                tally +=
+                    (data.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
+            if (counted && ket == diagonal)
+                fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
         if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
         /* lanes with the same list as this one; lanes with the list whose number is this lane's */
@@ -495,13 +498,14 @@ __device__ __forceinline__ void add_counts(const screen_args &a, const screen_ta
 }
 
 /* Screens one bra pair against a.slabs slabs of ket pairs. ROWS: the density maxima of rows i and j
- * are first copied to shared memory; there must be space for all SP shells. FAR: there are far
- * quartets. Boxes: screen_box_args if J of far pairs comes from multipole expansions. */
-template <int QUEUE, bool ROWS, bool FAR, class Boxes>
+ * are first copied to shared memory; there must be space for all SP shells. Boxes: screen_box_args
+ * if J of far pairs comes from multipole expansions. */
+template <int QUEUE, bool ROWS, int DISTANCE, class Boxes>
 __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
                                              screen_shared<QUEUE> &shared)
 {
     constexpr bool BOXES = std::is_same<Boxes, screen_box_args>::value;
+    constexpr bool FAR = DISTANCE == SCREEN_FAR;
     int n = a.tasks - 1;
     while (n > 0 && blockIdx.x < a.task[n].block_begin) n--;
     const screen_task &task = a.task[n];
@@ -530,9 +534,12 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
                         a.block_max[(size_t)ij.y * a.stride + k]);
     if (ROWS) __syncthreads();
-    if (FAR) {
+    if (DISTANCE != SCREEN_PLAIN) {
         bra.sphere = task.bra.sphere[bra.pair];
         bra.reach = task.bra.reach[bra.pair];
+    }
+    if (DISTANCE == SCREEN_ERFC) bra.log_prims = task.bra.log_prims[bra.pair];
+    if (FAR) {
         bra.fit = task.bra.fit[bra.pair];
         bra.cancelled = fmo_far_cancelled(bra.reach.w);
         asm volatile("" : "+f"(bra.cancelled)); /* computed once, not in every iteration */
@@ -546,7 +553,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
             queued += shared.passed[g];
         }
         if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
-        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, queued, &shared, &exchange_only_num);
+        tally +=
+            classify<QUEUE, DISTANCE, BOXES>(a, task, bra, queued, &shared, &exchange_only_num);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->screened_in[warp][task.eri_class], queued, shared.listed[warp],
@@ -560,7 +568,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
 }
 
 /* Screening for N builds, and for one build with cells of far pairs. */
-template <int QUEUE, bool ROWS, bool FAR, int N>
+template <int QUEUE, bool ROWS, int DISTANCE, int N>
 __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
 {
@@ -568,7 +576,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     __shared__ screen_shared<QUEUE> shared;
     const screen_args &a = many.own();
     if (N > 1 && blockIdx.x >= a.blocks) return;
-    screen_block<QUEUE, ROWS, FAR>(a, (const screen_args *)NULL, rows, shared);
+    screen_block<QUEUE, ROWS, DISTANCE>(a, (const screen_args *)NULL, rows, shared);
 }
 
 template <bool ROWS>
@@ -578,7 +586,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     extern __shared__ float rows[];
     __shared__ screen_shared<LARGE_QUEUE> shared;
     const screen_box_args &a = one.own();
-    screen_block<LARGE_QUEUE, ROWS, true>(a.plain, &a, rows, shared);
+    screen_block<LARGE_QUEUE, ROWS, SCREEN_FAR>(a.plain, &a, rows, shared);
 }
 
 } // namespace

@@ -97,7 +97,8 @@ cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t 
     if (lead->with_operator) {
         FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.op, lead->arrays.op, sizeof *g->arrays.op,
                                     cudaMemcpyDefault, stream));
-        fmo_gpu_state own = fmo_gpu_state_of_operator(g, lead->density_factor);
+        fmo_gpu_state own =
+            fmo_gpu_state_of_operator(g, lead->density_factor, lead->operator_range);
         other->gpu = &own;
         const cudaError_t code = fmo_gpu_queue_single(&group, variant);
         other->gpu = g;

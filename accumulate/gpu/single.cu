@@ -9,6 +9,7 @@
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/hermite/use.h"
 #include "accumulate/gpu/range.h"
+#include "integrals/far/attenuation.h"
 #include "integrals/operator_rules.h"
 
 /* ---- one build ------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStre
         plan->begun += taken;
     }
     g->begun = fmo_now();
-    memcpy(g->pinned.in, density, matrix);
+    fmo_plan_copy(plan, g->pinned.in, density, matrix);
     return cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
                            stream);
 }
@@ -116,7 +117,7 @@ static cudaError_t run_with_operator(const fmo_gpu_build *build, fmo_operator op
         own_variant->fixed_point ? own_variant
                                  : fmo_gpu_find_variant(FMO_SCATTER_NATIVE, FMO_COMMIT_NATIVE);
     const double bound = fmax(fmo_operator_bound(op), 1.0); /* for screening */
-    fmo_gpu_state own = fmo_gpu_state_of_operator(g, bound);
+    fmo_gpu_state own = fmo_gpu_state_of_operator(g, bound, fmo_attenuation_range(op));
     fmo_gpu_hermite whole;
     op = {op.full / bound, op.long_range / bound, op.omega};
     if (fmo_gpu_is_hermite_coulomb(&own) && plan->others.num) {

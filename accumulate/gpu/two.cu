@@ -73,7 +73,7 @@ cudaError_t copy_density(const fmo_fock_plan *plan, const fmo_fock_job *job, int
     const size_t bytes = fmo_plan_matrix_bytes(plan);
     double *const pinned =
         on_device ? NULL : plan->gpu->two.in + (size_t)number * (bytes / sizeof(double));
-    if (pinned) memcpy(pinned, job->density, bytes);
+    if (pinned) fmo_plan_copy(plan, pinned, job->density, bytes);
     return cudaMemcpyAsync(to, pinned ? pinned : job->density, bytes, cudaMemcpyDefault,
                            plan->gpu->device.stream);
 }

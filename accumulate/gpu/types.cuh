@@ -125,6 +125,7 @@ typedef struct fmo_gpu_pairs {
      * fmo_far_extent */
     float4 *reach;
     fmo_far_fit *fit; /* [num] errors of the nodes, relative to the bound */
+    float *log_prims; /* [num] binary logarithm of the sum of the primitives' bounds */
     /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] centre and coefficients of the nodes; for pp pairs
      * also the moments of D, set in every build */
     double2 *far;

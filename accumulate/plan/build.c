@@ -63,40 +63,6 @@ fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err)
     return FMO_OK;
 }
 
-/* Elements are compared as those of normalised functions, norm[i] norm[j] D_ij. */
-fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err)
-{
-    const double *const density = job->density;
-    const fmo_basis *const basis = fmo_build_owner(job)->basis;
-    const double *const norm = basis->ao_norm;
-    const size_t n = (size_t)basis->ao_num;
-    job->plan->built = 0;
-    *largest = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        double row = 0.0;
-        for (size_t j = 0; j < n; j++) {
-            if (!isfinite(density[i * n + j]))
-                return fmo_error_set(err, FMO_ERR_INPUT, "density[%zu][%zu] = %g: not finite", i, j,
-                                     density[i * n + j]);
-            row = fmax(row, norm[j] * fabs(density[i * n + j]));
-        }
-        *largest = fmax(*largest, norm[i] * row);
-    }
-    if (job->symmetry == FMO_GENERAL) return FMO_OK;
-    const double sign = job->symmetry == FMO_SYMMETRIC ? 1.0 : -1.0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++)
-            if (norm[i] * norm[j] * fabs(density[i * n + j] - sign * density[j * n + i]) >
-                1e-10 * *largest)
-                return fmo_error_set(err, FMO_ERR_INPUT,
-                                     "density[%zu][%zu] %c density[%zu][%zu] = %g: expected %s "
-                                     "%s density",
-                                     i, j, sign > 0.0 ? '-' : '+', j, i,
-                                     density[i * n + j] - sign * density[j * n + i],
-                                     sign > 0.0 ? "a" : "an", fmo_symmetry_name(job->symmetry));
-    return FMO_OK;
-}
-
 /* Converts the parts of the caller's densities to internal order, and finds the block maxima over
  * all of them. */
 static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs, int num)
@@ -213,8 +179,8 @@ void fmo_build_end(const fmo_fock_job *const *jobs, int num)
         give_matrices(jobs[d], at);
     if (plan->shared.coulomb) {
         const size_t bytes = fmo_plan_matrix_bytes(plan);
-        if (jobs[0]->coulomb) memcpy(jobs[0]->coulomb, plan->shared.coulomb, bytes);
-        if (jobs[0]->exchange) memcpy(jobs[0]->exchange, plan->shared.exchange, bytes);
+        if (jobs[0]->coulomb) fmo_plan_copy(plan, jobs[0]->coulomb, plan->shared.coulomb, bytes);
+        if (jobs[0]->exchange) fmo_plan_copy(plan, jobs[0]->exchange, plan->shared.exchange, bytes);
     } else if (plan->mode->copy_result) {
         for (int d = 0; d < num; d++)
             plan->mode->copy_result(plan, d, jobs[d]->coulomb, jobs[d]->exchange);

@@ -256,6 +256,8 @@ static inline fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job)
 int fmo_build_alike(const fmo_fock_job *a, const fmo_fock_job *b);
 /* Checks the symmetry and the operators that a job specifies, and that the plan can use them. */
 fmo_status fmo_build_check_request(const fmo_fock_job *job, fmo_error *err);
+/* Copies a matrix, by several of the plan's threads if it is large. */
+void fmo_plan_copy(const fmo_fock_plan *plan, void *to, const void *from, size_t bytes);
 /* Checks that a job's density is finite and as symmetric as it should be. *largest: largest element
  * of the density of normalised functions, which those in internal functions do not exceed. */
 fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err);

@@ -33,6 +33,7 @@ extern "C" {
       "median filter: window read directly, staged in shared memory, sliding in strips")          \
     X(fock, BUILDS, "J and K of molecules and of a batch, compared with other programs")          \
     X(forces, BUILDS, "derivatives of the two-electron energy, compared with J and K")            \
+    X(requests, BUILDS, "spins, general densities, operators, compared with J and K")             \
     X(growth, BUILDS, "J and K against size: water clusters and alkanes")                         \
     X(scf, BUILDS, "RHF of many molecules: one by one, in one call, by PySCF")                    \
     X(pingpong, MESSAGES,                                                                         \
@@ -233,9 +234,10 @@ fmo_status bench_gpu_open(bench_run *run);
 BENCH_EXPERIMENT_TABLE(BENCH_EXPERIMENT_ROW)
 #undef BENCH_EXPERIMENT_ROW
 
-/** Names of the systems of `fock` and `scf` by index; NULL after the last. */
+/** Names of the systems of `fock`, `scf` and `requests` by index; NULL after the last. */
 const char *bench_fock_system(int system);
 const char *bench_scf_system(int system);
+const char *bench_requests_system(int system);
 
 /** Whether a name begins with a word of the list (of --systems); true if the list is NULL. */
 bool bench_listed(const char *list, const char *name);

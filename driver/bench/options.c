@@ -43,18 +43,20 @@ enum {
     ALL = (1u << BENCH_EXPERIMENT_COUNT) - 1u,
     BUILDS = BIT(fock) | BIT(growth),
     MESSAGES = BIT(pingpong),
-    PUBLISHED = ALL & ~BUILDS & ~MESSAGES & ~BIT(scf) & ~BIT(forces)
+    PLANS = BIT(forces) | BIT(requests), /* of single molecules */
+    PUBLISHED = ALL & ~BUILDS & ~PLANS & ~MESSAGES & ~BIT(scf)
 };
 
 static void show_repeat(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
-    fprintf(stream, "%d; fock, forces and growth %d", BENCH_REPEAT, BENCH_REPEAT_BUILDS);
+    fprintf(stream, "%d; fock, forces, requests and growth %d", BENCH_REPEAT, BENCH_REPEAT_BUILDS);
 }
 static void show_seconds(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
-    fprintf(stream, "%g; fock, forces, growth and scf %g", BENCH_SECONDS, BENCH_SECONDS_BUILDS);
+    fprintf(stream, "%g; fock, forces, requests, growth and scf %g", BENCH_SECONDS,
+            BENCH_SECONDS_BUILDS);
 }
 
 static void show_sweeps(const cli_option *row, const void *defaults, FILE *stream)
@@ -130,15 +132,15 @@ static const cli_option option_table[] = {
      .commands = BIT(fock) | BIT(himeno),
      .help = "fock: number of GPUs that share each build, or among which a batch is distributed "
              "[1]; himeno: sweeps by 1, 2, 4 to N GPUs"},
-    {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock) | BIT(forces) | BIT(scf),
+    {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock) | PLANS | BIT(scf),
      .what = "names of systems", .help = "prefixes of system names, such as water008,batch"},
     {"geometry", 0, CLI_TEXT, "FILE", AT(geometry), .commands = BIT(fock),
      .what = "the name of a file", .help = "a .xyz file instead of the systems; needs --basis"},
     {"basis", 0, CLI_TEXT, "NAME", AT(basis), .commands = BUILDS, .what = "a name",
      .help =
          "basis set of --geometry, a name such as 6-31g, or a file; for growth [STO-3G and 6-31G]"},
-    {"geometries", 0, CLI_TEXT, "DIR", AT(geometries),
-     .commands = BIT(fock) | BIT(forces) | BIT(scf), .what = "the name of a folder",
+    {"geometries", 0, CLI_TEXT, "DIR", AT(geometries), .commands = BIT(fock) | PLANS | BIT(scf),
+     .what = "the name of a folder",
      .help = "where the systems' .xyz files are [those installed with fmo-bench]"},
     {"fragments", 0, CLI_WHOLE, "N", AT(fragments), .low = 1, .high = 1e5,
      .commands = BIT(fock) | BIT(scf),
@@ -150,10 +152,10 @@ static const cli_option option_table[] = {
      .value = "1,2,3,4,5,6,8", .help = "edges of the cubes of waters"},
     {"carbons", 0, CLI_LIST, "LIST", AT(carbons), .low = 1, .high = 1000, .commands = BIT(growth),
      .value = "5,10,20,40,60,80,100,120", .help = "lengths of the alkanes"},
-    {"cutoff", 'c', CLI_REAL, "X", AT(cutoff), .high = 1, .commands = BUILDS | BIT(forces),
+    {"cutoff", 'c', CLI_REAL, "X", AT(cutoff), .high = 1, .commands = BUILDS | PLANS,
      .value = "1e-10", .help = "drop quartets estimated below X hartree"},
-    {"cycles", 0, CLI_WHOLE, "N", AT(cycles), .high = 100, .commands = BUILDS | BIT(forces),
-     .value = "3", .help = "SCF cycles to obtain the densities; 0: atomic densities"},
+    {"cycles", 0, CLI_WHOLE, "N", AT(cycles), .high = 100, .commands = BUILDS | PLANS, .value = "3",
+     .help = "SCF cycles to obtain the densities; 0: atomic densities"},
     {"threads", 't', CLI_WHOLE, "N", AT(threads), .low = 1, .high = 4096, .section = "Measuring",
      .help = "CPU threads"},
     {"repeat", 'n', CLI_WHOLE, "N", AT(repeat), .low = 1, .high = 1000, .show = show_repeat,
@@ -278,7 +280,10 @@ static fmo_status check_options(const bench_options *options, const bool *given,
                              "counting at 2^24)");
     if (e != BENCH_growth && !options->geometry != !options->basis)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry FILE and --basis NAME go together");
-    if (bench_check_systems(options->systems, e == BENCH_scf ? bench_scf_system : bench_fock_system,
+    if (bench_check_systems(options->systems,
+                            e == BENCH_scf        ? bench_scf_system
+                            : e == BENCH_requests ? bench_requests_system
+                                                  : bench_fock_system,
                             err) != FMO_OK)
         return err->status;
     if (strchr(options->python, '\''))
@@ -319,8 +324,10 @@ static void print_experiments(FILE *stream)
     fputs("Experiments:\n", stream);
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT; e++)
         fprintf(stream, "  %-12s %s\n", bench_experiment_name(e), bench_experiment_text(e));
-    fputs("  all          all of them but fock, forces, growth, scf and pingpong, in this order\n",
-          stream);
+    fputs(
+        "  all          all of them but fock, forces, requests, growth, scf and pingpong, in this\n"
+        "               order\n",
+        stream);
 }
 
 /* Prints the usage, the experiments and the options. */

@@ -47,15 +47,14 @@ typedef struct fmo_prim_quartet {
     fmo_real AB[3], CD[3];   /* for McMurchie-Davidson classes (eri_md.h), set by the caller */
 } fmo_prim_quartet;
 
-/* Makes a primitive quartet with its Boys functions. M, the highest order, is a compile-time
- * constant, la + lb + lc + ld; `boys` is the table of that order (boys.h). */
-FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const fmo_prim_pair *bra,
-                                              const fmo_prim_pair *ket, const fmo_real *AC)
+/* Makes a primitive quartet without its Boys functions; *R2: |P - Q|^2, *prefactor: of S. */
+FMO_HD fmo_prim_quartet fmo_prim_quartet_place(const fmo_prim_pair *bra, const fmo_prim_pair *ket,
+                                               const fmo_real *AC, fmo_real *R2,
+                                               fmo_real *prefactor)
 {
     fmo_prim_quartet z;
     const fmo_real rs = fmo_rsqrt(bra->p + ket->p);
     const fmo_real r = rs * rs;
-    fmo_real R2 = fmo_set(0.0), F[FMO_BOYS_ORDER_MAX + 1];
     z.q_over = ket->p * r;
     z.p_over = bra->p * r;
     z.half_p = bra->half;
@@ -66,13 +65,23 @@ FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const f
         z.PA[i] = bra->d[i];
         z.QC[i] = ket->d[i];
         z.PQ[i] = AC[i] + (z.PA[i] - z.QC[i]);
-        R2 += z.PQ[i] * z.PQ[i];
+        *R2 = i == 0 ? z.PQ[i] * z.PQ[i] : *R2 + z.PQ[i] * z.PQ[i];
         z.WP[i] = -z.q_over * z.PQ[i];
         z.WQ[i] = z.p_over * z.PQ[i];
     }
     z.alpha = bra->p * z.q_over;
+    *prefactor = bra->k * ket->k * rs;
+    return z;
+}
+
+/* Makes a primitive quartet with its Boys functions. M, the highest order, is a compile-time
+ * constant, la + lb + lc + ld; `boys` is the table of that order (boys.h). */
+FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const fmo_prim_pair *bra,
+                                              const fmo_prim_pair *ket, const fmo_real *AC)
+{
+    fmo_real R2, prefactor, F[FMO_BOYS_ORDER_MAX + 1];
+    fmo_prim_quartet z = fmo_prim_quartet_place(bra, ket, AC, &R2, &prefactor);
     fmo_boys_eval(boys, z.alpha * R2, M, F);
-    const fmo_real prefactor = bra->k * ket->k * rs;
     FMO_UNROLL
     for (int m = 0; m <= M; m++) z.S[m] = prefactor * F[m];
     return z;
@@ -84,18 +93,21 @@ FMO_HD fmo_prim_quartet fmo_prim_quartet_make_of(const fmo_operator *op, const d
                                                  const fmo_prim_pair *bra, const fmo_prim_pair *ket,
                                                  const fmo_real *AC)
 {
-    fmo_prim_quartet z = fmo_prim_quartet_make(boys, M, bra, ket, AC);
+    fmo_real R2, prefactor, F[FMO_BOYS_ORDER_MAX + 1];
+    fmo_prim_quartet z = fmo_prim_quartet_place(bra, ket, AC, &R2, &prefactor);
     const double square = op->omega * op->omega;
     const fmo_real sum = square + z.alpha, root = fmo_rsqrt(sum) * op->omega, theta = root * root;
-    const fmo_real R2 = z.PQ[0] * z.PQ[0] + z.PQ[1] * z.PQ[1] + z.PQ[2] * z.PQ[2];
-    fmo_real F[FMO_BOYS_ORDER_MAX + 1];
     fmo_boys_eval(boys, theta * z.alpha * R2, M, F);
-    fmo_real factor = op->long_range * bra->k * ket->k * fmo_rsqrt(bra->p + ket->p) * root;
+    fmo_real factor = op->long_range * prefactor * root;
     FMO_UNROLL
     for (int m = 0; m <= M; m++) {
-        z.S[m] = op->full * z.S[m] + factor * F[m];
+        z.S[m] = factor * F[m];
         factor *= theta;
     }
+    if (op->full == 0.0) return z;
+    fmo_boys_eval(boys, z.alpha * R2, M, F);
+    FMO_UNROLL
+    for (int m = 0; m <= M; m++) z.S[m] += op->full * prefactor * F[m];
     return z;
 }
 

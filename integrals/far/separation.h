@@ -77,16 +77,13 @@ fmo_separation_add(const int *power, double c, const double *d,
             }
 }
 
-/* Computes the data of a pair. A: centre of the first shell, of angular momentum la; AB = A - B;
- * factor: multiplies the prefactors. */
-FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const double *AB,
-                                     double factor, const fmo_separation_prims *prims,
-                                     fmo_separation *separation)
+/* Computes the data of a pair except its moments; at: gets its position relative to A, the centre
+ * of the first shell. */
+FMO_HD_ONCE void fmo_separation_place(const double *A, const fmo_separation_prims *prims,
+                                      double *at, fmo_separation *separation)
 {
-    double at[3] = {0.0, 0.0, 0.0}, weight = 0.0, spread = 0.0, radius2 = 0.0;
-    fmo_separation_sums sums[FMO_UNROLLED_FUNCTIONS_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
-    const int products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
-    memset(sums, 0, sizeof sums);
+    double weight = 0.0, spread = 0.0, radius2 = 0.0;
+    for (int x = 0; x < 3; x++) at[x] = 0.0;
     for (int m = 0; m < prims->num; m++) {
         const double bound = (double)fmo_separation_prim_bound(prims, m) + 1e-30;
         weight += bound;
@@ -96,18 +93,41 @@ FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const doub
     }
     for (int x = 0; x < 3; x++) at[x] /= weight;
     for (int m = 0; m < prims->num; m++) {
+        double d2 = 0.0;
+        for (int x = 0; x < 3; x++) {
+            const double d = *fmo_separation_field(prims, m, FMO_PAIR_X + x) - at[x];
+            d2 += d * d;
+        }
+        radius2 = fmax(radius2, d2);
+    }
+    separation->x = (float)(A[0] + at[0]);
+    separation->y = (float)(A[1] + at[1]);
+    separation->z = (float)(A[2] + at[2]);
+    separation->radius = fmo_separation_up(sqrt(radius2));
+    separation->spread = fmo_separation_up(spread);
+    separation->log_size = (float)log2(weight) + 1e-4f;
+}
+
+/* Computes the moments of a pair. AB = A - B; factor: multiplies the prefactors; at: as set by
+ * fmo_separation_place. */
+FMO_HD_ONCE void fmo_separation_find_moments(int la, int lb, const double *AB, double factor,
+                                             const fmo_separation_prims *prims, const double *at,
+                                             fmo_separation *separation)
+{
+    fmo_separation_sums sums[FMO_UNROLLED_FUNCTIONS_MAX * FMO_UNROLLED_FUNCTIONS_MAX];
+    const int products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
+    memset(sums, 0, sizeof sums);
+    for (int m = 0; m < prims->num; m++) {
         const double p = *fmo_separation_field(prims, m, FMO_PAIR_P);
         const double half = *fmo_separation_field(prims, m, FMO_PAIR_HALF);
         const double c =
             factor * *fmo_separation_field(prims, m, FMO_PAIR_K) * FMO_FAR_CHARGE / sqrt(p);
-        double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS], d[3], d2 = 0.0;
+        double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS], d[3];
         for (int x = 0; x < 3; x++) {
             const double PA = *fmo_separation_field(prims, m, FMO_PAIR_X + x);
             fmo_hermite_expand(la, lb, PA, PA + AB[x], half, E[x]);
             d[x] = PA - at[x];
-            d2 += d[x] * d[x];
         }
-        radius2 = fmax(radius2, d2);
         for (int k = 0; k < products; k++) {
             const int a = k / FMO_CARTESIAN(lb), b = k % FMO_CARTESIAN(lb);
             int power[6];
@@ -118,12 +138,6 @@ FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const doub
             fmo_separation_add(power, c, d, E, &sums[k]);
         }
     }
-    separation->x = (float)(A[0] + at[0]);
-    separation->y = (float)(A[1] + at[1]);
-    separation->z = (float)(A[2] + at[2]);
-    separation->radius = fmo_separation_up(sqrt(radius2));
-    separation->spread = fmo_separation_up(spread);
-    separation->log_size = (float)log2(weight) + 1e-4f;
     for (int n = 0; n < FMO_SEPARATION_ORDERS; n++) {
         double largest = 0.0;
         for (int k = 0; k < products; k++) {

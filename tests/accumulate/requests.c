@@ -322,8 +322,8 @@ int main(void)
     fmo_fock_options_init(&o);
     o.mode = FMO_MODE_CPU;
     decay_check(&o, few ? 8 : 14, 0, 1.0, &seed);
-    decay_check(&o, few ? 8 : 14, 1, 0.5, &seed);
+    decay_check(&o, few ? 8 : 14, 2, 0.5, &seed);
     o.scatter = FMO_SCATTER_FIXED;
-    decay_check(&o, 8, 1, 2.0, &seed);
+    decay_check(&o, 8, 2, 2.0, &seed);
     return check_summary();
 }

@@ -65,6 +65,18 @@ class Builds(Case):
             self.assertLess(cell["parameters"]["error_gradient"], 1e-7)
         self.assertIn("gradient", text)
 
+    def test_requests(self):
+        document, text = self.results("requests", "--systems", "water001", "--cycles", "2")
+        cells = {cell["column"]: cell for cell in document["results"]}
+        self.assertEqual(list(cells), ["J and K", "two spins", "general", "long range", "four densities", "K",
+                                       "K of erf", "K of erfc"])
+        for name, cell in cells.items():
+            against = cells["K" if name.startswith("K") else "J and K"]["seconds"]["median"]
+            self.assertAlmostEqual(cell["parameters"]["relative_time"] * against, cell["seconds"]["median"])
+        self.assertEqual(cells["K of erfc"]["check"]["kind"], "bound") # K of erf and of erfc are that of 1/r
+        self.assertLess(cells["K of erfc"]["check"]["error"], 1e-8)
+        self.assertIn("long range", text)
+
     def test_growth(self):
         document, _ = self.rows("growth", "--waters", "1,2", "--carbons", "1,3", "--cycles", "2")
         sizes = [(c["table"], c["column"], c["parameters"]["atoms"]) for c in document["results"]]

@@ -12,7 +12,7 @@ BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SOURCE = os.environ.get("FMO_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 DATASET = os.path.join(SOURCE, "datasets", "h2o8_sto-3g.h5")
 EXPERIMENTS = ["histogram", "himeno", "reduction", "strip", "interchange", "kmeans", "median"]
-BUILDS = ["fock", "forces", "growth", "scf"]
+BUILDS = ["fock", "forces", "requests", "growth", "scf"]
 
 # Sizes around the constants of the code: warps, blocks, items in flight, tiles.
 SMALL = {

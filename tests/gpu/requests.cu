@@ -1,6 +1,7 @@
 /* Densities of each symmetry and operators in mode fused, from the host and in GPU memory, against
  * mode reference; and operators in batches and of J of another molecule's density. */
 #include "tests/gpu/call.h"
+#include "tests/support/decay_checks.h"
 #include "tests/support/system.h"
 
 static unsigned long long seed = 515;
@@ -258,6 +259,13 @@ int main(void)
             check(fmo_scatter_name(o.scatter), &d, &o, coulomb, 1e-10);
     }
     check_operators(&p, &d, &f);
+    o.scatter = FMO_SCATTER_AUTO;
+    o.cutoff = 1e-10;
+    decay_check(&o, 90, 0, 1.0, &seed);
+    decay_check(&o, 20, 2, 0.5, &seed);
+    decay_check(&o, 14, 3, 1.0, &seed);
+    o.scatter = FMO_SCATTER_FIXED;
+    decay_check(&o, 14, 2, 2.0, &seed);
     o.cutoff = 0.0;
     o.scatter = FMO_SCATTER_AUTO;
     o.integrals = FMO_INTEGRALS_STORED;

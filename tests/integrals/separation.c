@@ -54,7 +54,9 @@ static void make_pair(int pair_class, const double *at, pair *to)
     const fmo_pair_view view = {prims, to->prim, to->AB, to->A};
     const fmo_separation_prims wide = {to->wide, prims, TWOS, BOUND, 1};
     to->view = view;
-    fmo_separation_make(to->l_i, to->l_j, to->A, to->AB, 1.0, &wide, &to->separation);
+    double place[3];
+    fmo_separation_place(to->A, &wide, place, &to->separation);
+    fmo_separation_find_moments(to->l_i, to->l_j, to->AB, 1.0, &wide, place, &to->separation);
 }
 
 static double largest_integral(const pair *bra, const pair *ket, int eri_class)

@@ -31,10 +31,11 @@ static inline int64_t decay_build(const fmo_basis *basis, const fmo_fock_options
     return quartets;
 }
 
-/* A chain of atoms in steps of 3 bohr with s and p shells, or also with d shells. Compares erfc at
+/* A chain of atoms in steps of 3 bohr with s and p shells, and others of angular momentum `high`
+ * unless it is 0. Compares erfc at
  * cutoff 1e-10 with a tight cutoff and an operator that differs by less than rounding but is not
  * erfc, and so is screened by Schwarz bounds alone. The decay must save quartets. */
-static inline void decay_check(const fmo_fock_options *options, int atoms, int with_d, double omega,
+static inline void decay_check(const fmo_fock_options *options, int atoms, int high, double omega,
                                unsigned long long *seed)
 {
     static test_system s;
@@ -46,7 +47,7 @@ static inline void decay_check(const fmo_fock_options *options, int atoms, int w
         system_add_shell(&s, 0, 3, seed);
         system_add_shell(&s, 0, 1, seed);
         system_add_partner(&s, seed);
-        if (with_d && a % 3 == 0) system_add_shell(&s, 2, 1, seed);
+        if (high && a % 3 == 0) system_add_shell(&s, high, 1, seed);
     }
     fmo_basis *const basis = system_basis(&s);
     const size_t n = (size_t)s.aos, size = n * n;
@@ -60,8 +61,8 @@ static inline void decay_check(const fmo_fock_options *options, int atoms, int w
     const int64_t many = decay_build(basis, options, other, D, out + 4 * size);
     check_close("erfc", out + 2 * size, out, 2 * size, n, 1e-8, 0.0);
     check_close("nearly erfc", out + 4 * size, out, 2 * size, n, 1e-8, 0.0);
-    printf("%s, omega %g%s: %lld quartets, %lld by Schwarz bounds\n", fmo_mode_name(options->mode),
-           omega, with_d ? ", d" : "", (long long)few, (long long)many);
+    printf("%s, omega %g, l up to %d: %lld quartets, %lld by Schwarz bounds\n",
+           fmo_mode_name(options->mode), omega, high ? high : 1, (long long)few, (long long)many);
     CHECK(few < 0.9 * (double)many, "omega %g: %lld quartets of %lld", omega, (long long)few,
           (long long)many);
     free(out);

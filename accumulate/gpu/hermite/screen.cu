@@ -4,6 +4,9 @@
 
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/screen.h"
+#include "integrals/far/attenuation.h"
+
+#include <math.h>
 
 namespace {
 
@@ -13,6 +16,9 @@ enum {
     TILE = FMO_GPU_TILE_PAIRS,
     QUEUE = fmo_tuning_gpu_hermite_screen_queue
 };
+
+/* Bounds that depend on distance: none, that of 1/r, that of erfc(omega r)/r. */
+enum { BOUND_SCHWARZ, BOUND_SEPARATION, BOUND_ERFC };
 
 /* The screening data of a class of pairs. */
 typedef struct screen_pairs {
@@ -25,8 +31,9 @@ typedef struct screen_pairs {
 typedef struct screen_args {
     screen_pairs bra, ket;
     bool same;
-    bool
-        by_distance; /* the bound that depends on distance is used: that of 1/r, without f shells */
+    int bound;                          /* the bound that is tested after Schwarz's: BOUND_... */
+    float range;                        /* fmo_attenuation_range, for BOUND_ERFC */
+    int orders[2];                      /* of bra and ket */
     int bra_begin, bras, share, shares; /* bras share, share + shares, ... are screened */
     int tiles;                          /* examined together by a warp, up to 32 */
     int shells;
@@ -54,6 +61,21 @@ __device__ __forceinline__ fmo_separation load_separation(const screen_pairs &pa
     return separation;
 }
 
+/* The data of a pair for the decay of erfc(omega r)/r. */
+__device__ __forceinline__ fmo_attenuation_side side_of(const fmo_separation &pair, int order)
+{
+    return {pair.x, pair.y, pair.z, pair.radius, pair.spread, order};
+}
+
+/* Returns the bound that depends on distance for quartets of a class. */
+int find_bound(const fmo_fock_plan *plan, int eri_class)
+{
+    const fmo_gpu_state *const g = plan->gpu;
+    if (plan->cutoff <= 0.0) return BOUND_SCHWARZ;
+    if (g->with_operator) return isfinite(g->operator_range) ? BOUND_ERFC : BOUND_SCHWARZ;
+    return eri_class < FMO_ERI_UNROLLED_COUNT ? BOUND_SEPARATION : BOUND_SCHWARZ;
+}
+
 /* Whether a quartet of density factor D also reaches the cutoff by the bound that depends on
  * distance. */
 __device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_separation &own,
@@ -61,6 +83,11 @@ __device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_sepa
 {
     const float worth = FMO_SCREEN_FAR_MARGIN * D;
     const fmo_separation other = load_separation(a.ket, ket);
+    if (a.bound == BOUND_ERFC)
+        return own.log_size + other.log_size + fmo_far_log2(worth / a.cutoff) +
+                   fmo_attenuation(side_of(own, a.orders[0]), side_of(other, a.orders[1]),
+                                   a.range) >=
+               0.0f;
     return fmo_separation_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
 }
 
@@ -126,7 +153,7 @@ __global__ void __launch_bounds__(THREADS)
                 const float D = fmaxf(fmaxf(a.block_max[i + k], a.block_max[j + k]),
                                       fmaxf(a.block_max[i + l], a.block_max[j + l]));
                 stays = bound * a.ket.bound[ket] * D >= a.cutoff;
-                if (stays && a.by_distance) stays = near_enough(a, own, ket, D);
+                if (stays && a.bound != BOUND_SCHWARZ) stays = near_enough(a, own, ket, D);
                 code = factor_code(D) | (unsigned)ket;
                 quartets += stays && to.w && at.w;
             }
@@ -200,8 +227,9 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
             *a = {pairs_to_screen(h->pairs[bra]),
                   pairs_to_screen(h->pairs[ket]),
                   bra == ket,
-                  build->plan->cutoff > 0.0 && !build->plan->gpu->with_operator &&
-                      c < FMO_ERI_UNROLLED_COUNT,
+                  find_bound(build->plan, c),
+                  build->plan->gpu->operator_range,
+                  {fmo_pair_order(bra), fmo_pair_order(ket)},
                   task->bra_begin,
                   task->bra_end - task->bra_begin,
                   h->share,

@@ -1,5 +1,6 @@
-/* The data of the bound that depends on distance (integrals/far/separation.h), which screening for
- * K uses (screen.cu): computed once for a plan, for each segment of a pair. */
+/* The data of the bounds that depend on distance (integrals/far/separation.h and, for
+ * erfc(omega r)/r, attenuation.h), which screening for K uses (screen.cu): computed once for a
+ * plan, for each segment of a pair. Pairs with f shells have no moments. */
 #include "accumulate/gpu/hermite/state.h"
 
 namespace {
@@ -17,7 +18,7 @@ typedef struct separation_class {
 } separation_class;
 
 typedef struct separation_args {
-    separation_class of[FMO_PAIR_UNROLLED_COUNT];
+    separation_class of[FMO_PAIR_GPU_COUNT];
 } separation_args;
 
 /* Computes the data of one segment by one thread; blockIdx.y is the class. The prefactors of a pair
@@ -40,11 +41,14 @@ __global__ void __launch_bounds__(THREADS)
                                      (size_t)(unsigned)prims.z};
     const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
     fmo_separation separation;
-    fmo_separation_make(fmo_pair_ang_mom(pair_class, 0), fmo_pair_ang_mom(pair_class, 1), A, AB,
-                        one_shell ? 2.0 : 1.0, &of, &separation);
+    double place[3];
+    fmo_separation_place(A, &of, place, &separation);
     a.sphere[n] = make_float4(separation.x, separation.y, separation.z, separation.radius);
     a.separation[n] = separation.spread;
     a.separation[num + n] = separation.log_size;
+    if (pair_class >= FMO_PAIR_UNROLLED_COUNT) return;
+    fmo_separation_find_moments(fmo_pair_ang_mom(pair_class, 0), fmo_pair_ang_mom(pair_class, 1),
+                                AB, one_shell ? 2.0 : 1.0, &of, place, &separation);
     for (int k = 0; k < FMO_SEPARATION_ORDERS; k++)
         a.separation[(size_t)(2 + k) * num + n] = separation.moment[k];
 }
@@ -56,7 +60,7 @@ cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
 {
     const auto fill = [](const fmo_gpu_build *build, separation_args *a) {
         int most = 0;
-        for (int c = 0; c < FMO_PAIR_UNROLLED_COUNT; c++) {
+        for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
             const fmo_hermite_pairs *const p = &build->plan->gpu->hermite->pairs[c];
             a->of[c] = {p->num,
                         p->at,
@@ -67,7 +71,7 @@ cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
                         (float *)p->separation};
             if (p->num > most) most = p->num;
         }
-        return dim3((unsigned)(most + THREADS - 1) / THREADS, FMO_PAIR_UNROLLED_COUNT);
+        return dim3((unsigned)(most + THREADS - 1) / THREADS, FMO_PAIR_GPU_COUNT);
     };
     return fmo_gpu_launch_group<separation_args>(group, find_separation<1>,
                                                  find_separation<fmo_gpu_many_max<separation_args>>,

@@ -91,7 +91,7 @@ static __device__ double fmo_warp_start(const fmo_operator *op, const double *bo
     const int m = threadIdx.x % 32;
     const double rs = fmo_rsqrt(p + q), rho = p * q * (rs * rs);
     const double R2 = PQ[0] * PQ[0] + PQ[1] * PQ[1] + PQ[2] * PQ[2];
-    double F = fmo_warp_boys(boys, order, rho * R2);
+    double F = op && op->full == 0.0 ? 0.0 : fmo_warp_boys(boys, order, rho * R2);
     if (op) {
         const double square = op->omega * op->omega;
         const double root = fmo_rsqrt(square + rho) * op->omega, theta = root * root;

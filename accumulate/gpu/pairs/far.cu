@@ -83,6 +83,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
     pairs.fit[n] = fmo_far_fit_errors(cap, nearest, error);
     const float extent =
         fmo_far_extent((float)spread, cap, fmo_far_cancellation(prim_bounds, bound));
+    pairs.log_prims[n] = (float)log2(prim_bounds + 1e-30) + 1e-4f;
     pairs.reach[n] = make_float4(reach(moment[0], bound), reach(moment[1], bound),
                                  reach(moment[2], bound), extent);
 }
@@ -162,7 +163,7 @@ __global__ void make_moments(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_
 }
 
 /* The arrays of a class for far quartets, in one piece of memory that begins with `far`. */
-enum { FAR_ARRAYS = 5 };
+enum { FAR_ARRAYS = 6 };
 typedef struct far_arrays {
     fmo_gpu_array array[FAR_ARRAYS];
 } far_arrays;
@@ -178,7 +179,8 @@ far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
           NULL},
          {n * sizeof(float4), (void **)&pairs->sphere, NULL},
          {n * sizeof(fmo_far_fit), (void **)&pairs->fit, NULL},
-         {n * sizeof(float4), (void **)&pairs->reach, NULL}}};
+         {n * sizeof(float4), (void **)&pairs->reach, NULL},
+         {n * sizeof(float), (void **)&pairs->log_prims, NULL}}};
     return a;
 }
 
