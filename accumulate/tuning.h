@@ -158,7 +158,7 @@
       "not measured")                                                                             \
     X(gpu_gradient_block_bytes, 200 << 10,                                                        \
       "bytes of such a block whose warps compute quartets as matrices, at most", "not measured")  \
-    X(gpu_gradient_matrix_bytes, 18 << 10,                                                        \
+    X(gpu_gradient_matrix_bytes, 26 << 10,                                                        \
       "bytes of such a warp up to which it takes several primitive pairs of a ket at a time",     \
       "not measured")                                                                             \
     X(gpu_gradient_density_bytes, 24 << 10,                                                       \

@@ -18,14 +18,14 @@
 #endif
 #else
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FMO_SANITIZED
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FMO_CALLED
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__)
-#define FMO_SANITIZED
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#define FMO_CALLED
 #endif
-#if defined(FMO_SANITIZED) /* inlining all copies with checks takes minutes to compile */
+#if defined(FMO_CALLED) /* inlining all copies, with checks or unoptimised, takes minutes */
 #define FMO_HD __attribute__((unused)) static inline
 #define FMO_UNROLL
 #else

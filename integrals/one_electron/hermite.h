@@ -9,7 +9,7 @@
 #include "integrals/pairs/hermite_expand.h"
 
 /* Unrolling of loops with many iterations; see FMO_UNROLL. */
-#if defined(FMO_SANITIZED) || defined(__CUDACC__)
+#if defined(FMO_CALLED) || defined(__CUDACC__)
 #define FMO_HERMITE_UNROLL
 #else
 #define FMO_HERMITE_UNROLL _Pragma("GCC unroll 96")

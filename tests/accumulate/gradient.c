@@ -170,11 +170,12 @@ static void check_kernels(const char *name, const fmo_basis *basis, const case_o
     free_terms(&internal);
 }
 
-/* Five-point differences of the energy for each coordinate, and all instruction sets. */
+/* Five-point differences of the energy for each coordinate (under sanitizers one), and all
+ * instruction sets. */
 static void check_differences(const char *name, const test_system *s, const case_of_terms *from)
 {
     static const double step = 2e-3, weights[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};
-    const int num = 3 * s->nuclei;
+    const int num = getenv("FMO_TEST_SMALL") ? 1 : 3 * s->nuclei;
     case_of_terms test = terms_of(from, s->aos, 1.0);
     fmo_basis *const basis = system_basis(s);
     double expected[COMPONENTS_MAX] = {0.0}, got[COMPONENTS_MAX];
@@ -188,7 +189,7 @@ static void check_differences(const char *name, const test_system *s, const case
         }
     gradient_of(basis, &test, 0.0, 1, got);
     (void)snprintf(label, sizeof label, "%s, %s", name, test.name);
-    const double largest = largest_of(expected, num);
+    const double largest = largest_of(got, 3 * s->nuclei);
     const double worst = check_close(label, got, expected, (size_t)num, 3, 1e-8 * largest, 0.0);
     printf("%s: largest component %.3g, difference %.1e\n", label, largest, worst);
     check_sum(label, got, s->nuclei);

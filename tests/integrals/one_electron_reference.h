@@ -1,6 +1,6 @@
-/* Long double references for one_electron.c: S and T by Gauss-Hermite quadrature in three
- * dimensions (exact for these integrands), T with the Laplacian taken analytically, V by McMurchie
- * and Davidson, charge by charge. */
+/* Long double references for one_electron.c: S and T by Gauss-Hermite quadrature along
+ * the three axes (exact for these integrands), T with the Laplacian taken analytically, V by
+ * McMurchie and Davidson, charge by charge. */
 #ifndef FMO_TESTS_ONE_ELECTRON_REFERENCE_H
 #define FMO_TESTS_ONE_ELECTRON_REFERENCE_H
 
@@ -114,6 +114,32 @@ static primitive primitive_of(const test_system *s, int prim, int f)
                        s->exponent[prim]};
 }
 
+/* Integrals along one axis over a product of two primitives, without their common factor: overlap,
+ * dipole moment and second derivative of the ket, and the sums of the absolute values. */
+typedef struct line {
+    real S, D, second, size_S, size_D, size_second;
+} line;
+
+/* By quadrature. PA, PB: the product's centre from those of the primitives, of powers pa and pb;
+ * b: exponent of the ket; from: the product's centre from the origin, and `size` of that. */
+static line line_of(const quadrature *by, real p, real b, real PA, real PB, int pa, int pb,
+                    real from, real size)
+{
+    line z = {0};
+    for (int n = 0; n < by->num; n++) {
+        const real u = by->node[n] / sqrtl(p), bra = by->weight[n] / sqrtl(p) * power(u + PA, pa);
+        const real overlap = bra * power(u + PB, pb);
+        real size_second;
+        z.S += overlap;
+        z.size_S += fabsl(overlap);
+        z.D += overlap * (u + from);
+        z.size_D += fabsl(overlap) * (fabsl(u) + size);
+        z.second += bra * second(u + PB, pb, b, &size_second);
+        z.size_second += fabsl(bra) * size_second;
+    }
+    return z;
+}
+
 /* Adds the integrals of a pair of primitives, times a factor. */
 static void add_primitives(const charges *field, primitive bra_prim, primitive ket_prim,
                            real factor, values *v)
@@ -136,35 +162,22 @@ static void add_primitives(const charges *field, primitive bra_prim, primitive k
     }
     const real exponent = a * b / p * r2, condition = 1 + exponent;
     factor *= expl(-exponent);
-    const quadrature *const by = &quadratures[(la + lb + 4) / 2];
-    const int nodes = by->num;
-    const real *const node = by->node, *const weight = by->weight;
-    for (int n = 0; n < nodes * nodes * nodes; n++) {
-        const int at[3] = {n / nodes / nodes, n / nodes % nodes, n % nodes};
-        real w = factor / (p * sqrtl(p)), bra[3], ket[3], laplacian = 0, rounding = 0;
-        for (int x = 0; x < 3; x++) {
-            const real u = node[at[x]] / sqrtl(p);
-            w *= weight[at[x]];
-            bra[x] = power(u + PA[x], pa[x]);
-            ket[x] = power(u + PB[x], pb[x]);
-        }
-        const real overlap = w * bra[0] * bra[1] * bra[2] * ket[0] * ket[1] * ket[2];
-        for (int x = 0; x < 3; x++) {
-            real size, rest = w * bra[0] * bra[1] * bra[2] * ket[(x + 1) % 3] * ket[(x + 2) % 3];
-            laplacian += rest * second(node[at[x]] / sqrtl(p) + PB[x], pb[x], b, &size);
-            rounding += fabsl(rest) * size;
-        }
-        v->S += overlap;
-        v->size_S += condition * fabsl(overlap);
-        for (int x = 0; x < 3; x++) {
-            const real u = node[at[x]] / sqrtl(p);
-            v->D[x] += overlap * (u + P[x] - origin[x]);
-            v->size_D[x] += condition * fabsl(overlap) *
-                            (fabsl(u) + fabsl(PB[x]) + fabsl((real)B[x] - origin[x]));
-        }
-        v->T -= laplacian / 2;
-        v->size_T += condition * fabsl(overlap) * a * b / p * (3 + 2 * (la + lb) + 2 * exponent) +
-                     1e-5L * rounding; /* of the reference */
+    line along[3];
+    for (int x = 0; x < 3; x++)
+        along[x] = line_of(&quadratures[(la + lb + 4) / 2], p, b, PA[x], PB[x], pa[x], pb[x],
+                           P[x] - origin[x], fabsl(PB[x]) + fabsl((real)B[x] - origin[x]));
+    v->S += factor * along[0].S * along[1].S * along[2].S;
+    const real size = fabsl(factor) * along[0].size_S * along[1].size_S * along[2].size_S;
+    v->size_S += condition * size;
+    v->size_T += condition * size * a * b / p * (3 + 2 * (la + lb) + 2 * exponent);
+    for (int x = 0; x < 3; x++) {
+        const line *const y = &along[(x + 1) % 3], *const z = &along[(x + 2) % 3];
+        const real others = factor * y->S * z->S,
+                   size_others = fabsl(factor) * y->size_S * z->size_S;
+        v->D[x] += others * along[x].D;
+        v->size_D[x] += condition * size_others * along[x].size_D;
+        v->T -= others * along[x].second / 2;
+        v->size_T += 1e-5L * size_others * along[x].size_second; /* rounding of the reference */
     }
     for (int c = 0; c < field->num; c++) {
         static eri_reference_work work;

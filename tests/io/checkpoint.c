@@ -91,9 +91,9 @@ static int find(fmo_checkpoint *c, int k)
               same(found.coefficient, expected.coefficient, MO * NAO) &&
               same(found.density, expected.density, NAO * NAO),
           "arrays of result %d", k);
-    CHECK(found.nucleus_num == want.nucleus_num &&
-              same(found.mulliken_charge, want.mulliken_charge, NUCLEI) &&
-              same(found.mulliken_spin, want.mulliken_spin, NUCLEI),
+    CHECK(found.nucleus_num == expected.nucleus_num &&
+              same(found.mulliken_charge, expected.mulliken_charge, NUCLEI) &&
+              same(found.mulliken_spin, expected.mulliken_spin, NUCLEI),
           "charges of result %d", k);
     return 1;
 }

@@ -146,7 +146,8 @@ __device__ __forceinline__ void add_low_quartet(const exchange_args &a, const ow
 }
 
 /* What a warp keeps for quartets of high order: its arrays, the codes of its lanes' Hermite
- * functions (warp.cuh), and the pair of the bra whose expansions are in memory, -1 for none. */
+ * functions (warp.cuh), and the primitive pair of the bra whose expansions are in memory, -1 for
+ * none. */
 template <class F> struct high_state {
     fmo_gradient_matrix_memory s;
     int code[F::own_hermites], bra;
@@ -160,22 +161,19 @@ __device__ __forceinline__ void add_high_quartet(const exchange_args &a, high_st
     const fmo_gradient_matrix_memory &s = state->s;
     const fmo_gradient_pair &bra = own.bra, &ket = own.ket;
     const double AC[3] = {bra.A[0] - ket.A[0], bra.A[1] - ket.A[1], bra.A[2] - ket.A[2]};
-    const bool kept = bra.num <= F::bra_slots,
-               of_operator = a.op.long_range != 0.0 || a.op.full != 1.0;
+    const bool of_operator = a.op.long_range != 0.0 || a.op.full != 1.0;
     fmo_gradient_matrix_density<F>(s, chunk, a.term + (size_t)bra.molecule * a.term_num, a.term_num,
                                    a.molecule[bra.molecule].nao, bra.functions, ket.functions);
     if (threadIdx.x % 32 < F::slots)
         s.ket[(threadIdx.x % 32 + 1) * F::of_ket - 1] = -1.0; /* empty */
     __syncwarp();
-    const bool expand = !kept || state->bra != bra.begin;
-    state->bra = kept ? bra.begin : -1;
 #pragma unroll 1
     for (int m = 0; m < bra.num; m++) {
-        double *const E = s.bra + (kept ? m : 0) * 6 * F::bra_axis;
         const fmo_gradient_matrix_pairs pairs = {a.bra.prim + bra.begin + m, a.ket.prim, bra.AB,
-                                                 ket.AB, E};
-        if (expand)
-            fmo_gradient_matrix_expand<F::la, F::lb, F::I, F::J>(*pairs.bra, bra.AB, 1.0, E);
+                                                 ket.AB, s.bra};
+        if (state->bra != bra.begin + m)
+            fmo_gradient_matrix_expand<F::la, F::lb, F::I, F::J>(*pairs.bra, bra.AB, 1.0, s.bra);
+        state->bra = bra.begin + m;
         int next = ket.begin;
         for (;;) {
             int num = 0;

@@ -19,9 +19,6 @@
 #include "accumulate/gpu/gradient/gradient.h"
 #include "accumulate/gpu/hermite/tiles.cuh"
 
-/* Most primitive pairs of the bra whose expansions a warp keeps. */
-enum { FMO_GRADIENT_MATRIX_BRAS = 3 };
-
 /* Sizes of a class of shells A to D. */
 template <int A, int B, int C, int D> struct fmo_gradient_matrix_form {
     static constexpr int la = A, lb = B, lc = C, ld = D, order = A + B + C + D + 1;
@@ -54,11 +51,8 @@ template <int A, int B, int C, int D> struct fmo_gradient_matrix_form {
     static constexpr int G_row = 8 * G_tiles + (G_tiles % 2 ? 0 : 8);
     static constexpr int bra_axis = I * J * FMO_MATRIX_TERMS, ket_axis = K * L * FMO_MATRIX_TERMS;
     static constexpr int cube = order * side * side + 1;
-    /* primitive pairs of the bra whose E is kept */
-    static constexpr int bra_slots =
-        A + B < (int)FMO_PAIR_UNROLLED_ORDER_MAX ? FMO_GRADIENT_MATRIX_BRAS : 1;
     static constexpr int blocks = (NA + NB) * (NC + ND);
-    static constexpr int fixed = bra_slots * 6 * bra_axis + 4 * bra_steps * G_row + blocks;
+    static constexpr int fixed = 6 * bra_axis + 4 * bra_steps * G_row + blocks;
     static constexpr int of_ket = 6 * ket_axis + cube + 1;
     static constexpr int room = fmo_tuning_gpu_gradient_matrix_bytes / 8 - fixed;
     static constexpr int slots = room < 2 * of_ket ? 1 : room < 3 * of_ket ? 2 : 3;
@@ -156,7 +150,7 @@ static __device__ fmo_gradient_matrix_memory fmo_gradient_matrix_begin(double *m
     s.bra_product = bra_product, s.ket_product = ket_product;
     s.hermite = hermite;
     s.bra = own;
-    s.G = s.bra + F::bra_slots * 6 * F::bra_axis;
+    s.G = s.bra + 6 * F::bra_axis;
     for (int k = threadIdx.x % 32; k < 4 * F::bra_steps * F::G_row; k += 32)
         s.G[k] = 0.0; /* rows and columns behind the last stay so */
     s.blocks = s.G + 4 * F::bra_steps * F::G_row;
