@@ -71,7 +71,8 @@ endif()
 # Two build folders give the same bytes: debugging information names no absolute paths, except in
 # debug builds. Nothing else in our code holds paths of the source or build folder.
 if(CMAKE_C_FLAGS MATCHES "-g" OR NOT CMAKE_BUILD_TYPE MATCHES "^(Debug|Release)$")
-    set(map -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
+    set(map -ffile-prefix-map=${CMAKE_BINARY_DIR}=./build -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
+            -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
     list(JOIN map "," joined)
     add_compile_options("$<$<COMPILE_LANGUAGE:C>:${map}>" $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${joined}>)
 endif()
