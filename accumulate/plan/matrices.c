@@ -61,7 +61,7 @@ typedef struct density_maxima {
 
 /* Finds the maxima of a tile, rows from i and columns from j on, and of its transpose. */
 static void survey_tile(const double *density, const double *norm, size_t n, double sign, size_t i,
-                        size_t j, density_maxima *most)
+                        size_t j, density_maxima *maxima)
 {
     const size_t rows = n - i < TILE ? n - i : TILE, columns = n - j < TILE ? n - j : TILE;
     for (size_t x = i; x < i + rows; x++) {
@@ -72,8 +72,9 @@ static void survey_tile(const double *density, const double *norm, size_t n, dou
             lower = larger(lower, order_of(norm[y] * (norm[x] * other)));
             difference = larger(difference, order_of(norm[x] * norm[y] * (own - sign * other)));
         }
-        most->element = larger(most->element, larger(order_of(norm[x] * number_of(upper)), lower));
-        most->difference = larger(most->difference, difference);
+        maxima->element =
+            larger(maxima->element, larger(order_of(norm[x] * number_of(upper)), lower));
+        maxima->difference = larger(maxima->difference, difference);
     }
 }
 
@@ -127,12 +128,12 @@ fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *
     const fmo_basis *const basis = fmo_build_owner(job)->basis;
     const size_t n = (size_t)basis->ao_num;
     const double sign = job->symmetry == FMO_ANTISYMMETRIC ? -1.0 : 1.0;
-    const density_maxima most = survey(job->plan, job->density, basis->ao_norm, n, sign);
-    const double within = 1e-10 * number_of(most.element);
+    const density_maxima maxima = survey(job->plan, job->density, basis->ao_norm, n, sign);
+    const double within = 1e-10 * number_of(maxima.element);
     job->plan->built = 0;
-    *largest = number_of(most.element);
+    *largest = number_of(maxima.element);
     if (isfinite(*largest) &&
-        (job->symmetry == FMO_GENERAL || number_of(most.difference) <= within))
+        (job->symmetry == FMO_GENERAL || number_of(maxima.difference) <= within))
         return FMO_OK;
     return name_element(job, basis->ao_norm, n, job->symmetry == FMO_GENERAL ? INFINITY : within,
                         err);

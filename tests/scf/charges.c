@@ -90,7 +90,7 @@ static void define(const fmo_basis_input *in, const fmo_scf_result *r, charges *
 
 /* Functions multiplied by factors from 1e-3 to 1e3 have the same charges. */
 static void check_scaled(const char *what, const fmo_basis_input *in, const fmo_scf_result *r,
-                         const charges *want)
+                         const charges *expected)
 {
     static unsigned long long seed = 7;
     const size_t n = (size_t)r->nao;
@@ -121,7 +121,7 @@ static void check_scaled(const char *what, const fmo_basis_input *in, const fmo_
               compute(basis, &scaled, &got, &err) == FMO_OK,
           "%s: %s", what, err.message);
     for (int k = 0; k < KINDS; k++)
-        check_close(what, got.of[k], want->of[k], (size_t)in->nucleus_num, 1, 1e-10, 0.0);
+        check_close(what, got.of[k], expected->of[k], (size_t)in->nucleus_num, 1, 1e-10, 0.0);
     fmo_basis_destroy(basis);
     free(S);
 }
@@ -135,14 +135,14 @@ static void check_result(const char *what, const fmo_dataset *dataset, int charg
     const fmo_basis *const basis = fmo_dataset_basis(dataset);
     const size_t atoms = (size_t)in->nucleus_num;
     fmo_error err = {FMO_OK, ""};
-    charges got, want, alone;
+    charges got, expected, alone;
     CHECK(compute(basis, r, &got, &err) == FMO_OK, "%s: %s", what, err.message);
-    define(in, r, &want);
+    define(in, r, &expected);
     for (int k = 0; k < KINDS; k++) {
         double sum = 0.0, *one[KINDS] = {NULL};
         /* d shells in Cartesian form have another norm than that of the definitions here */
         if (k % 2 == 0 || !in->cartesian || fmo_basis_shell_num(basis, 2) == 0)
-            check_close(what, got.of[k], want.of[k], atoms, 1, 1e-11, 0.0);
+            check_close(what, got.of[k], expected.of[k], atoms, 1, 1e-11, 0.0);
         for (size_t a = 0; a < atoms; a++) sum += got.of[k][a];
         CHECK(fabs(sum - (k < 2 ? charge : unpaired)) < 1e-8, "%s: sum %d is %.12f", what, k, sum);
         one[k] = alone.of[k];

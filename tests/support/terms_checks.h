@@ -95,7 +95,7 @@ static inline void terms_check_alone(const test_system *s, const fmo_fock_option
     terms_end(&c);
 }
 
-/* All densities in one call; some jobs want J or K alone, and one density is invalid. */
+/* All densities in one call; some jobs request J or K alone, and one density is invalid. */
 static inline void terms_check_densities(const test_system *s, const fmo_fock_options *o,
                                          double tolerance, unsigned long long *seed)
 {
