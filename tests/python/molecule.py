@@ -390,7 +390,11 @@ class Properties(Case):
 
     def test_driver(self):
         """fmo-driver's charges, spins and dipole moment, of functions of all forms: these methods', and PySCF's."""
-        path = os.path.join(XYZ, "water001.xyz")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        path = os.path.join(folder, "water.xyz")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("3\n\nO 0 0 0.117\nH 0 0.757 -0.469\nH 0.1 -0.757 -0.469\n")
+        driver = DRIVER if os.path.exists(DRIVER) else "fmo-driver"  # that of an installed wheel
         names = ("mulliken_charges", "loewdin_charges", "mulliken_spins", "loewdin_spins")
         for kind, multiplicity, charge in ((fmo.RHF, 1, 0), (fmo.UHF, 2, 1), (fmo.ROHF, 2, -1)):
             for functions in ("cartesian", "spherical"):
@@ -399,7 +403,7 @@ class Properties(Case):
                 line = [path, "--basis", "def2-tzvp", "--functions", functions, "--charge", charge, "--multiplicity",
                         multiplicity, "--convergence", "1e-11", "--gradient-convergence", "1e-9", "--profile=json",
                         "--scf", *(["--rohf"] if kind is fmo.ROHF else [])]
-                done = subprocess.run([DRIVER, *map(str, line)], capture_output=True, text=True, check=True)
+                done = subprocess.run([driver, *map(str, line)], capture_output=True, text=True, check=True)
                 told = json.loads(done.stdout)["builds"][0]["scf"]
                 with self.subTest(mf):
                     for name in names[:2 if kind is fmo.RHF else 4]:
