@@ -22,10 +22,12 @@ typedef struct fmo_wavefunction {
     const char *method;             /**< "RHF", at most 60000 bytes; NULL: left out */
     const double *gradient; /**< [nucleus_num][3] hartree/bohr, derivative of total_energy, written
                                as /fmo/gradient; NULL: left out. TREXIO files only */
-    /** Charges, e, and spin populations of the atoms, [nucleus_num], and the dipole moment about
-     * the origin, [3] e bohr, written as /fmo/mulliken_charge and so on; NULL: left out. TREXIO
-     * files only */
-    const double *mulliken_charge, *loewdin_charge, *mulliken_spin, *loewdin_spin, *dipole;
+    /* written as /fmo/mulliken_charge and so on, to TREXIO files only; NULL: left out */
+    const double *mulliken_charge; /**< [nucleus_num] Mulliken charges of the atoms, e */
+    const double *loewdin_charge;  /**< [nucleus_num] Loewdin charges, e */
+    const double *mulliken_spin;   /**< [nucleus_num] Mulliken populations of the spin density */
+    const double *loewdin_spin;    /**< [nucleus_num] Loewdin populations of it */
+    const double *dipole;          /**< [3] dipole moment about the origin, e bohr */
     /** UHF: beta orbitals, and then those above are alpha orbitals; NULL: none. */
     const double *coefficient_beta; /**< [mo_num][nao] */
     const double *energy_beta;      /**< [mo_num] hartree */
