@@ -61,6 +61,17 @@ static bool failed(bench_run *run, const fock_case *c, fmo_status status, const 
     return true;
 }
 
+fmo_status fock_make_dataset(const fmo_molecule *molecule, const char *basis, fmo_dataset **dataset,
+                             fmo_error *err)
+{
+    fmo_basis_set *set = NULL;
+    fmo_status status = fmo_basis_set_read(basis, &set, err);
+    if (status == FMO_OK)
+        status = fmo_dataset_create(molecule, set, molecule->charge, dataset, err);
+    fmo_basis_set_destroy(set);
+    return status;
+}
+
 /* Makes the data sets of the molecule, or of its displaced copies. */
 static void make_datasets(bench_run *run, fock_case *c, const fock_item *item)
 {

@@ -101,6 +101,12 @@ void fock_measure(bench_run *run, const fock_item *item, bool small);
 fmo_status fock_scf_density(const fmo_dataset *dataset, const fmo_fock_options *fock, int cycles,
                             double *density, fmo_error *err);
 
+/** Makes the data set of a molecule with its charge.
+ *  @param[in]  basis    name or file of a basis set
+ *  @param[out] dataset  free with fmo_dataset_destroy */
+fmo_status fock_make_dataset(const fmo_molecule *molecule, const char *basis, fmo_dataset **dataset,
+                             fmo_error *err);
+
 /** Prints the headings of the rows. */
 void fock_print_head(const bench_run *run);
 

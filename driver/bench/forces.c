@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fmo/basis_set.h>
 #include <fmo/gradient.h>
 
 /* Largest number of functions of systems that were not selected by --systems on the CPU, and of
@@ -142,13 +141,9 @@ static bool prepare(forces_case *c, const char *geometry, const char *basis, int
 {
     fmo_error err = {FMO_OK, ""};
     fmo_molecule *molecule = NULL;
-    fmo_basis_set *set = NULL;
     fmo_status status = fmo_molecule_read_xyz(geometry, &molecule, &err);
-    if (status == FMO_OK) status = fmo_basis_set_read(basis, &set, &err);
-    if (status == FMO_OK)
-        status = fmo_dataset_create(molecule, set, molecule->charge, &c->dataset, &err);
+    if (status == FMO_OK) status = fock_make_dataset(molecule, basis, &c->dataset, &err);
     fmo_molecule_destroy(molecule);
-    fmo_basis_set_destroy(set);
     if (failed(c, status, &err)) return false;
     c->nao = fmo_basis_ao_num(fmo_dataset_basis(c->dataset));
     c->nuclei = fmo_basis_nucleus_num(fmo_dataset_basis(c->dataset));

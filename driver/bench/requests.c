@@ -3,16 +3,15 @@
  * forces.c, fock.c. */
 #include "fock.h"
 #include "driver/base/clock.h"
-#include "driver/base/spread.h"
 #include "molecules.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fmo/basis_set.h>
 #include <fmo/fock.h>
 
-enum { JOBS_MAX = 4, WATERS_EDGE = 6, BUILDS_MAX = 1000, CPU_NAO = 160 };
+/* WATERS_EDGE: of the cube of waters; CPU_NAO: largest number of functions of systems that were not
+ * selected by --systems on the CPU. */
+enum { JOBS_MAX = 4, WATERS_EDGE = 6, CPU_NAO = 160 };
 
 /* Allowed error of K of 1/r beside the sum of K of erf and of erfc, in cutoffs. */
 static const double tolerance = 100.0;
@@ -157,18 +156,15 @@ static fmo_status make_dataset(const bench_options *o, const char *geometry, con
 {
     char path[4096];
     fmo_molecule *molecule = NULL;
-    fmo_basis_set *set = NULL;
     if (geometry) bench_geometry_path(o, geometry, sizeof path, path);
     fmo_status status = geometry
                             ? fmo_molecule_read_xyz(path, &molecule, err)
                             : bench_water_cluster(WATERS_EDGE, (uint64_t)o->seed, &molecule, err);
-    if (status == FMO_OK) status = fmo_basis_set_read(basis, &set, err);
-    if (status == FMO_OK) status = fmo_dataset_create(molecule, set, 0, dataset, err);
+    if (status == FMO_OK) status = fock_make_dataset(molecule, basis, dataset, err);
     if (geometry)
         fmo_molecule_destroy(molecule);
     else
         bench_molecule_destroy(molecule);
-    fmo_basis_set_destroy(set);
     return status;
 }
 

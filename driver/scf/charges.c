@@ -113,8 +113,9 @@ fmo_status fmo_scf_charges(const fmo_basis *basis, const fmo_scf_result *result,
     populations p = {.n = (size_t)basis->ao_num};
     fmo_linalg *la = NULL;
     status = allocate(nuclei, loewdin || loewdin_spin, &p, err);
-    if (status == FMO_OK) status = fmo_linalg_open_cpu(result->fock_profile.threads, &la, err);
     if (status == FMO_OK) describe_functions(basis, &p);
+    if (status == FMO_OK && p.root)
+        status = fmo_linalg_open_cpu(result->fock_profile.threads, &la, err);
     if (status == FMO_OK && p.root) find_root(la, result->overlap, &p);
     for (int k = 0; k < 4 && status == FMO_OK; k++) {
         double *const atoms = p.of_atoms + (size_t)k * nuclei;
@@ -124,7 +125,7 @@ fmo_status fmo_scf_charges(const fmo_basis *basis, const fmo_scf_result *result,
         else
             add_mulliken(density[k / 2], result->overlap, &p, atoms);
     }
-    if (status == FMO_OK && la->error.status != FMO_OK)
+    if (status == FMO_OK && la && la->error.status != FMO_OK)
         status = fmo_error_set(err, la->error.status, "fmo_scf_charges: %s", la->error.message);
     for (size_t a = 0; a < nuclei && status == FMO_OK; a++) {
         const double Z = basis->charge[a];

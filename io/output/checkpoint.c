@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "io/output/checkpoint.h"
 #include "base/arguments.h"
+#include "io/output/extxyz.h"
 #include "io/output/kind.h"
 #include "io/text/file.h"
 #include "io/text/sha256.h"
@@ -336,11 +337,6 @@ size_t fmo_checkpoint_num(const fmo_checkpoint *checkpoint)
 
 /* ---- adding and finding ---------------------------------------------------------------------- */
 
-static bool is_of_nuclei(const fmo_molecule_result *m)
-{
-    return m->gradient || m->mulliken_charge || m->mulliken_spin;
-}
-
 /* Checks the texts and counts of a result, which determine the size of its record. */
 static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *err)
 {
@@ -357,7 +353,8 @@ static fmo_status check_result(const fmo_molecule_result *molecule, fmo_error *e
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
                                  "%s: a text has %zu bytes; at most %d are stored", call,
                                  strlen(texts[k]), TEXT_MAX - 1);
-    if (is_of_nuclei(molecule) && (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MAX))
+    if (fmo_molecule_has_nuclei(molecule) &&
+        (molecule->nucleus_num < 1 || molecule->nucleus_num > MATRIX_MAX))
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: nucleus_num = %d: expected 1 to %d", call,
                              molecule->nucleus_num, MATRIX_MAX);
     const bool arrays = molecule->orbital_energy || molecule->coefficient || molecule->density ||
@@ -400,7 +397,7 @@ static void describe_record(const fmo_molecule_result *m, head *h)
     h->occupied_num = m->occupied_num;
     h->occupied_beta_num = m->occupied_beta_num;
     h->multiplicity = m->multiplicity;
-    h->nucleus_num = is_of_nuclei(m) ? m->nucleus_num : 0;
+    h->nucleus_num = fmo_molecule_has_nuclei(m) ? m->nucleus_num : 0;
     h->energy = m->energy;
     h->spin_square = m->spin_square;
     list_arrays(h, &copy, list);

@@ -13,6 +13,12 @@ typedef struct fmo_extxyz fmo_extxyz;
 /* The method of a molecule: "RHF" if none is named. */
 const char *fmo_molecule_method(const fmo_molecule_result *molecule);
 
+/* Returns 1 if a result has arrays by nuclei, and so nucleus_num. */
+static inline int fmo_molecule_has_nuclei(const fmo_molecule_result *molecule)
+{
+    return molecule->gradient || molecule->mulliken_charge || molecule->mulliken_spin;
+}
+
 fmo_extxyz *fmo_extxyz_create(void); /* NULL if there is no memory */
 void fmo_extxyz_destroy(fmo_extxyz *text);
 

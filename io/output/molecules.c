@@ -210,7 +210,6 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
     const int orbitals =
         m->orbital_energy || m->orbital_energy_beta || m->coefficient || m->coefficient_beta;
     const int nuclei = dataset ? fmo_basis_nucleus_num(fmo_dataset_basis(dataset)) : 0;
-    const int of_nuclei = m->gradient || m->mulliken_charge || m->mulliken_spin;
     const struct {
         const char *name;
         int value, min, max;
@@ -221,7 +220,7 @@ static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_re
                  {"occupied_num", m->occupied_num, 0, m->mo_num},
                  {"occupied_beta_num", m->occupied_beta_num, 0, m->mo_num},
                  {"multiplicity", m->multiplicity, 0, 2 * FUNCTIONS_MAX},
-                 {"nucleus_num", m->nucleus_num, of_nuclei ? nuclei : 0, nuclei}};
+                 {"nucleus_num", m->nucleus_num, fmo_molecule_has_nuclei(m) ? nuclei : 0, nuclei}};
 
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
         if (count[k].value < count[k].min || count[k].value > count[k].max)
