@@ -160,7 +160,7 @@
       "bytes of such a block whose warps compute quartets as matrices, at most", "not measured")  \
     X(gpu_gradient_matrix_bytes, 26 << 10,                                                        \
       "bytes of such a warp up to which it takes several primitive pairs of a ket at a time",     \
-      "not measured")                                                                             \
+      "docs/results/2026-11-29-63a12d2/h200-forces.txt")                                          \
     X(gpu_gradient_density_bytes, 24 << 10,                                                       \
       "bytes of products of density elements that such a warp has at a time", "not measured")     \
     X(gpu_gradient_matrix_columns, 5, "tiles of the ket's products that it has in registers",     \

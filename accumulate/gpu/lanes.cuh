@@ -1,4 +1,4 @@
-/* Operations of the lanes of a warp for screening (screen.cuh). */
+/* Operations on bits and on the lanes of a warp, for screening (screen.cuh). */
 #ifndef FMO_GPU_LANES_CUH
 #define FMO_GPU_LANES_CUH
 

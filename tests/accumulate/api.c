@@ -299,35 +299,6 @@ static void check_density(const fmo_basis *basis, const double *D, fmo_mode mode
     fmo_fock_plan_destroy(plan);
 }
 
-/* A wrong element of a density of several tiles is found wherever it is, by several threads. */
-static void check_elements(void)
-{
-    static test_system tall;
-    static double J[N_MAX * N_MAX];
-    const fmo_fock_options o = options_of(FMO_MODE_CPU, 3);
-    fmo_fock_plan *plan = NULL;
-    fmo_error err = {FMO_OK, ""};
-    system_random(&tall, 4, 20, 10, 2, 9.0, &seed);
-    fmo_basis *const basis = system_basis(&tall);
-    const int n = tall.aos;
-    double *const D = random_density(n, 1.0, &seed);
-    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
-    CHECK(n > 32 && n <= N_MAX, "%d functions", n); /* tiles have 32 (plan/matrices.c) */
-    for (int x = 0; x < n * n && plan; x++) {
-        const double own = D[x];
-        for (int c = 0; c < 2; c++) {
-            D[x] = c ? NAN : own + 1e-6;
-            if (c || x / n != x % n)
-                CHECK(fmo_fock_build(plan, D, J, NULL, &err) == FMO_ERR_INPUT,
-                      "%g for %g in element %d accepted", D[x], own, x);
-        }
-        D[x] = own;
-    }
-    fmo_fock_plan_destroy(plan);
-    fmo_basis_destroy(basis);
-    free(D);
-}
-
 /* A build on a used plan equals that of a new plan, bit for bit with one thread. The basis is
  * destroyed before. */
 static void check_reuse(fmo_mode mode)
@@ -612,6 +583,5 @@ int main(void)
     check_memory(basis, D);
     free(D);
     fmo_basis_destroy(basis);
-    check_elements();
     return check_summary();
 }

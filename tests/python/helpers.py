@@ -61,6 +61,18 @@ MOLECULES = {
 }
 
 
+NUMBERS = [8, 1, 1]
+PLACES = [[0, 0, 0.117], [0, 0.757, -0.469], [0, -0.757, -0.469]]
+# Water, HBr (d shells in every set), and an ion.
+CASES = ((WATER, 0), ("H 0.1 0.2 -0.1; Br 0.5 1.2 0.6", 0), ("N 0 0 0; H .6 .6 .6; H -.6 -.6 .6; H -.6 .6 -.6; H .6 -.6 -.6", 1))
+
+
+def ours(text, charge=0, **changes):
+    """An fmo.Molecule of PySCF's text."""
+    words = [line.split() for line in text.split(";")]
+    return fmo.Molecule([one[0] for one in words], [[float(x) for x in one[1:]] for one in words], charge, **changes)
+
+
 def molecule(name, cart=False, **changes):
     return gto.M(**{**MOLECULES[name], "cart": cart, "verbose": 0, **changes})
 

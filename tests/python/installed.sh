@@ -28,7 +28,7 @@ H 0 0.757 -0.469
 H 0 -0.757 -0.469
 XYZ
 fmo-driver water.xyz --basis 6-31g --scf --quiet | grep '^SCF: -75\.98'
-for tests in "module.py Matrices Options Plans Fallback" "scf.py" "patch.py PatchAttributes" "molecule.py Properties Alone"; do
+for tests in "module.py Matrices Options Plans Fallback" "scf.py" "patch.py PatchAttributes" "molecule.py Alone" "results.py Properties"; do
     echo "installed: $tests"
     # shellcheck disable=SC2086
     "$python" $tests 2>&1 >log 2>&1 || { cat log; exit 1; }

@@ -1,5 +1,5 @@
 /* Charges and spin populations of atoms: against sums with S^1/2 by Newton's iteration; sums over
- * the atoms, ghost atoms, scaled functions, errors. Against PySCF's: tests/python/molecule.py. */
+ * the atoms, ghost atoms, scaled functions, errors. Against PySCF's: tests/python/results.py. */
 #include <fmo/scf.h>
 
 #include "tests/support/check.h"

@@ -1,5 +1,5 @@
 """Command-line tests of the charges, spin populations and dipole moment of fmo-driver --scf: report, JSON, HDF5, extended
-.xyz, restarted batches. Started as cli.py is; files are read as in forces.py. Numbers of PySCF: tests/python/molecule.py.
+.xyz, restarted batches. Started as cli.py is; files are read as in forces.py. Numbers of PySCF: tests/python/results.py.
 
     FMO_DRIVER=.../fmo-driver FMO_SOURCE=.. python3 charges.py [CLASS]...
 """
